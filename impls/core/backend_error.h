@@ -1,0 +1,19 @@
+// What a backend throws when something outside the process fails it.
+#pragma once
+
+#include <stdexcept>
+
+namespace timerbench {
+
+// It worked and then failed: a lost connection, a refused command. The text names the server and
+// says what to do; the cell is reported as `error`.
+struct BackendError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// It cannot be had on this machine: no server, no permission. Reported as `unavailable`.
+struct BackendUnavailable : BackendError {
+  using BackendError::BackendError;
+};
+
+}  // namespace timerbench

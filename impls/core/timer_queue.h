@@ -1,0 +1,107 @@
+// The contract of a timer queue: what a backend must offer, and what it may promise.
+//
+// A timer queue holds pending timers in virtual time. It is single-threaded, has no clock inside and
+// makes no callbacks but the sink of advance(). Timers are named by dense ids that the caller
+// chooses, the index of the object that owns the timer, so no handle table stands between a backend
+// and its user: ZADD/ZREM, mod_timer/del_timer and a keyed ring work the same way.
+//
+// The ten rules. `now` is the largest instant given to advance() so far, or QueueConfig::start.
+//
+//  1. Never early.  The sink is called by advance(now) for a deadline d only if now >= d.
+//  2. On time.  A timer fires in the first advance(now) with now >= round_up(d, granularity). For
+//     Precision::exact the granularity does not matter; for `granular` it is the rounding; for
+//     `relative` (a wheel that never cascades) the latest instant is d + (d - scheduled_at) / 8.
+//  3. Once.  An id has at most one pending deadline. schedule() on a pending id moves it. It fires
+//     once per arming.
+//  4. Cancel returns true exactly when a pending timer was removed: false for a fired, a cancelled
+//     or a never armed id.
+//  5. Past deadlines (d <= now) are accepted and fire at the next advance(), even one to the same
+//     `now`.
+//  6. Order.  If Traits::ordered, one advance() fires in non-decreasing order of the rounded
+//     deadline. Ties are free.
+//  7. Far deadlines up to kNever - 1 are accepted, never overflow, never fire early, never hang.
+//  8. Jumps.  advance() costs what it fires and moves, not the distance: one pending timer and a jump
+//     of 3e10 ticks take less than 1 ms. Time does not run backwards: a smaller `now` is a no-op.
+//  9. next_wakeup() is never later than the next instant at which something is due, and kNever if and
+//     only if nothing is pending. It may be earlier; such empty wakeups are counted and reported. It
+//     does not walk the population.
+// 10. The sink must not call back into the queue. Whoever wants to re-arm collects first.
+//
+// Precision::early is the one licence to break rule 1, by less than one granule: Kafka rounds down.
+// Such a backend is measured and labelled, and never ranked with the others.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace timerbench {
+
+// Virtual time, in whatever unit the trace says.
+using Tick = std::uint64_t;
+
+// An index into the caller's own objects, below QueueConfig::capacity.
+using TimerId = std::uint32_t;
+
+// "No instant": later than every deadline.
+inline constexpr Tick kNever = ~Tick{0};
+
+struct QueueConfig {
+  TimerId capacity;      // ids are 0 .. capacity - 1; a queue sizes its arrays by it, once
+  Tick start = 0;        // the instant at which the queue begins
+  Tick granularity = 1;  // >= 1; what a granular backend rounds deadlines to
+};
+
+enum class Precision {
+  exact,     // fires in the first advance() at or after the deadline
+  granular,  // the deadline is rounded up to a multiple of the granularity
+  relative,  // late by at most 1/8 of the delay
+  early,     // the deadline is rounded down to a multiple of the granularity
+  none,      // keeps no promise: a control that shows what the harness itself costs
+};
+
+constexpr std::string_view to_string(Precision precision) {
+  switch (precision) {
+    case Precision::exact: return "exact";
+    case Precision::granular: return "granular";
+    case Precision::relative: return "relative";
+    case Precision::early: return "early";
+    case Precision::none: return "none";
+  }
+  return "?";
+}
+
+struct Traits {
+  std::string_view name;     // snake_case, with the setting if there are several: ring_512
+  std::string_view summary;  // the structure, in one line
+  Precision precision;
+  bool ordered;            // rule 6
+  std::string_view paper;  // the paper or system that it follows
+};
+
+// The sink of whoever only wants the count.
+struct IgnoreExpiry {
+  void operator()(TimerId, Tick) const {}
+};
+
+// REQUIRES of the caller: id < capacity, deadline < kNever, one thread.
+// A backend that needs something beyond memory (a server) throws BackendUnavailable from its
+// constructor and BackendError from any call; all others throw nothing but std::bad_alloc.
+template <class Q>
+concept TimerQueue = std::constructible_from<Q, const QueueConfig&> &&
+                     requires(Q q, const Q& cq, TimerId id, Tick t) {
+                       { Q::traits } -> std::convertible_to<const Traits&>;
+                       // Arms the timer, or moves it if it is pending.
+                       { q.schedule(id, t) } -> std::same_as<void>;
+                       // True iff it prevented a fire.
+                       { q.cancel(id) } -> std::same_as<bool>;
+                       // Fires all that is due, sink(id, deadline); returns how many.
+                       { q.advance(t, IgnoreExpiry{}) } -> std::same_as<std::size_t>;
+                       // When advance() next has work.
+                       { cq.next_wakeup() } -> std::same_as<Tick>;
+                       // Pending timers.
+                       { cq.size() } -> std::same_as<std::size_t>;
+                     };
+
+}  // namespace timerbench
