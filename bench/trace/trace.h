@@ -25,16 +25,17 @@ struct TraceError : std::runtime_error {
 };
 
 struct TraceInfo {
-  double unit_ns = 1e6;           // how long a tick is
-  TimerId capacity = 0;           // every id is below it
-  std::uint64_t setup_ops = 0;    // the first so many operations prepare and are not measured
-  std::string item = "op";        // what a cost is quoted per: "cancel", "fire", "pair"
-  std::uint64_t items = 0;        // how many of those the measured operations contain
+  double unit_ns = 1e6;         // how long a tick is
+  TimerId capacity = 0;         // every id is below it
+  std::uint64_t setup_ops = 0;  // the first so many operations prepare and are not measured
+  std::string item = "op";      // what a cost is quoted per: "cancel", "fire", "pair"
+  std::uint64_t items = 0;      // how many of those the measured operations contain
   std::uint64_t peak_pending = 0;
-  std::string workload;           // generator or kind of recording
-  nlohmann::json parameters = nlohmann::json::object();  // of the generator or the import
-  std::uint64_t seed = 0;         // 0: nothing random
-  std::string source;             // where it comes from, for people
+  std::string workload{};  // generator or kind of recording
+  // Of the generator or the import.
+  nlohmann::json parameters = nlohmann::json::object();
+  std::uint64_t seed = 0;  // 0: nothing random
+  std::string source{};    // where it comes from, for people
 };
 
 // Counts of a list of operations.
@@ -42,6 +43,8 @@ struct OpCounts {
   std::uint64_t schedules = 0;
   std::uint64_t cancels = 0;
   std::uint64_t advances = 0;
+
+  std::uint64_t timer_ops() const { return schedules + cancels; }
 };
 OpCounts count_ops(std::span<const Op> ops);
 
@@ -52,17 +55,24 @@ std::uint64_t hash_ops(std::span<const Op> ops);
 // `capacity` nor kAdvance. O(ops).
 void check_ids(std::span<const Op> ops, TimerId capacity, const std::string& where);
 
+// The most timers that are ever pending at once, by the model. REQUIRES: the ids are checked.
+// O(ops log n). Throws TraceError if there is no memory for that capacity.
+std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity);
+
 // Owns its operations, in memory or as a mapped file. Movable.
 class Trace {
  public:
+  // Throws TraceError if an id, setup_ops or unit_ns does not fit.
   Trace(TraceInfo info, std::vector<Op> ops);
 
-  // Maps NAME.npy and reads NAME.json; `path` names either, or neither suffix. Checks the format,
-  // the ids, the counts and the hash (one sequential read). Throws TraceError.
+  // Maps NAME.npy and reads NAME.json; `path` names either, or neither suffix. Of the .json only
+  // version, unit_ns and capacity are required. What is absent of items (schedules + cancels) and
+  // peak_pending is counted; the counts and the hash are checked where present; the format and the
+  // ids always. O(ops). Throws TraceError.
   static Trace load(const std::filesystem::path& path);
 
-  // Writes NAME.npy and NAME.json, each to a temporary file that is renamed when complete, the .json
-  // last. Throws TraceError (folder not writable, disk full) and leaves nothing behind.
+  // Writes NAME.npy and NAME.json, each to a temporary file that is renamed when complete, the
+  // .json last. Throws TraceError (folder not writable, disk full) and leaves nothing behind.
   void save(const std::filesystem::path& path) const;
 
   const TraceInfo& info() const { return info_; }

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace timerbench {
 
@@ -22,8 +23,11 @@ class Bitmap {
   bool test(std::size_t i) const { return words_[i / 64] >> (i % 64) & 1; }
 
   void set(std::size_t i) {
-    words_[i / 64] |= std::uint64_t{1} << (i % 64);
-    if constexpr (kWords > 1) occupied_.set(i / 64);
+    std::uint64_t& word = words_[i / 64];
+    if constexpr (kWords > 1) {
+      if (word == 0) occupied_.set(i / 64);
+    }
+    word |= std::uint64_t{1} << (i % 64);
   }
 
   void clear(std::size_t i) {

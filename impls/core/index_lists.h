@@ -21,6 +21,7 @@ class IndexLists {
  public:
   // A list, named by the index of its head.
   enum class List : std::uint32_t {};
+  static constexpr List kNoList{~std::uint32_t{0}};
 
   // REQUIRES: ids + max_lists < 2^32 - 1. add_list() may be called max_lists times without moving
   // the array.
@@ -47,6 +48,8 @@ class IndexLists {
     return List{static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(n)};
   }
 
+  static std::size_t offset(List first, List list) { return index(list) - index(first); }
+
   bool linked(TimerId id) const { return nodes_[id].next != kUnlinked; }
 
   Tick deadline(TimerId id) const { return nodes_[id].deadline; }
@@ -62,23 +65,15 @@ class IndexLists {
     end.prev = id;
   }
 
-  // REQUIRES: linked(id).
-  void unlink(TimerId id) {
-    Node& node = nodes_[id];
-    nodes_[node.next].prev = node.prev;
-    nodes_[node.prev].next = node.next;
-    node.next = kUnlinked;
-  }
-
-  // As unlink(); returns the list that this left empty, if it did.
-  std::uint32_t unlink_and_tell(TimerId id) {
+  // Returns the list that this left empty, or kNoList. REQUIRES: linked(id).
+  List unlink(TimerId id) {
     Node& node = nodes_[id];
     const std::uint32_t next = node.next;
     const std::uint32_t prev = node.prev;
     nodes_[next].prev = prev;
     nodes_[prev].next = next;
     node.next = kUnlinked;
-    return next == prev ? next : kUnlinked;
+    return next == prev ? List{next} : kNoList;  // only a head can be both neighbours
   }
 
   // Empties the list and calls visit(id, deadline) for each node in order; the nodes are in no list
@@ -97,9 +92,22 @@ class IndexLists {
     }
   }
 
-  static constexpr std::uint32_t kUnlinked = ~std::uint32_t{0};
+  // Takes out of the list the nodes that are due by `last` and calls visit(id, deadline) for each.
+  template <class Visit>
+  void drain_due(List list, Tick last, Visit&& visit) {
+    for (std::uint32_t id = head(list).next; id != index(list);) {
+      const TimerId current = id;
+      const Tick deadline = nodes_[id].deadline;
+      id = nodes_[id].next;
+      if (deadline > last) continue;
+      unlink(current);
+      visit(current, deadline);
+    }
+  }
 
  private:
+  static constexpr std::uint32_t kUnlinked = ~std::uint32_t{0};
+
   struct Node {
     std::uint32_t next;
     std::uint32_t prev;

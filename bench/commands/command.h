@@ -1,0 +1,24 @@
+// The commands of the program. Each adds itself to the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <stdexcept>
+
+namespace timerbench {
+
+void add_list(CLI::App& app);
+void add_run(CLI::App& app);
+void add_verify(CLI::App& app);
+void add_replay(CLI::App& app);
+void add_trace(CLI::App& app);
+
+// The user asked for something that is not there: exit code 2. The text is one line.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The command did its work and the result is bad (a backend that breaks the contract), and has been
+// said: exit code 1 without a further word.
+struct CommandFailed {};
+
+}  // namespace timerbench

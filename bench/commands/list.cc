@@ -1,0 +1,69 @@
+// timerbench list: what there is to choose from.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands/command.h"
+#include "replay/backend.h"
+#include "suites/suite.h"
+#include "workloads/workload.h"
+
+namespace timerbench {
+namespace {
+
+using nlohmann::json;
+
+void print_json() {
+  json out = {{"backends", json::array()}, {"workloads", json::array()}, {"suites", json::array()}};
+  for (const Backend& backend : backends()) {
+    out["backends"].push_back({{"name", backend.traits.name},
+                               {"summary", backend.traits.summary},
+                               {"precision", to_string(backend.traits.precision)},
+                               {"ordered", backend.traits.ordered},
+                               {"follows", backend.traits.paper}});
+  }
+  for (const Workload& workload : workloads()) {
+    out["workloads"].push_back({{"name", workload.name},
+                                {"summary", workload.summary},
+                                {"item", workload.item},
+                                {"default_size", workload.default_size}});
+  }
+  for (const Suite& suite : suites()) {
+    out["suites"].push_back({{"name", suite.name},
+                             {"summary", suite.summary},
+                             {"workloads", suite.workloads},
+                             {"sizes", suite.sizes},
+                             {"traces", suite.traces}});
+  }
+  fmt::print("{}\n", out.dump(2));
+}
+
+void print_text() {
+  fmt::print("Backends ({:<9} what they promise)\n", "precision:");
+  for (const Backend& backend : backends()) {
+    const Traits& traits = backend.traits;
+    fmt::print("  {:<22} {:<9} {:<8} {}{}\n", traits.name, to_string(traits.precision),
+               traits.ordered ? "ordered" : "", traits.summary,
+               traits.paper.empty() ? "" : fmt::format(" ({})", traits.paper));
+  }
+  fmt::print("\nWorkloads\n");
+  for (const Workload& workload : workloads()) {
+    fmt::print("  {:<22} {}; cost per {}\n", workload.name, workload.summary, workload.item);
+  }
+  fmt::print("\nSuites\n");
+  for (const Suite& suite : suites()) {
+    fmt::print("  {:<22} {}\n", suite.name, suite.summary);
+  }
+}
+
+}  // namespace
+
+void add_list(CLI::App& app) {
+  auto* command = app.add_subcommand("list", "Backends with their promises, workloads, suites");
+  auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "As JSON, for programs");
+  command->callback([as_json] { *as_json ? print_json() : print_text(); });
+}
+
+}  // namespace timerbench

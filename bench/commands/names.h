@@ -1,0 +1,34 @@
+// Names that a user types: found, or refused with the nearest one there is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "replay/backend.h"
+#include "workloads/workload.h"
+
+namespace timerbench {
+
+// "unknown KIND 'NAME'; did you mean 'NEAREST'?", with the command that lists them.
+std::string unknown(std::string_view kind, std::string_view name,
+                    const std::vector<std::string_view>& known);
+
+// The items of a comma-separated list.
+std::vector<std::string> split(std::string_view list);
+
+// A name is a backend or a family, all of whose settings it means: "ring" is ring_512, ring_65536. No
+// names are all backends. In roster order, each once. Throws UsageError.
+std::vector<const Backend*> find_backends(const std::vector<std::string>& names);
+
+// One backend; a family is its first setting. Throws UsageError.
+const Backend& find_backend(const std::string& name);
+
+// Throws UsageError.
+const Workload& find_workload(const std::string& name);
+
+// "1000", "10k", "1e6": a number from 1 to the largest population. Throws UsageError.
+TimerId parse_size(const std::string& text);
+
+}  // namespace timerbench

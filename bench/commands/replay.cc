@@ -1,0 +1,99 @@
+// timerbench replay: one trace, one backend, and every fire for anybody to check.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "commands/command.h"
+#include "commands/names.h"
+#include "replay/stop.h"
+#include "trace/output_file.h"
+#include "trace/trace.h"
+
+namespace timerbench {
+namespace {
+
+struct ReplayOptions {
+  std::string trace;
+  std::string backend;
+  std::string fired;
+  Tick granularity = 1;
+};
+
+// The rows `now,id,deadline` of every fire, in the order in which they happen.
+class FiredRows {
+ public:
+  explicit FiredRows(const std::filesystem::path& path) : file_(path) {
+    rows_ = "now,id,deadline\n";
+  }
+
+  void add(Tick now, TimerId id, Tick deadline) {
+    fmt::format_to(std::back_inserter(rows_), "{},{},{}\n", now, id, deadline);
+    if (rows_.size() >= kFlush) flush();
+  }
+
+  void finish() {
+    flush();
+    file_.sync();
+    file_.commit();
+  }
+
+ private:
+  static constexpr std::size_t kFlush = 1 << 16;
+
+  void flush() {
+    file_.write(rows_);
+    rows_.clear();
+  }
+
+  OutputFile file_;
+  std::string rows_;
+};
+
+void replay(const ReplayOptions& options) {
+  const Backend& backend = find_backend(options.backend);
+  const Trace trace = Trace::load(options.trace);
+  std::optional<FiredRows> rows;
+  if (!options.fired.empty()) rows.emplace(options.fired);
+
+  const auto queue =
+      backend.make({.capacity = trace.info().capacity, .granularity = options.granularity});
+  Tick now = 0;
+  std::size_t fired = 0;
+  std::size_t cancelled = 0;
+  const Sink sink = [&](TimerId id, Tick deadline) {
+    if (rows) rows->add(now, id, deadline);
+  };
+  for (const Op op : trace.ops()) {
+    if (op.id == kAdvance) {
+      if (interrupted()) throw std::runtime_error("interrupted; nothing was written");
+      now += op.arg;
+      fired += queue->advance(now, sink);
+    } else if (op.arg == kCancel) {
+      cancelled += queue->cancel(op.id);
+    } else {
+      queue->schedule(op.id, now + op.arg);
+    }
+  }
+  if (rows) rows->finish();
+  fmt::print("{}: {} operations up to {}, {} fired, {} cancelled, {} pending at the end\n",
+             backend.traits.name, trace.ops().size(), now, fired, cancelled, queue->size());
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app) {
+  auto options = std::make_shared<ReplayOptions>();
+  auto* command = app.add_subcommand("replay", "Replay a trace with one backend, untimed");
+  command->add_option("--trace", options->trace, "NAME, NAME.npy or NAME.json")->required();
+  command->add_option("--backend", options->backend, "One of 'timerbench list'")->required();
+  command->add_option("--fired", options->fired, "Write now,id,deadline of every fire to this file");
+  command->add_option("--granularity", options->granularity,
+                      "Ticks to which granular backends round deadlines")
+      ->capture_default_str()
+      ->check(CLI::Range(Tick{1}, Tick{1} << 32));
+  command->callback([options] { replay(*options); });
+}
+
+}  // namespace timerbench

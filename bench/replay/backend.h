@@ -1,0 +1,54 @@
+// The backends as values: what a program needs that chooses one by name.
+//
+// A virtual call costs 1-2 ns on operations of 2-10 ns, so what is timed is a whole replay, compiled
+// for each backend. Whatever is not timed (checks, recordings) goes through AnyQueue.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/timer_queue.h"
+#include "replay/outcome.h"
+#include "replay/stop.h"
+#include "trace/op.h"
+
+namespace timerbench {
+
+using Sink = std::function<void(TimerId, Tick)>;
+
+// A timer queue behind virtual calls. The contract is TimerQueue's.
+class AnyQueue {
+ public:
+  virtual ~AnyQueue() = default;
+  virtual void schedule(TimerId id, Tick deadline) = 0;
+  virtual bool cancel(TimerId id) = 0;
+  virtual std::size_t advance(Tick now, const Sink& sink) = 0;
+  virtual Tick next_wakeup() const = 0;
+  virtual std::size_t size() const = 0;
+};
+
+struct TimedReplay {
+  Outcome outcome;  // of all operations, setup included
+  std::chrono::nanoseconds elapsed{};  // of the measured ones
+  bool stopped = false;  // before the end: the figures mean nothing
+};
+
+struct Backend {
+  Traits traits;
+  std::function<std::unique_ptr<AnyQueue>(const QueueConfig&)> make;
+  // A new queue replays the setup, then the clock runs for the measured operations.
+  std::function<TimedReplay(const QueueConfig&, std::span<const Op> setup,
+                            std::span<const Op> measured, const StopFlag&)>
+      time_replay;
+
+  bool is_control() const { return traits.precision == Precision::none; }
+};
+
+// Every backend of the roster, and those given with TIMERBENCH_EXTRA_BACKENDS, in roster order.
+std::span<const Backend> backends();
+
+}  // namespace timerbench

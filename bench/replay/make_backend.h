@@ -1,0 +1,47 @@
+// Makes a Backend of a TimerQueue: here every backend's code is instantiated.
+#pragma once
+
+#include "replay/backend.h"
+#include "replay/replay.h"
+
+namespace timerbench {
+
+template <TimerQueue Queue>
+class Erased final : public AnyQueue {
+ public:
+  explicit Erased(const QueueConfig& config) : queue_(config) {}
+
+  void schedule(TimerId id, Tick deadline) override { queue_.schedule(id, deadline); }
+  bool cancel(TimerId id) override { return queue_.cancel(id); }
+  std::size_t advance(Tick now, const Sink& sink) override { return queue_.advance(now, sink); }
+  Tick next_wakeup() const override { return queue_.next_wakeup(); }
+  std::size_t size() const override { return queue_.size(); }
+
+ private:
+  Queue queue_;
+};
+
+template <TimerQueue Queue>
+TimedReplay time_replay(const QueueConfig& config, std::span<const Op> setup,
+                        std::span<const Op> measured, const StopFlag& stop) {
+  using Clock = std::chrono::steady_clock;
+  Queue queue(config);
+  Tick now = config.start;
+  Outcome outcome = replay(queue, setup, now, stop);
+  const auto start = Clock::now();
+  const Outcome measured_outcome = replay(queue, measured, now, stop);
+  const auto elapsed = Clock::now() - start;
+  outcome += measured_outcome;
+  return {outcome, elapsed, stop.load()};
+}
+
+template <TimerQueue Queue>
+Backend make_backend() {
+  return {.traits = Queue::traits,
+          .make = [](const QueueConfig& config) -> std::unique_ptr<AnyQueue> {
+            return std::make_unique<Erased<Queue>>(config);
+          },
+          .time_replay = time_replay<Queue>};
+}
+
+}  // namespace timerbench

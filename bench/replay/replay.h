@@ -1,0 +1,38 @@
+// The virtual-time loop: a trace replayed by a queue as fast as it goes.
+#pragma once
+
+#include <span>
+
+#include "core/timer_queue.h"
+#include "replay/outcome.h"
+#include "replay/stop.h"
+#include "trace/op.h"
+
+namespace timerbench {
+
+// Replays `ops` from `now` on, which it moves. Returns what happened up to the end or, if `stop` was
+// set meanwhile, to the advance() after that. REQUIRES: every id is below the queue's capacity.
+template <class Queue>
+Outcome replay(Queue& queue, std::span<const Op> ops, Tick& now, const StopFlag& stop) {
+  // Operations between two looks at the flag where no advance() does so.
+  constexpr std::size_t kBlock = 4096;
+  Outcome outcome;
+  while (!ops.empty() && !stop.load(std::memory_order_relaxed)) {
+    const auto block = ops.first(std::min(kBlock, ops.size()));
+    ops = ops.subspan(block.size());
+    for (const Op op : block) {
+      if (op.id == kAdvance) {
+        if (stop.load(std::memory_order_relaxed)) return outcome;
+        now += op.arg;
+        outcome.fired += queue.advance(now, DigestFires(outcome, now));
+      } else if (op.arg == kCancel) {
+        outcome.cancelled += queue.cancel(op.id);
+      } else {
+        queue.schedule(op.id, now + op.arg);
+      }
+    }
+  }
+  return outcome;
+}
+
+}  // namespace timerbench

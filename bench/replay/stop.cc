@@ -1,0 +1,51 @@
+#include "replay/stop.h"
+
+#include <sys/time.h>
+
+#include <cmath>
+#include <csignal>
+
+namespace timerbench {
+namespace {
+
+StopFlag g_interrupted = false;
+StopFlag g_stop_replay = false;
+
+void set_timer(double seconds) {
+  const double whole = std::floor(seconds);
+  const itimerval value{{0, 0},
+                        {static_cast<time_t>(whole),
+                         static_cast<suseconds_t>((seconds - whole) * 1e6)}};
+  setitimer(ITIMER_REAL, &value, nullptr);
+}
+
+}  // namespace
+
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    g_interrupted = true;
+    g_stop_replay = true;
+  };
+  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+const StopFlag& interrupted() { return g_interrupted; }
+
+TimeLimit::TimeLimit(double seconds) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { g_stop_replay = true; };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGALRM, &action, nullptr);
+  g_stop_replay = false;
+  if (interrupted()) g_stop_replay = true;
+  set_timer(seconds);
+}
+
+TimeLimit::~TimeLimit() { set_timer(0); }
+
+const StopFlag& TimeLimit::stop() const { return g_stop_replay; }
+
+}  // namespace timerbench

@@ -1,0 +1,141 @@
+#include "suites/campaign.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "core/backend_error.h"
+#include "replay/stop.h"
+#include "verify/check.h"
+
+namespace timerbench {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+// Why a cell has no figure; the text begins with its status.
+struct CellFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+constexpr char kInterrupted[] = "interrupted: the run was ended before this cell";
+
+// A replay this long needs no warm-up: its own beginning is one.
+constexpr std::chrono::milliseconds kNoWarmUp{100};
+
+}  // namespace
+
+Input::Input(std::string workload, std::uint64_t size, std::function<Trace()> make)
+    : workload_(std::move(workload)), size_(size), make_(std::move(make)) {}
+
+void Input::prepare() {
+  if (!trace_) trace_ = make_();
+  if (!expected_) expected_ = expected_outcome(*trace_, interrupted());
+}
+
+Campaign::Campaign(std::string suite, Tick granularity, double replay_seconds)
+    : suite_(std::move(suite)), granularity_(granularity), replay_seconds_(replay_seconds) {}
+
+void Campaign::register_cells(const std::vector<const Backend*>& backends) {
+  cells_.reserve(inputs_.size() * backends.size());  // the benchmarks keep references
+  for (Input& input : inputs_) {
+    for (const Backend* backend : backends) {
+      cells_.push_back({input, *backend,
+                        fmt::format("{}/{}/{}/{}", suite_, input.workload(), input.size(),
+                                    backend->traits.name)});
+      Cell& cell = cells_.back();
+      benchmark::RegisterBenchmark(cell.name.c_str(), [this, &cell](benchmark::State& state) {
+        measure(cell, state);
+      })->UseManualTime();
+    }
+  }
+}
+
+void Campaign::measure(Cell& cell, benchmark::State& state) {
+  if (cell.failure.empty()) {
+    try {
+      if (interrupted()) throw CellFailure(kInterrupted);
+      if (const std::uint64_t size = timed_out_below(cell)) {
+        throw CellFailure(fmt::format("skipped: timeout at size {} already", size));
+      }
+      if (prepared_ != &cell.input) {
+        if (prepared_) prepared_->drop();
+        prepared_ = &cell.input;
+      }
+      cell.input.prepare();
+      replay_for_state(cell, state);
+    } catch (const CellFailure& failure) {
+      cell.failure = failure.what();
+    } catch (const BackendUnavailable& error) {
+      cell.failure = fmt::format("unavailable: {}", error.what());
+    } catch (const BackendError& error) {
+      cell.failure = fmt::format("error: {}", error.what());
+    } catch (const TraceError& error) {
+      cell.failure = fmt::format("error: {}", error.what());
+    } catch (const std::bad_alloc&) {
+      cell.failure = fmt::format("oom: no memory for size {}; choose a smaller one", cell.input.size());
+    }
+  }
+  if (!cell.failure.empty()) state.SkipWithError(cell.failure.c_str());
+}
+
+void Campaign::replay_for_state(Cell& cell, benchmark::State& state) {
+  const TraceInfo& info = cell.input.trace().info();
+  if (!cell.checked) {
+    const auto elapsed = checked_replay(cell).elapsed;
+    cell.checked = true;
+    if (elapsed >= kNoWarmUp) cell.ready = elapsed;
+  }
+  Seconds total{};
+  for (auto iteration : state) {
+    (void)iteration;
+    const auto ready = std::exchange(cell.ready, std::nullopt);
+    const Seconds elapsed = ready ? *ready : checked_replay(cell).elapsed;
+    state.SetIterationTime(elapsed.count());
+    total += elapsed;
+  }
+  const double items = static_cast<double>(info.items) * static_cast<double>(state.iterations());
+  state.counters["items"] = static_cast<double>(info.items);
+  state.counters["ns_per_item"] = total.count() * 1e9 / std::max(1.0, items);
+  state.SetLabel(fmt::format("{}, per {}", to_string(cell.backend.traits.precision), info.item));
+}
+
+TimedReplay Campaign::checked_replay(Cell& cell) {
+  const Trace& trace = cell.input.trace();
+  const Backend& backend = cell.backend;
+  TimedReplay replay;
+  {
+    const TimeLimit limit(replay_seconds_);
+    replay = backend.time_replay(
+        {.capacity = trace.info().capacity, .granularity = granularity_}, trace.setup(),
+        trace.measured(), limit.stop());
+    if (limit.exceeded()) {
+      throw CellFailure(fmt::format("timeout: one replay takes more than {} s", replay_seconds_));
+    }
+  }
+  if (replay.stopped) throw CellFailure(kInterrupted);
+  if (backend.is_control()) return replay;
+  const bool exact = must_be_exact(backend.traits, granularity_);
+  if (exact && replay.outcome == cell.input.expected()) return replay;
+  if (!exact && cell.checked) return replay;  // fire by fire, the first time
+  const auto violation = find_violation(backend, trace, granularity_, interrupted());
+  if (interrupted()) throw CellFailure(kInterrupted);
+  if (violation) throw CellFailure(fmt::format("wrong: {}", *violation));
+  if (exact) throw CellFailure("wrong: its outcome is not the model's");
+  return replay;
+}
+
+std::uint64_t Campaign::timed_out_below(const Cell& cell) const {
+  for (const Cell& other : cells_) {
+    if (&other.backend == &cell.backend && other.input.workload() == cell.input.workload() &&
+        other.input.size() < cell.input.size() && other.failure.starts_with("timeout")) {
+      return other.input.size();
+    }
+  }
+  return 0;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,89 @@
+// Cells, measured: each a backend replaying a trace, as a Google Benchmark.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "replay/backend.h"
+#include "replay/outcome.h"
+#include "trace/trace.h"
+
+namespace benchmark {
+class State;
+}
+
+namespace timerbench {
+
+// A trace that is made when it is first needed and can be dropped again.
+class Input {
+ public:
+  Input(std::string workload, std::uint64_t size, std::function<Trace()> make);
+
+  const std::string& workload() const { return workload_; }
+  std::uint64_t size() const { return size_; }
+
+  // Makes it, and works out its exact outcome, unless that has been done. Throws TraceError,
+  // std::bad_alloc.
+  void prepare();
+  void drop() { trace_.reset(); }
+
+  // REQUIRES: prepare().
+  const Trace& trace() const { return *trace_; }
+  const Outcome& expected() const { return *expected_; }
+
+ private:
+  std::string workload_;
+  std::uint64_t size_;
+  std::function<Trace()> make_;
+  std::optional<Trace> trace_;
+  std::optional<Outcome> expected_;
+};
+
+// The cells of one run and how each is measured.
+class Campaign {
+ public:
+  // `replay_seconds`: the most that one replay may take, setup included.
+  Campaign(std::string suite, Tick granularity, double replay_seconds);
+
+  void add_input(Input input) { inputs_.push_back(std::move(input)); }
+
+  // Registers a benchmark SUITE/WORKLOAD/SIZE/BACKEND for every input and backend, inputs outermost.
+  // Nothing is made or measured yet. REQUIRES: this outlives the run.
+  void register_cells(const std::vector<const Backend*>& backends);
+
+  std::size_t inputs() const { return inputs_.size(); }
+  std::size_t cells() const { return cells_.size(); }
+
+ private:
+  struct Cell {
+    Input& input;
+    const Backend& backend;
+    std::string name;
+    std::string failure{};  // not empty: why there is no figure, first the status
+    bool checked = false;
+    // The replay that was checked, if it took so long that it needed no warm-up: the first
+    // measurement. A shorter one is the warm-up.
+    std::optional<std::chrono::nanoseconds> ready{};
+  };
+
+  void measure(Cell& cell, benchmark::State& state);
+  void replay_for_state(Cell& cell, benchmark::State& state);
+  TimedReplay checked_replay(Cell& cell);
+  // The smaller size at which the cell's backend timed out on this workload, or 0.
+  std::uint64_t timed_out_below(const Cell& cell) const;
+
+  std::string suite_;
+  Tick granularity_;
+  double replay_seconds_;
+  std::vector<Input> inputs_;
+  std::vector<Cell> cells_;
+  Input* prepared_ = nullptr;
+};
+
+}  // namespace timerbench

@@ -1,0 +1,61 @@
+#include "suites/machine.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+namespace timerbench {
+namespace {
+
+// The first line of a file, or "unknown".
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  return std::getline(file, line) ? line : "unknown";
+}
+
+// What follows "KEY:" on the first line of a file that begins so, or "unknown".
+std::string field(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "unknown";
+}
+
+// A number at the beginning of the text; the largest there is if there is none ("max").
+std::uint64_t number(const std::string& text) {
+  std::uint64_t value = 0;
+  return std::istringstream(text) >> value ? value : std::numeric_limits<std::uint64_t>::max();
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> machine_facts() {
+  utsname system{};
+  uname(&system);
+  return {
+      {"timerbench", TIMERBENCH_VERSION},
+      {"processor", field("/proc/cpuinfo", "model name")},
+      {"kernel", std::string(system.sysname) + ' ' + system.release},
+      {"compiler", TIMERBENCH_COMPILER},
+      {"flags", TIMERBENCH_FLAGS},
+      {"build", TIMERBENCH_BUILD_TYPE},
+      {"transparent_hugepage", first_line("/sys/kernel/mm/transparent_hugepage/enabled")},
+      {"governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")},
+      {"memory", field("/proc/meminfo", "MemTotal")},
+  };
+}
+
+std::uint64_t available_memory() {
+  const std::uint64_t kib = number(field("/proc/meminfo", "MemAvailable"));
+  const std::uint64_t limit = number(first_line("/sys/fs/cgroup/memory.max"));
+  return std::min(kib > limit / 1024 ? limit : kib * 1024, limit);
+}
+
+}  // namespace timerbench

@@ -1,0 +1,38 @@
+#include "suites/suite.h"
+
+namespace timerbench {
+
+const std::vector<Suite>& suites() {
+  static const std::vector<Suite> all = {
+      {.name = "smoke",
+       .summary = "every backend and workload once, seconds",
+       .workloads = {"fill", "cancel", "drain", "churn", "hold", "keepalive", "bulk"},
+       .sizes = {1000},
+       .traces = {},
+       .items = 1000,
+       .repetitions = 1,
+       .min_seconds = 0.001,
+       .replay_seconds = 2},
+      {.name = "quick",
+       .summary = "all backends, 10^3 to 10^5 timers and a kernel trace, minutes",
+       .workloads = {"fill", "cancel", "drain", "churn", "hold", "keepalive", "bulk"},
+       .sizes = {1'000, 10'000, 100'000},
+       .traces = {"nginx_conn_per_request"},
+       .items = 30'000,
+       .repetitions = 3,
+       .min_seconds = 0.01,
+       .replay_seconds = 1},
+      {.name = "full",
+       .summary = "all backends, 10^3 to 10^7 timers and both kernel traces, an hour",
+       .workloads = {"fill", "cancel", "drain", "churn", "hold", "keepalive", "bulk"},
+       .sizes = {1'000, 10'000, 100'000, 1'000'000, 10'000'000},
+       .traces = {"nginx_keepalive_c256", "nginx_conn_per_request"},
+       .items = 0,
+       .repetitions = 3,
+       .min_seconds = 0.05,
+       .replay_seconds = 10},
+  };
+  return all;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,29 @@
+// The form of a trace that people write and read: at,op,id,delay.
+//
+//   at,op,id,delay
+//   0,schedule,7,30000      at 0 arm timer 7 for 30000
+//   0,advance,,12           from 0 to 12, firing what is due
+//   12,cancel,7,
+//
+// `at` is the clock when the operation is issued. For those who write it by hand: a row later than
+// the clock implies an advance to it, and an advance without a delay goes to its own `at`.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "trace/trace.h"
+
+namespace timerbench {
+
+std::string to_csv(std::span<const Op> ops);
+
+// import_csv() gives back the same operations; TraceInfo, setup_ops too, is not in the CSV. Throws
+// TraceError, and then leaves no file.
+void export_csv(const Trace& trace, const std::filesystem::path& path);
+
+// `unit_ns` is how long a tick is. Throws TraceError, with FILE:LINE.
+Trace import_csv(const std::filesystem::path& path, double unit_ns);
+
+}  // namespace timerbench

@@ -1,0 +1,55 @@
+#include "trace/output_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "trace/trace.h"
+
+namespace timerbench {
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path_, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw TraceError(
+        fmt::format("cannot write {}: it exists and is not a regular file; "
+                    "choose another name",
+                    path_.string()));
+  }
+  temporary_ = path_;
+  temporary_ += fmt::format(".{}.tmp", getpid());
+  file_ = std::fopen(temporary_.c_str(), "wbe");
+  if (file_ == nullptr) fail(errno);
+}
+
+OutputFile::~OutputFile() {
+  if (file_ != nullptr) std::fclose(file_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void OutputFile::write(std::string_view bytes) {
+  if (bytes.empty()) return;  // data() may be null
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail(errno);
+}
+
+void OutputFile::sync() {
+  if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) fail(errno);
+  if (std::fclose(std::exchange(file_, nullptr)) != 0) fail(errno);
+}
+
+void OutputFile::commit() {
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+}
+
+void OutputFile::fail(int error) const {
+  throw TraceError(
+      fmt::format("cannot write {}: {}; nothing was kept, free or choose another place",
+                  path_.string(), std::strerror(error)));
+}
+
+}  // namespace timerbench

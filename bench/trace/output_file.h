@@ -1,0 +1,36 @@
+// A file that appears complete or not at all: written under a temporary name beside its own and
+// renamed when it is on the disk.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+
+namespace timerbench {
+
+// Every failure throws TraceError; whatever was not committed is removed.
+class OutputFile {
+ public:
+  // Replaces a regular file of that name, and refuses to replace anything else.
+  explicit OutputFile(std::filesystem::path path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view bytes);
+
+  // Puts everything on the disk and closes. Afterwards only the rename of commit() can fail.
+  void sync();
+
+  // Gives the file its name. REQUIRES: sync() has been called.
+  void commit();
+
+ private:
+  [[noreturn]] void fail(int error) const;
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;  // empty: committed
+  std::FILE* file_;
+};
+
+}  // namespace timerbench

@@ -1,0 +1,158 @@
+#include "verify/audited_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace timerbench {
+namespace {
+
+// The first multiple of `granularity` not before t, or the end of time.
+Tick round_up(Tick t, Tick granularity) {
+  const Tick rest = t % granularity;
+  if (rest == 0) return t;
+  return t <= kNever - 1 - (granularity - rest) ? t + (granularity - rest) : kNever - 1;
+}
+
+template <class... Args>
+[[noreturn]] void violated(int rule, fmt::format_string<Args...> text, Args&&... args) {
+  throw ContractViolation(
+      fmt::format("rule {}: {}", rule, fmt::format(text, std::forward<Args>(args)...)));
+}
+
+}  // namespace
+
+AuditedQueue::AuditedQueue(const Backend& backend, const QueueConfig& config)
+    : traits_(backend.traits),
+      granularity_(config.granularity),
+      now_(config.start),
+      queue_(backend.make(config)),
+      deadlines_(config.capacity),
+      due_(config) {
+  check_observers();
+}
+
+Tick AuditedQueue::earliest(Tick deadline) const {
+  return traits_.precision == Precision::early ? deadline - deadline % granularity_ : deadline;
+}
+
+Tick AuditedQueue::latest(Tick deadline) const {
+  switch (traits_.precision) {
+    case Precision::granular: return round_up(deadline, granularity_);
+    case Precision::relative: return deadline <= now_ ? deadline : deadline + (deadline - now_) / 8;
+    default: return deadline;
+  }
+}
+
+void AuditedQueue::schedule(TimerId id, Tick deadline) {
+  queue_->schedule(id, deadline);
+  deadlines_[id] = deadline;
+  due_.schedule(id, latest(deadline));
+  check_observers();
+}
+
+bool AuditedQueue::cancel(TimerId id) {
+  const bool pending = due_.cancel(id);
+  const bool cancelled = queue_->cancel(id);
+  if (cancelled != pending) {
+    violated(4, "cancel({}) returned {} although the timer is {}", id, cancelled,
+             pending ? "pending" : "not pending");
+  }
+  check_observers();
+  return cancelled;
+}
+
+void AuditedQueue::check_fire(TimerId id, Tick deadline, Tick now, Tick& last_due) {
+  if (id >= deadlines_.size()) violated(3, "fired timer {}, which does not exist", id);
+  if (now < now_) violated(8, "timer {} fired although time ran backwards to {}", id, now);
+  if (!due_.pending(id)) violated(3, "timer {} fired at {}, but it is not pending", id, now);
+  if (deadline != deadlines_[id]) {
+    violated(3, "timer {} fired for deadline {}, but it was last armed for {}", id, deadline,
+             deadlines_[id]);
+  }
+  if (now < earliest(deadline)) {
+    violated(1, "timer {} fired at {}, before its deadline {}", id, now, deadline);
+  }
+  const Tick due = traits_.precision == Precision::early ? earliest(deadline) : latest(deadline);
+  if (traits_.ordered && due < last_due) {
+    violated(6, "timer {} (due {}) fired after one that is due at {}", id, due, last_due);
+  }
+  last_due = due;
+  due_.cancel(id);
+}
+
+std::size_t AuditedQueue::advance(Tick now) {
+  fired_.clear();
+  Tick last_due = 0;
+  const std::size_t count = queue_->advance(now, [&](TimerId id, Tick deadline) {
+    check_fire(id, deadline, now, last_due);
+    fired_.push_back(id);
+  });
+  if (count != fired_.size()) {
+    violated(3, "advance({}) returned {} but called the sink {} times", now, count, fired_.size());
+  }
+  if (now >= now_ && due_.next_wakeup() <= now) {
+    const TimerId id = due_.next_id();
+    violated(2, "timer {} (deadline {}, armed for {} at the latest) did not fire at {}", id,
+             deadlines_[id], due_.next_wakeup(), now);
+  }
+  now_ = std::max(now_, now);
+  total_fired_ += count;
+  check_observers();
+  return count;
+}
+
+std::size_t AuditedQueue::sleep_until(Tick now, std::size_t max_wakeups) {
+  const std::size_t before = total_fired_;
+  std::vector<TimerId> all;
+  for (std::size_t empty = 0; empty < max_wakeups && next_wakeup() <= now;) {
+    const Tick wakeup = std::max(now_, next_wakeup());
+    if (advance(wakeup) == 0) {
+      ++empty;
+      ++empty_wakeups_;
+      if (next_wakeup() <= wakeup) {
+        violated(9, "next_wakeup() is {} after advance({}) found nothing to fire", next_wakeup(),
+                 wakeup);
+      }
+    }
+    all.insert(all.end(), fired_.begin(), fired_.end());
+  }
+  advance(now);
+  all.insert(all.end(), fired_.begin(), fired_.end());
+  fired_ = std::move(all);
+  return total_fired_ - before;
+}
+
+std::optional<std::string> AuditedQueue::audit(std::span<const Op> ops, Driver driver,
+                                               const StopFlag& stop) {
+  for (std::size_t i = 0; i < ops.size() && !stop; ++i) {
+    const Op op = ops[i];
+    try {
+      if (op.id == kAdvance) {
+        driver == Driver::sleeping ? sleep_until(now_ + op.arg) : advance(now_ + op.arg);
+      } else if (op.arg == kCancel) {
+        cancel(op.id);
+      } else {
+        schedule(op.id, now_ + op.arg);
+      }
+    } catch (const ContractViolation& violation) {
+      return fmt::format("operation {}: {}", i, violation.what());
+    }
+  }
+  return std::nullopt;
+}
+
+void AuditedQueue::check_observers() const {
+  if (queue_->size() != due_.size()) {
+    violated(3, "size() is {} with {} timers pending", queue_->size(), due_.size());
+  }
+  const Tick wakeup = queue_->next_wakeup();
+  if (due_.size() == 0) {
+    if (wakeup != kNever) violated(9, "next_wakeup() is {} although nothing is pending", wakeup);
+  } else if (wakeup > std::max(now_, due_.next_wakeup())) {
+    violated(9, "next_wakeup() is {}, but timer {} is due at {}", wakeup, due_.next_id(),
+             due_.next_wakeup());
+  }
+}
+
+}  // namespace timerbench

@@ -1,0 +1,351 @@
+#include "verify/contract.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <initializer_list>
+#include <limits>
+#include <vector>
+
+#include "core/timer_queue.h"
+#include "verify/audited_queue.h"
+
+namespace timerbench {
+namespace {
+
+// Delays at which structures change their mind: slots of rings and levels of wheels (20, 64, 256, 512,
+// 65 536 and their squares), words of bitmaps, and both sides of each.
+constexpr std::initializer_list<Tick> kBoundaries = {
+    1,     2,     19,    20,     21,     39,      40,      63,      64,      65,
+    127,   128,   255,   256,    257,    399,     400,     401,     511,     512,
+    513,   1024,  4095,  4096,   4097,   7999,    8000,    8001,    65535,   65536,
+    65537, 65792, 131072, 160000, 262143, 262144,  262145,  1 << 24, 16777217, 3200000};
+
+// Deadlines at which types give up: signed, 32-bit, double, and the end of time.
+constexpr std::initializer_list<Tick> kFarDeadlines = {
+    Tick{1} << 31,       Tick{1} << 32, (Tick{1} << 32) + 1, (Tick{1} << 53) - 1,
+    Tick{1} << 53,       (Tick{1} << 53) + 1, Tick{1} << 62, (Tick{1} << 63) - 1,
+    Tick{1} << 63,       (Tick{1} << 63) + 1, kNever - 513,  kNever - 2,
+    kNever - 1};
+
+// A small generator of numbers for scenarios that want many different ones.
+class Lcg {
+ public:
+  Tick below(Tick bound) {
+    state_ = state_ * 6364136223846793005 + 1442695040888963407;
+    return (state_ >> 33) % bound;
+  }
+
+ private:
+  Tick state_ = 42;
+};
+
+void require(bool holds, int rule, std::string_view what) {
+  if (!holds) throw ContractViolation(fmt::format("rule {}: {}", rule, what));
+}
+
+void fires_at_its_deadline_and_not_before(const Backend& backend) {
+  for (const Tick start : {Tick{0}, Tick{7}, Tick{1000}}) {
+    for (const Tick delay : kBoundaries) {
+      AuditedQueue queue(backend, {.capacity = 1, .start = start});
+      queue.schedule(0, start + delay);
+      queue.advance(start + delay - 1);
+      queue.advance(start + delay);
+    }
+  }
+}
+
+void fires_on_time_when_stepped_tick_by_tick(const Backend& backend) {
+  constexpr TimerId kTimers = 300;
+  AuditedQueue queue(backend, {.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 2 * id + 1);
+  for (Tick now = 0; now <= 2 * kTimers; ++now) queue.advance(now);
+  require(queue.size() == 0, 2, "timers are left after the last deadline");
+}
+
+void fires_once_after_a_late_advance(const Backend& backend) {
+  for (const Tick late : {Tick{1}, Tick{30}, Tick{511}, Tick{512}, Tick{5000}, Tick{1} << 20}) {
+    AuditedQueue queue(backend, {.capacity = 64});
+    for (TimerId id = 0; id < 64; ++id) queue.schedule(id, 1 + id * 3);
+    queue.advance(10);
+    queue.advance(10 + late);
+    queue.advance(10 + 2 * late);
+  }
+}
+
+void rounds_to_the_granularity_it_promises(const Backend& backend) {
+  for (const Tick granularity : {Tick{2}, Tick{10}, Tick{100}, Tick{4096}}) {
+    for (const Tick start : {Tick{0}, Tick{1234}}) {
+      AuditedQueue queue(backend,
+                         {.capacity = 32, .start = start, .granularity = granularity});
+      Lcg random;
+      for (TimerId id = 0; id < 32; ++id) {
+        queue.schedule(id, start + random.below(40 * granularity));
+      }
+      for (Tick step = 0; step <= 90; ++step) queue.advance(start + step * granularity / 2);
+      require(queue.size() == 0, 2, "timers are left after the last deadline");
+    }
+  }
+}
+
+void a_pending_timer_moves(const Backend& backend) {
+  for (const Tick first : {Tick{3}, Tick{30}, Tick{300}, Tick{30000}}) {
+    for (const Tick second : {Tick{1}, Tick{3}, Tick{31}, Tick{512}, Tick{30000}, Tick{90000}}) {
+      AuditedQueue queue(backend, {.capacity = 2});
+      queue.schedule(0, first);
+      queue.schedule(1, first);
+      queue.schedule(0, second);
+      queue.advance(std::min(first, second));
+      queue.advance(std::max(first, second));
+      queue.advance(200000);
+    }
+  }
+}
+
+void a_timer_moves_many_times_and_fires_once(const Backend& backend) {
+  AuditedQueue queue(backend, {.capacity = 8});
+  Tick now = 0;
+  for (int i = 0; i < 300; ++i) {
+    for (TimerId id = 0; id < 8; ++id) queue.schedule(id, now + 100 * (id + 1));
+    queue.advance(now += 7);
+  }
+  queue.advance(now + 1000);
+  require(queue.total_fired() == 8, 3, "eight timers, each armed once and then moved");
+}
+
+void a_fired_timer_can_be_armed_again(const Backend& backend) {
+  AuditedQueue queue(backend, {.capacity = 3});
+  Tick now = 0;
+  for (TimerId id = 0; id < 3; ++id) queue.schedule(id, now + 5 + id);
+  for (int i = 0; i < 200; ++i) {
+    queue.advance(++now);
+    const std::vector<TimerId> fired = queue.fired();
+    for (const TimerId id : fired) queue.schedule(id, now + 5 + 60 * id);
+  }
+}
+
+void cancel_is_true_exactly_once(const Backend& backend) {
+  for (const Tick delay : {Tick{0}, Tick{1}, Tick{20}, Tick{600}, Tick{70000}}) {
+    AuditedQueue queue(backend, {.capacity = 4});
+    queue.cancel(3);  // never armed
+    for (TimerId id = 0; id < 3; ++id) queue.schedule(id, delay);
+    queue.cancel(1);
+    queue.cancel(1);
+    queue.advance(delay);
+    queue.cancel(0);  // fired
+    queue.schedule(1, delay + 9);
+    queue.schedule(1, delay + 1);
+    queue.cancel(1);  // moved
+    queue.cancel(1);
+    queue.advance(delay + 100);
+  }
+}
+
+void a_cancelled_population_leaves_nothing(const Backend& backend) {
+  constexpr TimerId kTimers = 2000;
+  AuditedQueue queue(backend, {.capacity = kTimers});
+  Lcg random;
+  for (int round = 0; round < 3; ++round) {
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, queue.now() + random.below(100000));
+    for (TimerId i = 0; i < kTimers; ++i) queue.cancel((i * 1237) % kTimers);
+    require(queue.next_wakeup() == kNever, 9, "a queue of cancelled timers still wants to wake up");
+    queue.advance(queue.now() + 10000);
+  }
+  queue.advance(queue.now() + 1000000);
+  require(queue.total_fired() == 0, 4, "cancelled timers fired");
+}
+
+void past_deadlines_fire_at_the_next_advance(const Backend& backend) {
+  AuditedQueue queue(backend, {.capacity = 8, .start = 1000});
+  queue.schedule(0, 1000);
+  queue.schedule(1, 999);
+  queue.schedule(2, 0);
+  queue.advance(1000);
+  queue.schedule(3, 1000);
+  queue.advance(1000);
+  queue.schedule(4, 500);
+  queue.schedule(5, 400);
+  queue.schedule(6, 450);
+  queue.cancel(5);
+  queue.schedule(6, 1001);
+  queue.schedule(7, 5000);
+  queue.schedule(7, 1);
+  queue.advance(1001);
+  require(queue.size() == 0, 5, "a past deadline is still pending");
+  queue.advance(10000);
+  queue.schedule(0, 10000);
+  queue.schedule(1, 3);
+  queue.advance(10001);
+}
+
+void one_advance_fires_in_order(const Backend& backend) {
+  constexpr TimerId kTimers = 3000;
+  for (const Tick spread : {Tick{50}, Tick{3000}, Tick{1000000}}) {
+    AuditedQueue queue(backend, {.capacity = kTimers});
+    Lcg random;
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1 + random.below(spread));
+    queue.advance(spread / 3);
+    queue.advance(spread);
+  }
+}
+
+void far_deadlines_are_kept(const Backend& backend) {
+  for (const Tick granularity : {Tick{1}, Tick{7}}) {
+    AuditedQueue queue(backend, {.capacity = 16, .granularity = granularity});
+    TimerId id = 0;
+    for (const Tick deadline : kFarDeadlines) queue.schedule(id++, deadline);
+    queue.schedule(15, 3);
+    queue.advance(5);
+    queue.schedule(14, kNever - 1);
+    queue.schedule(14, 10);
+    queue.schedule(14, kNever - 1);
+    queue.advance(1000000);
+    for (const Tick deadline : kFarDeadlines) {
+      queue.advance(deadline - 1);
+      queue.advance(deadline);
+    }
+    if (granularity == 1) require(queue.size() == 0, 2, "timers are left at the end of time");
+  }
+}
+
+void far_deadlines_can_be_cancelled(const Backend& backend) {
+  AuditedQueue queue(backend, {.capacity = 16, .start = 100});
+  for (int round = 0; round < 2; ++round) {
+    TimerId id = 0;
+    for (const Tick deadline : kFarDeadlines) queue.schedule(id++, deadline);
+    while (id > 0) queue.cancel(--id);
+  }
+  queue.advance(kNever - 1);
+}
+
+// The least of a few attempts, so that a busy machine does not count against the queue.
+template <class Attempt>
+std::chrono::nanoseconds least_time(Attempt&& attempt) {
+  using Clock = std::chrono::steady_clock;
+  auto least = std::chrono::nanoseconds::max();
+  for (int i = 0; i < 5; ++i) {
+    const auto start = Clock::now();
+    attempt();
+    least = std::min<std::chrono::nanoseconds>(least, Clock::now() - start);
+  }
+  return least;
+}
+
+void a_jump_costs_what_it_fires(const Backend& backend) {
+  constexpr Tick kJump = 30'000'000'000;
+  AuditedQueue queue(backend, {.capacity = 1});
+  const auto took = least_time([&] {
+    queue.schedule(0, queue.now() + 5);
+    queue.advance(queue.now() + kJump);
+    queue.advance(queue.now() + kJump);
+  });
+  require(took < std::chrono::milliseconds(1), 8, "a jump of 3e10 ticks takes more than 1 ms");
+}
+
+void time_does_not_run_backwards(const Backend& backend) {
+  AuditedQueue queue(backend, {.capacity = 4, .start = 100});
+  queue.schedule(0, 150);
+  queue.advance(120);
+  queue.advance(50);
+  queue.schedule(1, 60);
+  queue.advance(110);  // a no-op, so the past deadline goes on waiting
+  queue.advance(149);
+  queue.advance(0);
+  queue.advance(150);
+}
+
+void a_sleeping_driver_misses_nothing(const Backend& backend) {
+  constexpr TimerId kTimers = 200;
+  for (const Tick spread : {Tick{100}, Tick{5000}, Tick{10'000'000}}) {
+    AuditedQueue queue(backend, {.capacity = kTimers});
+    Lcg random;
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1 + random.below(spread));
+    for (TimerId id = 0; id < kTimers; id += 3) queue.cancel(id);
+    for (TimerId id = 1; id < kTimers; id += 3) queue.schedule(id, 1 + random.below(2 * spread));
+    for (Tick step = 1; step <= 8; ++step) queue.sleep_until(step * spread / 4);
+    require(queue.size() == 0, 9, "timers are left after the last deadline");
+  }
+}
+
+void next_wakeup_does_not_walk_the_population(const Backend& backend) {
+  constexpr TimerId kTimers = 50000;
+  constexpr int kCalls = 50;
+  const auto queue = backend.make({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue->schedule(id, 1000 + id);
+  queue->advance(1, [](TimerId, Tick) {});
+  const auto took = least_time([&] {
+    for (int i = 0; i < kCalls; ++i) {
+      require(queue->next_wakeup() != kNever, 9, "next_wakeup() is kNever with timers pending");
+    }
+  });
+  require(took < kCalls * std::chrono::microseconds(10), 9,
+          "next_wakeup() takes more than 10 us with 50 000 timers pending");
+}
+
+void the_first_and_last_id_work(const Backend& backend) {
+  AuditedQueue none(backend, {.capacity = 0});
+  none.advance(10);
+  for (const TimerId capacity : {1U, 2U, 63U, 64U, 65U, 1000U}) {
+    AuditedQueue queue(backend, {.capacity = capacity});
+    queue.schedule(capacity - 1, 10);
+    queue.schedule(0, 9);
+    queue.advance(9);
+    queue.cancel(capacity - 1);
+    queue.schedule(capacity - 1, 30);
+    queue.advance(30);
+  }
+}
+
+void a_herd_fires_together(const Backend& backend) {
+  constexpr TimerId kTimers = 3000;
+  AuditedQueue queue(backend, {.capacity = kTimers});
+  for (const Tick delay : {Tick{1}, Tick{1000}, Tick{100000}}) {
+    const Tick deadline = queue.now() + delay;
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, deadline);
+    queue.advance(deadline - 1);
+    queue.advance(deadline);
+    require(queue.fired().size() == kTimers, 2, "part of a herd did not fire");
+  }
+}
+
+void two_queues_do_not_disturb_each_other(const Backend& backend) {
+  AuditedQueue a(backend, {.capacity = 4});
+  AuditedQueue b(backend, {.capacity = 4, .start = 50});
+  for (TimerId id = 0; id < 4; ++id) {
+    a.schedule(id, 60 + id);
+    b.schedule(id, 70 - id);
+  }
+  a.cancel(0);
+  b.advance(100);
+  a.advance(100);
+}
+
+constexpr Scenario kContract[] = {
+    {"rule_1_never_early", fires_at_its_deadline_and_not_before},
+    {"rule_2_on_time", fires_on_time_when_stepped_tick_by_tick},
+    {"rule_2_late_advance", fires_once_after_a_late_advance},
+    {"rule_2_granularity", rounds_to_the_granularity_it_promises},
+    {"rule_2_herd", a_herd_fires_together},
+    {"rule_3_move", a_pending_timer_moves},
+    {"rule_3_move_often", a_timer_moves_many_times_and_fires_once},
+    {"rule_3_rearm", a_fired_timer_can_be_armed_again},
+    {"rule_3_ids", the_first_and_last_id_work},
+    {"rule_3_two_queues", two_queues_do_not_disturb_each_other},
+    {"rule_4_cancel", cancel_is_true_exactly_once},
+    {"rule_4_cancel_all", a_cancelled_population_leaves_nothing},
+    {"rule_5_past", past_deadlines_fire_at_the_next_advance},
+    {"rule_6_order", one_advance_fires_in_order},
+    {"rule_7_far", far_deadlines_are_kept},
+    {"rule_7_far_cancel", far_deadlines_can_be_cancelled},
+    {"rule_8_jump", a_jump_costs_what_it_fires},
+    {"rule_8_backwards", time_does_not_run_backwards},
+    {"rule_9_wakeup", a_sleeping_driver_misses_nothing},
+    {"rule_9_cost", next_wakeup_does_not_walk_the_population},
+};
+
+}  // namespace
+
+std::span<const Scenario> contract() { return kContract; }
+
+}  // namespace timerbench

@@ -1,0 +1,110 @@
+#include "verify/differential.h"
+
+#include <fmt/format.h>
+#include <rapidcheck.h>
+
+#include <array>
+
+#include "verify/audited_queue.h"
+
+namespace timerbench {
+namespace {
+
+// Where rings, levels, words and types end.
+constexpr std::array<std::uint32_t, 16> kEdges = {1,   2,    4,    8,     16,    20,     64,      256,
+                                                  400, 512,  4096, 8000,  65536, 262144, 1 << 24, 1u << 31};
+
+// Everything about a random trace but its operations.
+struct Shape {
+  QueueConfig config;
+  AuditedQueue::Driver driver;
+};
+
+// Mostly short, often on an edge or beside one, or on a multiple of it, sometimes far.
+rc::Gen<std::uint32_t> any_delay() {
+  const auto edge = rc::gen::map(rc::gen::inRange<std::size_t>(0, kEdges.size()),
+                                 [](std::size_t i) { return kEdges[i]; });
+  const auto beside = rc::gen::map(
+      rc::gen::pair(edge, rc::gen::inRange<std::uint32_t>(0, 3)),
+      [](const auto& pair) { return pair.first + pair.second - 1; });
+  const auto multiple = rc::gen::map(
+      rc::gen::pair(edge, rc::gen::inRange<std::uint32_t>(1, 8)), [](const auto& pair) {
+        return static_cast<std::uint32_t>(std::uint64_t{pair.first} * pair.second % kMaxDelay);
+      });
+  return rc::gen::weightedOneOf<std::uint32_t>({{4, rc::gen::inRange<std::uint32_t>(0, 10)},
+                                                {3, rc::gen::inRange<std::uint32_t>(0, 700)},
+                                                {3, beside},
+                                                {2, multiple},
+                                                {1, rc::gen::inRange<std::uint32_t>(0, 300000)},
+                                                {1, rc::gen::inRange<std::uint32_t>(0, kMaxDelay)}});
+}
+
+rc::Gen<Op> any_op(TimerId capacity) {
+  const auto id = rc::gen::inRange<TimerId>(0, capacity);
+  const auto schedule = rc::gen::map(rc::gen::pair(id, any_delay()), [](const auto& pair) {
+    return schedule_op(pair.first, pair.second);
+  });
+  const auto cancel = rc::gen::map(id, cancel_op);
+  const auto advance = rc::gen::map(any_delay(), advance_op);
+  return rc::gen::weightedOneOf<Op>({{5, schedule}, {1, cancel}, {4, advance}});
+}
+
+// Replays under audit; adds what happened to the counts if nothing was wrong.
+std::optional<std::string> run(const Backend& backend, const Shape& shape, std::span<const Op> ops,
+                               const StopFlag& stop, DifferentialResult& counts) {
+  AuditedQueue queue(backend, shape.config);
+  if (auto violation = queue.audit(ops, shape.driver, stop)) return violation;
+  ++counts.traces;
+  counts.fired += queue.total_fired();
+  counts.empty_wakeups += queue.empty_wakeups();
+  return std::nullopt;
+}
+
+// Follows RapidCheck's shrinks as long as one of them still fails.
+Counterexample smallest(const Backend& backend, const Shape& shape,
+                        rc::Shrinkable<std::vector<Op>> failing, std::string violation,
+                        const StopFlag& stop) {
+  DifferentialResult uncounted;
+  for (bool smaller = true; smaller && !stop;) {
+    smaller = false;
+    auto shrinks = failing.shrinks();
+    while (auto candidate = shrinks.next()) {
+      if (auto text = run(backend, shape, candidate->value(), stop, uncounted)) {
+        failing = std::move(*candidate);
+        violation = std::move(*text);
+        smaller = true;
+        break;
+      }
+    }
+  }
+  return {failing.value(), shape.config, std::move(violation)};
+}
+
+}  // namespace
+
+DifferentialResult test_differentially(const Backend& backend, std::uint64_t seed,
+                                       std::chrono::duration<double> seconds,
+                                       const StopFlag& stop) {
+  constexpr int kSize = 200;  // RapidCheck's size: the most operations of a trace
+  const auto end = std::chrono::steady_clock::now() + seconds;
+  DifferentialResult result;
+  rc::Random random(seed);
+  do {
+    // Few ids meet often; many fill the structure.
+    const std::uint64_t bits = random.split().next();
+    const Shape shape{.config = {.capacity = bits & 1 ? TimerId{6} : TimerId{40},
+                                 .granularity = std::array<Tick, 4>{1, 1, 3, 100}[bits >> 1 & 3]},
+                      .driver = (bits >> 3 & 3) == 0 ? AuditedQueue::Driver::sleeping
+                                                     : AuditedQueue::Driver::ticking};
+    auto ops =
+        rc::gen::container<std::vector<Op>>(any_op(shape.config.capacity))(random.split(), kSize);
+    if (auto violation = run(backend, shape, ops.value(), stop, result)) {
+      result.counterexample =
+          smallest(backend, shape, std::move(ops), std::move(*violation), stop);
+      break;
+    }
+  } while (std::chrono::steady_clock::now() < end && !stop);
+  return result;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,36 @@
+// Cancelling alone: N pending timers, all cancelled in random order. W2 of the peers' figures.
+#pragma once
+
+#include <numeric>
+#include <utility>
+
+#include "workloads/fill.h"
+
+namespace timerbench {
+
+struct Cancel {
+  static constexpr std::string_view name = "cancel";
+  static constexpr std::string_view summary = "N pending timers cancelled in random order";
+  static constexpr std::string_view item = "cancel";
+
+  Fill fill;  // how they were armed
+
+  Trace generate(const WorkloadOptions& options) const {
+    TraceWriter trace(*this, options, 2 * std::uint64_t{options.size});
+    trace.note("max_delay", fill.max_delay);
+    fill.arm_all(trace, options);
+    trace.end_setup();
+
+    std::vector<TimerId> order(options.size);
+    std::iota(order.begin(), order.end(), TimerId{0});
+    Random random(options.seed + 1);
+    for (TimerId left = options.size; left > 1; --left) {
+      std::swap(order[left - 1], order[random.below(left)]);
+    }
+    for (const TimerId id : order) trace.cancel(id);
+    return trace.finish(options.size, options.size);
+  }
+};
+static_assert(Generator<Cancel>);
+
+}  // namespace timerbench

@@ -1,0 +1,62 @@
+// Steady cancelling and re-arming: the life of request time-outs. W4 of the peers' figures.
+//
+// N timers are pending. A random one is cancelled and armed again, far enough ahead that most never
+// fire; time passes. Those that do fire are armed again at once, and their cost is in the figure.
+#pragma once
+
+#include <vector>
+
+#include "trace/model.h"
+#include "workloads/random.h"
+#include "workloads/trace_writer.h"
+
+namespace timerbench {
+
+struct Churn {
+  static constexpr std::string_view name = "churn";
+  static constexpr std::string_view summary =
+      "N pending timers, a random one cancelled and armed again, time passing";
+  static constexpr std::string_view item = "cancel + insert";
+
+  std::uint32_t min_delay = 30'000;  // ticks; delays are uniform over min_delay .. max_delay
+  std::uint32_t max_delay = 60'000;
+  std::uint32_t pace = 30'000;  // a tick passes every max(1, N / pace) pairs: N pairs in about
+                                // min_delay, so that a fifth to a third of the timers live to fire
+
+  Trace generate(const WorkloadOptions& options) const {
+    const TimerId size = options.size;
+    const std::uint64_t pairs =
+        options.items != 0 ? options.items : size < 1'000'000 ? 5'000'000 : 2'000'000;
+    const std::uint64_t pairs_a_tick = std::max(1U, size / pace);
+    TraceWriter trace(*this, options, size + 3 * pairs);
+    trace.note("min_delay", min_delay);
+    trace.note("max_delay", max_delay);
+    trace.note("pairs_a_tick", pairs_a_tick);
+
+    Random random(options.seed);
+    Model model({.capacity = size});
+    const auto arm = [&](TimerId id) {
+      const std::uint32_t delay = random.between(min_delay, max_delay);
+      model.schedule(id, model.now() + delay);
+      trace.schedule(id, delay);
+    };
+    for (TimerId id = 0; id < size; ++id) arm(id);
+    trace.end_setup();
+
+    std::vector<TimerId> fired;
+    for (std::uint64_t pair = 1; pair <= pairs; ++pair) {
+      const TimerId id = random.below(size);
+      trace.cancel(id);
+      arm(id);
+      if (pair % pairs_a_tick != 0) continue;
+      fired.clear();
+      model.advance(model.now() + 1, [&](TimerId due, Tick) { fired.push_back(due); });
+      trace.pass_time(1);
+      for (const TimerId due : fired) arm(due);
+    }
+    return trace.finish(pairs, size);
+  }
+};
+static_assert(Generator<Churn>);
+
+}  // namespace timerbench

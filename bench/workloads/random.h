@@ -1,0 +1,58 @@
+// Random numbers that are the same on every machine: integers only, no std:: distributions.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace timerbench {
+
+// SplitMix64 (Steele, Lea, Flood 2014).
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+
+  // Uniform over 0 .. bound - 1, with a bias below bound / 2^32.
+  std::uint32_t below(std::uint32_t bound) {
+    return static_cast<std::uint32_t>((next() >> 32) * bound >> 32);
+  }
+
+  // Uniform over first .. last.
+  std::uint32_t between(std::uint32_t first, std::uint32_t last) {
+    return first + below(last - first + 1);
+  }
+
+  // Exponential with the given mean, below 2^32, in units of 2^-32. Von Neumann's method (1951): a
+  // falling run of uniform numbers has an odd length with probability 1 - e^-u, u its first, so that
+  // comparing is all it takes.
+  std::uint64_t exponential(std::uint64_t mean) {
+    for (std::uint64_t whole = 0;; ++whole) {
+      const std::uint64_t first = next();
+      std::uint64_t last = first;
+      bool odd = true;
+      for (std::uint64_t u = next(); u < last; u = next()) {
+        last = u;
+        odd = !odd;
+      }
+      if (odd) return whole * (mean << 32) + (first >> 32) * mean;
+    }
+  }
+
+  // Every power of two is as likely as the next: uniform within [2^k, 2^(k+1)), k uniform over
+  // 0 .. bits - 1.
+  std::uint32_t log_uniform(std::uint32_t bits) {
+    const std::uint32_t octave = std::uint32_t{1} << below(bits);
+    return octave + below(octave);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace timerbench

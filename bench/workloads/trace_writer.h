@@ -1,0 +1,59 @@
+// Writes the operations of a generated trace and keeps what its description needs.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "trace/trace.h"
+#include "workloads/workload.h"
+
+namespace timerbench {
+
+// The clock is the generator's own; pass_time() is how it moves in the trace.
+class TraceWriter {
+ public:
+  // REQUIRES: the workload's unit is 1 ms.
+  template <Generator G>
+  TraceWriter(const G&, const WorkloadOptions& options, std::uint64_t expected_ops) {
+    ops_.reserve(expected_ops);
+    info_.unit_ns = 1e6;
+    info_.capacity = options.size;
+    info_.item = G::item;
+    info_.workload = G::name;
+    info_.seed = options.seed;
+    info_.source = "generated";
+    info_.parameters["size"] = options.size;
+  }
+
+  void schedule(TimerId id, std::uint32_t delay) { ops_.push_back(schedule_op(id, delay)); }
+  void cancel(TimerId id) { ops_.push_back(cancel_op(id)); }
+  void pass_time(Tick ticks) {
+    for (; ticks > kMaxStep; ticks -= kMaxStep) ops_.push_back(advance_op(kMaxStep));
+    ops_.push_back(advance_op(static_cast<std::uint32_t>(ticks)));
+  }
+
+  // All operations so far prepare, and are not measured.
+  void end_setup() { info_.setup_ops = ops_.size(); }
+
+  // A parameter of the generator, for the description.
+  template <class T>
+  void note(const char* parameter, const T& value) {
+    info_.parameters[parameter] = value;
+  }
+
+  // `items`: what a cost is quoted per.
+  Trace finish(std::uint64_t items, std::uint64_t peak_pending) {
+    info_.items = items;
+    info_.peak_pending = peak_pending;
+    info_.parameters["items"] = items;
+    return Trace(std::move(info_), std::move(ops_));
+  }
+
+ private:
+  static constexpr Tick kMaxStep = ~std::uint32_t{0};
+
+  TraceInfo info_;
+  std::vector<Op> ops_;
+};
+
+}  // namespace timerbench

@@ -1,0 +1,41 @@
+// What a generator of traces is given and gives.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "trace/trace.h"
+
+namespace timerbench {
+
+struct WorkloadOptions {
+  TimerId size;             // timers pending, connections: what a suite sweeps
+  std::uint64_t items = 0;  // how many operations are measured, where that is free; 0: the default
+  std::uint64_t seed = 1;
+};
+
+// A generator is a struct with commented parameters and
+//   static constexpr std::string_view name, summary, item;   what a cost is quoted per
+//   Trace generate(const WorkloadOptions&) const;            no I/O, no clock, no state
+template <class G>
+concept Generator = requires(const G& generator, const WorkloadOptions& options) {
+  { G::name } -> std::convertible_to<std::string_view>;
+  { G::summary } -> std::convertible_to<std::string_view>;
+  { G::item } -> std::convertible_to<std::string_view>;
+  { generator.generate(options) } -> std::same_as<Trace>;
+};
+
+struct Workload {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view item;
+  TimerId default_size;
+  std::function<Trace(const WorkloadOptions&)> generate;
+};
+
+// Every workload, in the order of every table and plot.
+const std::vector<Workload>& workloads();
+
+}  // namespace timerbench

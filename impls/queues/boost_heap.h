@@ -1,0 +1,73 @@
+// What the Boost.Heap backends share: a mutable heap of (deadline, id), and a handle for every id.
+//
+// The heap's own code does all the work; this maps ids to its handles.
+#pragma once
+
+#include <vector>
+
+#include "core/timer_queue.h"
+
+namespace timerbench {
+
+struct HeapEntry {
+  Tick deadline;
+  TimerId id;
+
+  // Boost's heaps keep the largest on top; the largest here is the one that is due first.
+  friend bool operator<(const HeapEntry& a, const HeapEntry& b) { return a.deadline > b.deadline; }
+};
+
+// Heap: a mutable Boost.Heap of HeapEntry.
+template <class Heap>
+class BoostHeap {
+ public:
+  explicit BoostHeap(const QueueConfig& config) : now_(config.start), timers_(config.capacity) {
+    if constexpr (requires { heap_.reserve(0); }) heap_.reserve(config.capacity);
+  }
+
+  void schedule(TimerId id, Tick deadline) {
+    Timer& timer = timers_[id];
+    if (timer.pending) {
+      heap_.update(timer.handle, HeapEntry{deadline, id});
+    } else {
+      timer = {heap_.push({deadline, id}), true};
+    }
+  }
+
+  bool cancel(TimerId id) {
+    Timer& timer = timers_[id];
+    if (!timer.pending) return false;
+    timer.pending = false;
+    heap_.erase(timer.handle);
+    return true;
+  }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) return 0;
+    now_ = now;
+    std::size_t fired = 0;
+    for (; !heap_.empty() && heap_.top().deadline <= now; ++fired) {
+      const HeapEntry due = heap_.top();
+      heap_.pop();
+      timers_[due.id].pending = false;
+      sink(due.id, due.deadline);
+    }
+    return fired;
+  }
+
+  Tick next_wakeup() const { return heap_.empty() ? kNever : heap_.top().deadline; }
+  std::size_t size() const { return heap_.size(); }
+
+ protected:
+  struct Timer {
+    typename Heap::handle_type handle{};
+    bool pending = false;
+  };
+
+  Tick now_;
+  std::vector<Timer> timers_;  // by id
+  Heap heap_;
+};
+
+}  // namespace timerbench

@@ -1,0 +1,236 @@
+// Hierarchical timing wheel driven by a delay queue of buckets, as in Kafka's SystemTimer.
+//
+// Level 0 has Slots buckets of one tick, level n has Slots buckets of Slots^n ticks; levels are made
+// when a deadline first needs them. A timer goes to the lowest level whose window, from the clock to
+// Slots buckets ahead, holds its deadline. A bucket with timers is queued under the instant at which
+// it begins. advance() takes the queued buckets in order: each moves the clock to its own instant,
+// fires what is due then, and puts the others back, which lands them on a lower level (the cascade).
+//
+// The clock moves only when a bucket expires, so empty stretches cost nothing at any distance. An
+// idle wheel's clock is therefore stale, and a timer armed then may start a level too high and
+// cascade once more. A bucket emptied by cancels stays queued until its time and costs an empty
+// wakeup. Both are Kafka's behaviour.
+//
+//   schedule O(levels), 2 to 3 in use: the node, the head and tail of a bucket (3 lines), the hands
+//   cancel O(1): the node and its two neighbours (3 lines)
+//   advance O(fired + cascaded + buckets expired); a timer cascades at most once a level
+//   next_wakeup O(1): the first queued bucket, an upper one usually earlier than its first timer
+//   16 bytes a timer, and for each level 16 a bucket
+//
+// Good for any mix of delays, above all when most timers are cancelled. Bad: a cascade moves a whole
+// bucket in one advance(), along a chain of dependent misses; few slots mean many levels, so more
+// cascades; many slots mean longer ones.
+//
+// Followed: Kafka's SystemTimer, TimingWheel and TimerTaskList; Varghese & Lauck 1987, scheme 7.
+// Deviations: the delay queue is a bitmap of queued buckets on each level, not a heap (a bucket's
+// instant follows from its place, so its key cannot change while it is queued); deadlines are rounded
+// up to the tick, where Kafka rounds them down and fires early (kafka_wheel_floor does that); a far
+// deadline takes as many levels as it needs instead of overflowing.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "core/bitmap.h"
+#include "core/granularity.h"
+#include "core/index_lists.h"
+#include "core/setting_name.h"
+#include "core/timer_queue.h"
+
+namespace timerbench {
+
+enum class Rounding { up, down };
+
+template <std::size_t Slots, Rounding kRounding = Rounding::up>
+class KafkaWheel {
+  static_assert(Slots >= 2);
+
+ public:
+  static constexpr Traits traits{
+      .name = kRounding == Rounding::up ? kSettingName<"kafka_wheel", Slots>
+                                        : kSettingName<"kafka_wheel_floor", Slots>,
+      .summary = kRounding == Rounding::up ? "hierarchical wheel, delay queue of buckets"
+                                           : "the same with Kafka's own rounding",
+      .precision = kRounding == Rounding::up ? Precision::granular : Precision::early,
+      .ordered = true,
+      .paper = "Kafka SystemTimer; Varghese & Lauck 1987, scheme 7"};
+
+  explicit KafkaWheel(const QueueConfig& config)
+      : granularity_(config.granularity),
+        now_(config.start),
+        lists_(config.capacity, 1 + kMaxLevels * Slots),
+        overdue_(lists_.add_list()) {
+    add_level(granularity_.floor(config.start));
+  }
+
+  void schedule(TimerId id, Tick deadline) {
+    if (lists_.linked(id)) {
+      lists_.unlink(id);
+    } else {
+      ++size_;
+    }
+    if (!place(id, deadline)) lists_.append(overdue_, id, deadline);
+  }
+
+  bool cancel(TimerId id) {
+    if (!lists_.linked(id)) return false;
+    lists_.unlink(id);
+    --size_;
+    return true;
+  }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) return 0;
+    now_ = now;
+    const Tick tick = granularity_.floor(now);
+    const std::size_t before = size_;
+    if (!lists_.empty(overdue_)) fire_overdue(sink);
+    while (next_bucket_ <= tick) expire_buckets(next_bucket_, sink);
+    return before - size_;
+  }
+
+  Tick next_wakeup() const {
+    if (size_ == 0) return kNever;
+    return lists_.empty(overdue_) ? granularity_.instant(next_bucket_) : now_;
+  }
+
+  std::size_t size() const { return size_; }
+
+  // The instant at which each level's hand stands, lowest level first.
+  std::vector<Tick> hands() const {
+    std::vector<Tick> instants;
+    for (std::size_t i = 0; i < level_count_; ++i) {
+      instants.push_back(granularity_.instant(levels_[i].hand * kTicks[i]));
+    }
+    return instants;
+  }
+
+  // The instants under which buckets are queued, in order; one for each bucket.
+  std::vector<Tick> queued_buckets() const {
+    std::vector<Tick> instants;
+    for (std::size_t i = 0; i < level_count_; ++i) {
+      for (Tick position = levels_[i].hand; position < levels_[i].hand + Slots; ++position) {
+        if (levels_[i].queued.test(position % Slots)) {
+          instants.push_back(granularity_.instant(position * kTicks[i]));
+        }
+      }
+    }
+    std::sort(instants.begin(), instants.end());
+    return instants;
+  }
+
+ private:
+  using List = IndexLists::List;
+
+  // Enough levels for the top one to reach the end of time.
+  static constexpr std::size_t kMaxLevels = [] {
+    std::size_t levels = 1;
+    for (Tick reach = kNever; reach >= Slots; reach /= Slots) ++levels;
+    return levels;
+  }();
+
+  // The ticks of one bucket of each level.
+  static constexpr auto kTicks = [] {
+    std::array<Tick, kMaxLevels> ticks{1};
+    for (std::size_t i = 1; i < kMaxLevels; ++i) ticks[i] = ticks[i - 1] * Slots;
+    return ticks;
+  }();
+
+  // A bucket's position is the number of its span since time 0; its slot is position % Slots. Queued
+  // positions are within (hand, hand + Slots), so a slot stands for one position only.
+  struct Level {
+    Tick hand;  // the position of the clock
+    List first_bucket;
+    Bitmap<Slots> queued;
+  };
+
+  Tick granule(Tick deadline) const {
+    return kRounding == Rounding::up ? granularity_.ceil(deadline) : granularity_.floor(deadline);
+  }
+
+  // Puts the timer into a bucket and queues the bucket; false if it is due by the clock already.
+  bool place(TimerId id, Tick deadline) {
+    Tick position = granule(deadline);
+    if (position <= levels_[0].hand) return false;
+    std::size_t i = 0;
+    while (position - levels_[i].hand >= Slots) {
+      position /= Slots;
+      if (++i == level_count_) add_level(levels_[i - 1].hand / Slots);
+    }
+    Level& level = levels_[i];
+    const std::size_t slot = position % Slots;
+    lists_.append(IndexLists::nth(level.first_bucket, slot), id, deadline);
+    level.queued.set(slot);
+    next_bucket_ = std::min(next_bucket_, position * kTicks[i]);
+    return true;
+  }
+
+  template <class Sink>
+  void fire(TimerId id, Tick deadline, Sink& sink) {
+    --size_;
+    sink(id, deadline);
+  }
+
+  // Timers whose time had come when they were armed, in the order that rule 6 asks for.
+  template <class Sink>
+  void fire_overdue(Sink& sink) {
+    due_now_.clear();
+    lists_.drain(overdue_, [&](TimerId id, Tick at) { due_now_.emplace_back(at, id); });
+    if (!std::is_sorted(due_now_.begin(), due_now_.end())) {
+      std::sort(due_now_.begin(), due_now_.end());
+    }
+    for (const auto& [deadline, id] : due_now_) fire(id, deadline, sink);
+  }
+
+  // Moves the clock to the first queued instant and empties the buckets that begin there, at most one
+  // on each level. REQUIRES: tick == next_bucket_.
+  template <class Sink>
+  void expire_buckets(Tick tick, Sink& sink) {
+    Tick position = tick;
+    for (std::size_t i = 0; i < level_count_; ++i, position /= Slots) levels_[i].hand = position;
+
+    for (std::size_t i = 0; i < level_count_; ++i) {
+      Level& level = levels_[i];
+      const std::size_t slot = level.hand % Slots;
+      if (level.queued.test(slot)) {
+        level.queued.clear(slot);
+        lists_.drain(IndexLists::nth(level.first_bucket, slot), [&](TimerId id, Tick deadline) {
+          if (!place(id, deadline)) fire(id, deadline, sink);
+        });
+      }
+      if (slot != 0) break;  // a bucket of the next level begins only where this one has come round
+    }
+
+    next_bucket_ = kNever;
+    for (std::size_t i = 0; i < level_count_; ++i) {
+      const Level& level = levels_[i];
+      const std::size_t empty = level.queued.distance((level.hand + 1) % Slots);
+      if (empty == level.queued.kNone) continue;
+      next_bucket_ = std::min(next_bucket_, (level.hand + 1 + empty) * kTicks[i]);
+    }
+  }
+
+  void add_level(Tick hand) {
+    levels_[level_count_++] = {hand, lists_.add_lists(Slots), {}};
+  }
+
+  Granularity granularity_;
+  Tick now_;
+  Tick next_bucket_ = kNever;  // the first queued bucket's granule
+  std::size_t size_ = 0;
+  IndexLists lists_;
+  List overdue_;
+  std::size_t level_count_ = 0;
+  std::array<Level, kMaxLevels> levels_{};
+  std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
+};
+static_assert(TimerQueue<KafkaWheel<20>>);
+
+template <std::size_t Slots>
+using KafkaWheelFloor = KafkaWheel<Slots, Rounding::down>;
+
+}  // namespace timerbench

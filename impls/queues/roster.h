@@ -1,0 +1,47 @@
+// The contenders. A new backend is a header and a line here.
+#pragma once
+
+#include "queues/dary_heap.h"
+#include "queues/fibonacci_heap.h"
+#include "queues/kafka_wheel.h"
+#include "queues/lazy_heap.h"
+#include "queues/null.h"
+#include "queues/one_store.h"
+#include "queues/ordered_map.h"
+#include "queues/pairing_heap.h"
+#include "queues/ring.h"
+#include "queues/scan.h"
+#include "queues/skiplist.h"
+#include "queues/tick_map.h"
+#include "redis/redis_zset.h"
+#include "redis/redis_zset_poll.h"
+
+namespace timerbench {
+
+template <class... Types>
+struct TypeList {};
+
+// In the order of every table and plot.
+using Roster = TypeList<  //
+    Null,                 // controls: never ranked
+    OneStore,             //
+    Scan,                 //
+    TickMap,              //
+    OrderedMap,           //
+    BinaryHeap,           //
+    QuadHeap,             //
+    PairingHeap,          //
+    FibonacciHeap,        //
+    LazyHeap,             //
+    Skiplist,             //
+    RedisZset,            //
+    RedisZsetPoll,        //
+    Ring<512>,            //
+    Ring<65536>,          //
+    KafkaWheel<20>,       //
+    KafkaWheel<64>,       //
+    KafkaWheel<256>,      //
+    KafkaWheel<512>,      //
+    KafkaWheelFloor<20>>;
+
+}  // namespace timerbench

@@ -1,0 +1,76 @@
+// A periodic sweep: every advance() looks at every deadline.
+//
+// An array of deadlines by id. Arming, moving and cancelling are one store each; the bill comes with
+// the tick, which walks the whole array, idle ids included.
+//
+//   schedule, cancel O(1), 1 line      advance O(capacity), sequential, 8 deadlines a line
+//   next_wakeup O(1): the minimum seen by the last sweep or armed since      8 bytes a timer
+//
+// Good for a few hundred timers, or when sweeps are rare and timers move all the time. Bad when time
+// is advanced often. What follows it: the loop over all connections once a second.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/timer_queue.h"
+
+namespace timerbench {
+
+class Scan {
+ public:
+  static constexpr Traits traits{.name = "scan",
+                                 .summary = "array of deadlines, every tick walks all",
+                                 .precision = Precision::exact,
+                                 .ordered = false,
+                                 .paper = "periodic sweep over all connections"};
+
+  explicit Scan(const QueueConfig& config)
+      : now_(config.start), deadlines_(config.capacity, kNever) {}
+
+  void schedule(TimerId id, Tick deadline) {
+    size_ += deadlines_[id] == kNever;
+    deadlines_[id] = deadline;
+    earliest_ = std::min(earliest_, deadline);
+  }
+
+  bool cancel(TimerId id) {
+    if (deadlines_[id] == kNever) return false;
+    deadlines_[id] = kNever;
+    --size_;
+    return true;
+  }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) return 0;
+    now_ = now;
+    const std::size_t before = size_;
+    Tick earliest = kNever;
+    for (TimerId id = 0; id < deadlines_.size(); ++id) {
+      const Tick deadline = deadlines_[id];
+      if (deadline > now) {
+        earliest = std::min(earliest, deadline);
+        continue;
+      }
+      deadlines_[id] = kNever;
+      --size_;
+      sink(id, deadline);
+    }
+    earliest_ = earliest;
+    return before - size_;
+  }
+
+  // A bound: a timer that was cancelled or moved later may have set it.
+  Tick next_wakeup() const { return size_ == 0 ? kNever : earliest_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  Tick now_;
+  Tick earliest_ = kNever;  // no pending deadline is before it
+  std::size_t size_ = 0;
+  std::vector<Tick> deadlines_;  // by id; kNever: idle
+};
+static_assert(TimerQueue<Scan>);
+
+}  // namespace timerbench

@@ -1,0 +1,260 @@
+#include "redis/connection.h"
+
+#include <fcntl.h>
+#include <fmt/compile.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace timerbench {
+namespace {
+
+constexpr std::string_view kStartIt =
+    "start it, or correct TIMERBENCH_REDIS_URL, or unset the variable to use a private server";
+constexpr std::string_view kWhyItEnded =
+    "find out why it ended: perhaps it was killed for want of memory";
+
+[[noreturn]] void reject_url(std::string_view reason) {
+  throw BackendUnavailable(
+      fmt::format("{}: {}; write redis://[user:password@]host[:port][/db] or unix:///path",
+                  kRedisUrlVariable, reason));
+}
+
+std::optional<int> parse_number(std::string_view text, int base = 10) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::string percent_decode(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const std::string_view digits = text.substr(i + 1, 2);
+    const auto byte = parse_number(digits, 16);
+    if (digits.size() != 2 || !byte) {
+      reject_url("a % in user or password is not followed by two hexadecimal digits");
+    }
+    decoded += static_cast<char>(*byte);
+    i += 2;
+  }
+  return decoded;
+}
+
+// What to do about an error reply. Found anywhere in it: before Redis 7 an error inside a script
+// stands in the middle of another.
+std::string_view advice_for(std::string_view reply) {
+  static constexpr std::pair<std::string_view, std::string_view> kAdvice[] = {
+      {"NOAUTH", "put user and password into TIMERBENCH_REDIS_URL"},
+      {"WRONGPASS", "correct user and password in TIMERBENCH_REDIS_URL"},
+      {"without any password", "take the password out of TIMERBENCH_REDIS_URL"},
+      {"NOPERM", "grant the user this command and the keys timerbench:*"},
+      {"OOM", "raise its maxmemory or choose a smaller size"},
+      {"LOADING", "wait until it has loaded its data"},
+      {"WRONGTYPE",
+       "another program uses the key; name a database of your own in TIMERBENCH_REDIS_URL"},
+      {"READONLY", "it is a replica; name its primary in TIMERBENCH_REDIS_URL"},
+      {"MOVED", "it is part of a cluster; name a single server in TIMERBENCH_REDIS_URL"},
+      {"DB index", "choose a database that it has"},
+      {"max number of clients", "raise its maxclients or close other clients"},
+  };
+  for (const auto& [word, advice] : kAdvice) {
+    if (reply.find(word) != reply.npos) return advice;
+  }
+  return "see its log";
+}
+
+}  // namespace
+
+RedisEndpoint RedisEndpoint::parse(std::string_view url) {
+  constexpr std::string_view kUnix = "unix://";
+  constexpr std::string_view kRedis = "redis://";
+  RedisEndpoint endpoint;
+
+  if (url.starts_with(kUnix)) {
+    endpoint.path = url.substr(kUnix.size());
+    if (!endpoint.path.starts_with('/')) reject_url("the path of the socket is not absolute");
+    // hiredis would cut it short.
+    if (endpoint.path.size() >= sizeof(sockaddr_un::sun_path)) {
+      reject_url("the path of the socket is too long for a unix socket");
+    }
+    return endpoint;
+  }
+  if (!url.starts_with(kRedis)) reject_url("it is neither redis:// nor unix://");
+  url.remove_prefix(kRedis.size());
+
+  if (const auto slash = url.find('/', url.rfind('@') + 1); slash != url.npos) {
+    if (const auto database = url.substr(slash + 1); !database.empty()) {
+      const auto number = parse_number(database);
+      if (!number) reject_url("the database is not a number");
+      endpoint.database = *number;
+    }
+    url = url.substr(0, slash);
+  }
+  if (const auto at = url.rfind('@'); at != url.npos) {
+    const auto colon = url.find(':');
+    if (colon >= at) reject_url("there is a user but no password");
+    endpoint.user = percent_decode(url.substr(0, colon));
+    endpoint.password = percent_decode(url.substr(colon + 1, at - colon - 1));
+    if (endpoint.password.empty()) reject_url("the password is empty");
+    url.remove_prefix(at + 1);
+  }
+  if (url.starts_with('[')) {  // an IPv6 address
+    const auto bracket = url.find(']');
+    if (bracket == url.npos) reject_url("a bracket is not closed");
+    endpoint.host = url.substr(1, bracket - 1);
+    url.remove_prefix(bracket + 1);
+  } else {
+    endpoint.host = url.substr(0, url.find(':'));
+    url.remove_prefix(endpoint.host.size());
+  }
+  if (!url.empty()) {
+    const auto port = parse_number(url.substr(1));
+    if (url[0] != ':' || !port || *port < 1 || *port > 65535) {
+      reject_url("the port is not a number from 1 to 65535");
+    }
+    endpoint.port = *port;
+  }
+  if (endpoint.host.empty()) reject_url("there is no host");
+  return endpoint;
+}
+
+std::string RedisEndpoint::url() const {
+  if (!path.empty()) return "unix://" + path;
+  const bool ipv6 = host.find(':') != host.npos;
+  return fmt::format("redis://{}{}{}:{}/{}", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port,
+                     database);
+}
+
+RedisConnection::RedisConnection(RedisEndpoint endpoint, std::chrono::milliseconds patience) try
+    : endpoint_(std::move(endpoint)), patience_(patience) {
+  connect();
+  if (!endpoint_.user.empty()) {
+    call(REDIS_REPLY_STATUS, {"AUTH", endpoint_.user, endpoint_.password});
+  } else if (!endpoint_.password.empty()) {
+    call(REDIS_REPLY_STATUS, {"AUTH", endpoint_.password});
+  }
+  if (endpoint_.database != 0) {
+    call(REDIS_REPLY_STATUS, {"SELECT", std::to_string(endpoint_.database)});
+  }
+  call(REDIS_REPLY_STATUS, {"PING"});
+} catch (const BackendError& error) {
+  throw BackendUnavailable(error.what());
+}
+
+void RedisConnection::connect() {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience_);
+  const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(patience_ - seconds);
+  const timeval timeout{.tv_sec = seconds.count(), .tv_usec = rest.count()};
+  context_.reset(endpoint_.path.empty()
+                     ? redisConnectWithTimeout(endpoint_.host.c_str(), endpoint_.port, timeout)
+                     : redisConnectUnixWithTimeout(endpoint_.path.c_str(), timeout));
+  if (!context_) throw std::bad_alloc();
+  if (context_->err != 0 || redisSetTimeout(context_.get(), timeout) != REDIS_OK) {
+    throw error(fmt::format("cannot connect: {}", context_->errstr), kStartIt);
+  }
+  fcntl(context_->fd, F_SETFD, FD_CLOEXEC);
+}
+
+RedisConnection::Reply RedisConnection::call(int type, Command command) {
+  append(command);
+  flush();
+  std::optional<RedisReplyError> late;
+  while (unanswered_ > 1) {
+    const Reply reply = read();
+    try {
+      check(*reply, REDIS_REPLY_INTEGER);
+    } catch (const RedisReplyError& error) {
+      if (!late) late = error;
+    }
+  }
+  Reply reply = read();
+  if (late) throw *late;
+  check(*reply, type);
+  return reply;
+}
+
+void RedisConnection::post(Command command) {
+  append(command);
+  if (appended_ < kDepth) return;
+  flush();
+  while (unanswered_ > kDepth) check(*read(), REDIS_REPLY_INTEGER);
+}
+
+BackendError RedisConnection::error(std::string_view what, std::string_view advice) const {
+  return BackendError(fmt::format("redis at {}: {}; {}", endpoint_.url(), what, advice));
+}
+
+void RedisConnection::append(Command command) {
+  auto out = std::back_inserter(output_);
+  fmt::format_to(out, FMT_COMPILE("*{}\r\n"), command.size());
+  for (const std::string_view word : command) {
+    fmt::format_to(out, FMT_COMPILE("${}\r\n{}\r\n"), word.size(), word);
+  }
+  ++appended_;
+  ++unanswered_;
+}
+
+void RedisConnection::flush() {
+  std::string_view rest = output_;
+  while (context_ && !rest.empty()) {
+    const ssize_t sent = send(context_->fd, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno == EPIPE) {
+      break;  // It hung up. What it said before that is still to be read.
+    } else if (errno != EINTR) {
+      lose();
+    }
+  }
+  output_.clear();
+  appended_ = 0;
+}
+
+RedisConnection::Reply RedisConnection::read() {
+  void* reply = nullptr;
+  if (!context_ || redisGetReply(context_.get(), &reply) != REDIS_OK) lose();
+  --unanswered_;
+  return Reply(static_cast<redisReply*>(reply));
+}
+
+void RedisConnection::check(const redisReply& reply, int type) const {
+  if (reply.type == REDIS_REPLY_ERROR) {
+    const std::string_view text(reply.str, reply.len);
+    throw RedisReplyError(error(text, advice_for(text)).what(), text);
+  }
+  if (reply.type != type) {
+    throw error("an answer of an unexpected kind", "check that it is a Redis server");
+  }
+}
+
+// Reports why the connection does not work, from errno and the context, and gives it up.
+void RedisConnection::lose() {
+  const int number = errno;
+  if (!context_) throw error("the connection was lost before", "run this again");
+  const auto context = std::move(context_);
+  if (context->err == REDIS_ERR_OOM) throw std::bad_alloc();
+  if (context->err == REDIS_ERR_PROTOCOL) {
+    throw error(context->errstr, "check that it is a Redis server");
+  }
+  if (context->err == REDIS_ERR_EOF) throw error("connection lost", kWhyItEnded);
+  if (number == EAGAIN) {
+    throw error(fmt::format("no answer within {} ms", patience_.count()),
+                "check that it runs and is not busy");
+  }
+  throw error(fmt::format("connection lost: {}", std::strerror(number)), kWhyItEnded);
+}
+
+}  // namespace timerbench

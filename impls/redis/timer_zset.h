@@ -1,0 +1,173 @@
+// What the Redis backends have in common: timers as the members of one sorted set (ZSET).
+//
+// Key     timerbench:PID:RANDOM:timers, a new one for every queue. No other key is touched. It is
+//         deleted with the queue; only a program that is killed leaves it on a user's server.
+// Member  the id in eight hexadecimal digits. Redis orders equal scores by the bytes of the member,
+//         and at a fixed width that is the order of the ids (unpadded, "10" comes before "9").
+// Score   the deadline. A score is a double, exact up to 2^53; that is the score of every later
+//         deadline too. The client knows each deadline, so it finds out by itself whether a timer
+//         taken at the score 2^53 is due, sorts those that are, and puts the others back.
+//
+// Redis keeps a set of at most 128 members in a flat listpack and a larger one in a skip list
+// beside a hash table: with fewer timers a different structure is measured.
+#pragma once
+
+#include <fmt/compile.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/timer_queue.h"
+#include "redis/connection.h"
+#include "redis/server.h"
+
+namespace timerbench {
+
+class TimerZset {
+ public:
+  std::size_t size() const { return size_; }
+
+  // From what the client has scheduled and the server last answered: no round trip.
+  Tick next_wakeup() const { return next_wakeup_; }
+
+  const std::string& key() const { return key_; }
+
+ protected:
+  using Reply = RedisConnection::Reply;
+
+  // From here on scores do not tell deadlines apart.
+  static constexpr Tick kMaxScore = Tick{1} << 53;
+
+  class Score {
+   public:
+    explicit Score(Tick deadline) : text_(std::min(deadline, kMaxScore)) {}
+    operator std::string_view() const { return {text_.data(), text_.size()}; }
+
+   private:
+    fmt::format_int text_;
+  };
+
+  class Member {
+   public:
+    explicit Member(TimerId id) { fmt::format_to(text_.begin(), FMT_COMPILE("{:08x}"), id); }
+    operator std::string_view() const { return {text_.data(), text_.size()}; }
+
+   private:
+    std::array<char, 8> text_;
+  };
+
+  explicit TimerZset(const QueueConfig& config)
+      : connection_(redis_endpoint()), now_(config.start), deadlines_(config.capacity, kNever) {
+    std::random_device random;
+    key_ = fmt::format("timerbench:{}:{:08x}{:08x}:timers", getpid(), random(), random());
+  }
+
+  ~TimerZset() {
+    try {
+      connection_.call(REDIS_REPLY_INTEGER, {"UNLINK", key_});
+    } catch (...) {  // There is nobody left to tell.
+    }
+  }
+
+  TimerZset(const TimerZset&) = delete;
+  TimerZset& operator=(const TimerZset&) = delete;
+
+  bool pending(TimerId id) const { return deadlines_[id] != kNever; }
+
+  void arm(TimerId id, Tick deadline) {
+    if (!pending(id)) ++size_;
+    deadlines_[id] = deadline;
+    next_wakeup_ = std::min(next_wakeup_, deadline);
+  }
+
+  // Returns its deadline. REQUIRES: pending(id).
+  Tick disarm(TimerId id) {
+    if (--size_ == 0) next_wakeup_ = kNever;
+    return std::exchange(deadlines_[id], kNever);
+  }
+
+  // The timer that a member is.
+  TimerId timer(const redisReply& member) const {
+    const std::string_view text(member.str, member.len);
+    TimerId id = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
+    if (error != std::errc{} || Member(id) != text || id >= deadlines_.size() || !pending(id)) {
+      throw connection_.error(
+          fmt::format("{} holds \"{}\", which is no timer of this queue", key_, text),
+          "keep other programs off this key");
+    }
+    return id;
+  }
+
+  Tick score(const redisReply& score) const {
+    const std::string_view text(score.str, score.len);
+    double value = -1;  // Newer servers write 1e+15, too.
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    if (!(value >= 0 && value <= static_cast<double>(kMaxScore))) {
+      throw connection_.error(
+          fmt::format("{} holds the score \"{}\", which is no deadline", key_, text),
+          "keep other programs off this key");
+    }
+    return static_cast<Tick>(value);
+  }
+
+  // Fires a timer that the server has handed over, or keeps it for finish(). Returns how many were
+  // fired.
+  template <class Sink>
+  std::size_t fire(TimerId id, Sink& sink) {
+    if (deadlines_[id] >= kMaxScore) {
+      far_.push_back(id);
+      return 0;
+    }
+    sink(id, disarm(id));
+    return 1;
+  }
+
+  // Ends an advance(), given the score of the first timer that is left on the server, or kNever:
+  // fires, in order, the kept timers that are due, and calls put_back(id) for the others.
+  template <class Sink, class PutBack>
+  std::size_t finish(Tick head, Sink& sink, PutBack&& put_back) {
+    if (head == kNever && size_ > far_.size()) {
+      throw connection_.error(
+          fmt::format("{} of the timers in {} are gone", size_ - far_.size(), key_),
+          "flush no database in use and set maxmemory-policy to noeviction");
+    }
+    next_wakeup_ = head;
+    std::ranges::sort(far_, {}, [this](TimerId id) { return std::pair(deadlines_[id], id); });
+    std::size_t fired = 0;
+    for (const TimerId id : far_) {
+      if (deadlines_[id] <= now_) {
+        sink(id, disarm(id));
+        ++fired;
+      } else {
+        put_back(id);
+        next_wakeup_ = std::min(next_wakeup_, deadlines_[id]);
+      }
+    }
+    far_.clear();
+    return fired;
+  }
+
+  RedisConnection connection_;
+  std::string key_;
+  Tick now_;
+  std::vector<Tick> deadlines_;  // by id; kNever: not pending
+
+ private:
+  std::size_t size_ = 0;
+  Tick next_wakeup_ = kNever;
+  std::vector<TimerId> far_;  // taken at kMaxScore during an advance()
+};
+
+}  // namespace timerbench
