@@ -6,6 +6,7 @@
 #include <new>
 
 #include "commands/command.h"
+#include "commands/names.h"
 #include "replay/stop.h"
 
 namespace timerbench {
@@ -20,6 +21,16 @@ int fail(int code, std::string_view text) {
   return code;
 }
 
+// CLI11 would only say that a subcommand is missing.
+void check_command(const CLI::App& app, std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    known.push_back(command->get_name());
+    if (known.back() == name) return;
+  }
+  if (!name.starts_with('-')) throw UsageError(unknown("command", name, known));
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Comparative benchmark of timer queues: one trace, replayed by every backend.");
   app.name("timerbench");
@@ -31,6 +42,7 @@ int run(int argc, char** argv) {
   add_replay(app);
   add_trace(app);
   try {
+    if (argc > 1) check_command(app, argv[1]);
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     return app.exit(success);

@@ -29,14 +29,13 @@ TEST_P(ContractTest, Holds) {
   EXPECT_NO_THROW(scenario.run(backend));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Roster, ContractTest,
-    testing::Combine(testing::ValuesIn(contenders()),
-                     testing::ValuesIn(contract().begin(), contract().end())),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param).traits.name) + "_" +
-             std::string(std::get<1>(info.param).name);
-    });
+INSTANTIATE_TEST_SUITE_P(Roster, ContractTest,
+                         testing::Combine(testing::ValuesIn(contenders()),
+                                          testing::ValuesIn(contract().begin(), contract().end())),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param).traits.name) + "_" +
+                                  std::string(std::get<1>(info.param).name);
+                         });
 
 class DifferentialTest : public testing::TestWithParam<Backend> {};
 

@@ -58,8 +58,8 @@ using Ids = std::vector<TimerId>;
 
 TEST(KafkaWheelTest, V1PlacementByDelay) {
   const std::vector<std::pair<Tick, Tick>> bucket_of = {
-      {1, 1},         {19, 19},     {20, 20},     {21, 20},     {399, 380},       {400, 400},
-      {7999, 7600},   {8000, 8000}, {159999, 152000}, {160000, 160000}};
+      {1, 1},     {19, 19},     {20, 20},     {21, 20},         {399, 380},
+      {400, 400}, {7999, 7600}, {8000, 8000}, {159999, 152000}, {160000, 160000}};
   for (const auto& [delay, bucket] : bucket_of) {
     Wheel<20> wheel;
     wheel.add(0, delay);
@@ -121,8 +121,7 @@ TEST(KafkaWheelTest, V6RoundingDownFiresEarly) {
   for (TimerId id = 0; id < delays.size(); ++id) wheel.add(id, delays[id]);
   EXPECT_EQ(wheel.queued(), (Ticks{100, 200, 1000}));
   EXPECT_EQ(wheel.advance(0), Ids{1});
-  EXPECT_EQ(wheel.step_until(1100),
-            (Fired{{2, 100}, {3, 100}, {0, 200}, {4, 1000}, {5, 1000}}));
+  EXPECT_EQ(wheel.step_until(1100), (Fired{{2, 100}, {3, 100}, {0, 200}, {4, 1000}, {5, 1000}}));
 }
 
 TEST(KafkaWheelTest, V7TheStartIsRoundedDownToTheTick) {

@@ -9,15 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -79,7 +80,7 @@ std::string error_of(Call&& call) {
   try {
     call();
   } catch (const Error& error) {
-    const std::string text = error.what();
+    std::string text = error.what();
     EXPECT_EQ(text.find('\n'), text.npos) << text;
     return text;
   }
@@ -720,7 +721,7 @@ class RedisQueue : public testing::Test {
     return fired;
   }
 
-  RedisConnection admin{redis_endpoint()};
+  RedisConnection admin_{redis_endpoint()};
 };
 
 struct QueueNames {
@@ -842,8 +843,8 @@ TYPED_TEST(RedisQueue, DoesAsTheModelDoes) {
 }
 
 TYPED_TEST(RedisQueue, TouchesOnlyItsOwnKeyAndDeletesIt) {
-  const long long before = keys(this->admin);
-  this->admin.call(REDIS_REPLY_STATUS, {"SET", "timerbench:precious", "x"});
+  const long long before = keys(this->admin_);
+  this->admin_.call(REDIS_REPLY_STATUS, {"SET", "timerbench:precious", "x"});
   {
     TypeParam one(QueueConfig{.capacity = 10});
     TypeParam two(QueueConfig{.capacity = 10});
@@ -855,47 +856,47 @@ TYPED_TEST(RedisQueue, TouchesOnlyItsOwnKeyAndDeletesIt) {
     }
     EXPECT_EQ(this->advance(one, 4).size(), 5U);
     EXPECT_EQ(this->advance(two, 2).size(), 3U);
-    EXPECT_EQ(keys(this->admin), before + 3);
+    EXPECT_EQ(keys(this->admin_), before + 3);
   }
-  EXPECT_EQ(keys(this->admin), before + 1);
-  EXPECT_EQ(this->admin.call(REDIS_REPLY_INTEGER, {"DEL", "timerbench:precious"})->integer, 1);
+  EXPECT_EQ(keys(this->admin_), before + 1);
+  EXPECT_EQ(this->admin_.call(REDIS_REPLY_INTEGER, {"DEL", "timerbench:precious"})->integer, 1);
 }
 
 TYPED_TEST(RedisQueue, ReportsAKeyOfTheWrongType) {
   {
     TypeParam queue(QueueConfig{.capacity = 2});
-    this->admin.call(REDIS_REPLY_STATUS, {"SET", queue.key(), "x"});
+    this->admin_.call(REDIS_REPLY_STATUS, {"SET", queue.key(), "x"});
     const std::string error = error_of<RedisReplyError>([&] {
       queue.schedule(0, 1);
       queue.advance(0, IgnoreExpiry{});
     });
     expect_contains(error, {redis_endpoint().url(), "WRONGTYPE", "another program uses the key"});
   }
-  EXPECT_EQ(keys(this->admin), 0);
+  EXPECT_EQ(keys(this->admin_), 0);
 }
 
 TYPED_TEST(RedisQueue, ReportsAServerWithoutMemory) {
   {
     TypeParam queue(QueueConfig{.capacity = 100'000});
-    configure(this->admin, "maxmemory", "1mb");
+    configure(this->admin_, "maxmemory", "1mb");
     const std::string error = error_of<RedisReplyError>([&] {
       for (TimerId id = 0; id < 100'000; ++id) queue.schedule(id, 1);
     });
     expect_contains(error, {redis_endpoint().url(), "OOM", "raise its maxmemory"});
   }
-  EXPECT_EQ(keys(this->admin), 0);
-  configure(this->admin, "maxmemory", "0");
+  EXPECT_EQ(keys(this->admin_), 0);
+  configure(this->admin_, "maxmemory", "0");
 }
 
 TYPED_TEST(RedisQueue, ReportsAServerThatIsAReplica) {
   TypeParam queue(QueueConfig{.capacity = 1});
-  this->admin.call(REDIS_REPLY_STATUS, {"REPLICAOF", "127.0.0.1", "1"});
+  this->admin_.call(REDIS_REPLY_STATUS, {"REPLICAOF", "127.0.0.1", "1"});
   expect_contains(error_of<RedisReplyError>([&] {
                     queue.schedule(0, 1);
                     queue.advance(0, IgnoreExpiry{});
                   }),
                   {"READONLY", "name its primary"});
-  this->admin.call(REDIS_REPLY_STATUS, {"REPLICAOF", "NO", "ONE"});
+  this->admin_.call(REDIS_REPLY_STATUS, {"REPLICAOF", "NO", "ONE"});
 }
 
 TYPED_TEST(RedisQueue, ReportsAServerThatIsKilledAndTheNextOneWorks) {
@@ -924,7 +925,7 @@ TYPED_TEST(RedisQueue, ReportsTimersThatVanish) {
   TypeParam queue(QueueConfig{.capacity = 3});
   for (TimerId id = 0; id < 3; ++id) queue.schedule(id, 10);
   queue.advance(1, IgnoreExpiry{});
-  this->admin.call(REDIS_REPLY_STATUS, {"FLUSHALL"});
+  this->admin_.call(REDIS_REPLY_STATUS, {"FLUSHALL"});
   expect_contains(error_of([&] { queue.advance(2, IgnoreExpiry{}); }),
                   {"3 of the timers", queue.key(), "noeviction"});
 }
@@ -934,7 +935,7 @@ TYPED_TEST(RedisQueue, ReportsAMemberThatIsNoTimer) {
     TypeParam queue(QueueConfig{.capacity = 3});
     queue.schedule(0, 20);
     queue.advance(1, IgnoreExpiry{});
-    this->admin.call(REDIS_REPLY_INTEGER, {"ZADD", queue.key(), "10", member});
+    this->admin_.call(REDIS_REPLY_INTEGER, {"ZADD", queue.key(), "10", member});
     expect_contains(error_of([&] { queue.advance(11, IgnoreExpiry{}); }),
                     {queue.key(), "\"" + member + "\""});
   }

@@ -39,8 +39,9 @@ std::string unknown(std::string_view kind, std::string_view name,
   const auto nearest = std::min_element(known.begin(), known.end(), [&](auto a, auto b) {
     return edit_distance(a, name) < edit_distance(b, name);
   });
-  return fmt::format("unknown {} '{}'; did you mean '{}'? 'timerbench list' shows them all", kind,
-                     name, nearest == known.end() ? "" : *nearest);
+  return fmt::format("unknown {} '{}'; did you mean '{}'? See 'timerbench {}'", kind, name,
+                     nearest == known.end() ? "" : *nearest,
+                     kind == "command" ? "--help" : "list");
 }
 
 std::vector<std::string> split(std::string_view list) {
@@ -64,7 +65,9 @@ std::vector<const Backend*> find_backends(const std::vector<std::string>& names)
     }
     if (found) continue;
     std::vector<std::string_view> known;
-    for (const Backend& backend : backends()) known.push_back(backend.traits.name);
+    for (const Backend& backend : backends()) {
+      known.insert(known.end(), {backend.traits.name, family(backend.traits.name)});
+    }
     throw UsageError(unknown("backend", name, known));
   }
   std::vector<const Backend*> result;
@@ -91,8 +94,10 @@ TimerId parse_size(const std::string& text) {
   const char* end = text.data() + text.size();
   auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc{} && rest + 1 == end) {
-    if (*rest == 'k') value *= 1e3, ++rest;
-    else if (*rest == 'M') value *= 1e6, ++rest;
+    if (*rest == 'k')
+      value *= 1e3, ++rest;
+    else if (*rest == 'M')
+      value *= 1e6, ++rest;
   }
   if (error != std::errc{} || rest != end || value < 1 || value > kLargest ||
       value != static_cast<TimerId>(value)) {

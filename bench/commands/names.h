@@ -11,7 +11,7 @@
 
 namespace timerbench {
 
-// "unknown KIND 'NAME'; did you mean 'NEAREST'?", with the command that lists them.
+// "unknown KIND 'NAME'; did you mean 'NEAREST'?", with what lists them.
 std::string unknown(std::string_view kind, std::string_view name,
                     const std::vector<std::string_view>& known);
 

@@ -88,9 +88,11 @@ void add_replay(CLI::App& app) {
   auto* command = app.add_subcommand("replay", "Replay a trace with one backend, untimed");
   command->add_option("--trace", options->trace, "NAME, NAME.npy or NAME.json")->required();
   command->add_option("--backend", options->backend, "One of 'timerbench list'")->required();
-  command->add_option("--fired", options->fired, "Write now,id,deadline of every fire to this file");
-  command->add_option("--granularity", options->granularity,
-                      "Ticks to which granular backends round deadlines")
+  command->add_option("--fired", options->fired,
+                      "Write now,id,deadline of every fire to this file");
+  command
+      ->add_option("--granularity", options->granularity,
+                   "Ticks to which granular backends round deadlines")
       ->capture_default_str()
       ->check(CLI::Range(Tick{1}, Tick{1} << 32));
   command->callback([options] { replay(*options); });

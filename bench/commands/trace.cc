@@ -1,4 +1,6 @@
 // timerbench trace: make, import, export and describe traces.
+#include "trace/trace.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -6,10 +8,10 @@
 
 #include "commands/command.h"
 #include "commands/names.h"
+#include "suites/machine.h"
 #include "trace/csv.h"
 #include "trace/ftrace.h"
 #include "trace/stat.h"
-#include "trace/trace.h"
 #include "workloads/workload.h"
 
 namespace timerbench {
@@ -35,10 +37,10 @@ void add_generate(CLI::App& parent) {
       ->capture_default_str();
   command->callback([options] {
     const Workload& workload = find_workload(options->workload);
-    const TimerId size =
-        options->size.empty() ? workload.default_size : parse_size(options->size);
-    const Trace trace =
-        workload.generate({.size = size, .items = options->items, .seed = options->seed});
+    const TimerId size = options->size.empty() ? workload.default_size : parse_size(options->size);
+    const WorkloadOptions wanted{.size = size, .items = options->items, .seed = options->seed};
+    if (bytes_needed(wanted) > available_memory()) throw std::bad_alloc();
+    const Trace trace = workload.generate(wanted);
     trace.save(options->out);
     print_saved(trace, options->out);
   });
@@ -56,8 +58,9 @@ void add_import(CLI::App& parent) {
       ->check(CLI::IsMember({"ftrace", "csv"}));
   command->add_option("in", options->in, "The file to read, for ftrace also .xz")->required();
   command->add_option("out", options->out, "NAME: NAME.npy and NAME.json are written")->required();
-  command->add_option("--hz", options->hz,
-                      "ftrace: jiffies per second, where the header does not say CONFIG_HZ")
+  command
+      ->add_option("--hz", options->hz,
+                   "ftrace: jiffies per second, where the header does not say CONFIG_HZ")
       ->check(CLI::PositiveNumber);
   command->add_option("--unit-ns", options->unit_ns, "csv: how long a tick is")
       ->capture_default_str()

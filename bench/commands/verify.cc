@@ -24,9 +24,11 @@ struct VerifyOptions {
 
 void print_counterexample(const Backend& backend, const Counterexample& found) {
   fmt::print("{:<22} WRONG: {}\n", backend.traits.name, found.violation);
-  fmt::print("  the smallest trace that shows it, at --granularity={}; saved as F.csv it is replayed by\n"
-             "  timerbench trace import --format=csv F.csv F && timerbench replay --trace F --backend {}\n",
-             found.config.granularity, backend.traits.name);
+  fmt::print(
+      "  the smallest trace that shows it, at --granularity={}; saved as F.csv it is replayed by\n"
+      "  timerbench trace import --format=csv F.csv F && timerbench replay --trace F --backend "
+      "{}\n",
+      found.config.granularity, backend.traits.name);
   fmt::print("{}", to_csv(found.ops));
 }
 

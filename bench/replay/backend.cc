@@ -9,9 +9,8 @@ namespace timerbench {
 std::span<const Backend> backends() {
   static const std::vector<Backend> roster = [] {
     std::vector<Backend> all(roster_size());
-    [&]<std::size_t... Shard>(std::index_sequence<Shard...>) {
-      (fill_shard<Shard>(all), ...);
-    }(std::make_index_sequence<kShards>{});
+    [&]<std::size_t... Shard>(std::index_sequence<Shard...>) { (fill_shard<Shard>(all), ...); }
+    (std::make_index_sequence<kShards>{});
     return all;
   }();
   return roster;

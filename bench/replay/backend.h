@@ -32,9 +32,9 @@ class AnyQueue {
 };
 
 struct TimedReplay {
-  Outcome outcome;  // of all operations, setup included
+  Outcome outcome;                     // of all operations, setup included
   std::chrono::nanoseconds elapsed{};  // of the measured ones
-  bool stopped = false;  // before the end: the figures mean nothing
+  bool stopped = false;                // before the end: the figures mean nothing
 };
 
 struct Backend {

@@ -26,7 +26,8 @@ struct Outcome {
 // Adds the fires of one advance() to an outcome; a sink.
 class DigestFires {
  public:
-  DigestFires(Outcome& outcome, Tick now) : outcome_(outcome), instant_(now * 0x9e3779b97f4a7c15 | 1) {}
+  DigestFires(Outcome& outcome, Tick now)
+      : outcome_(outcome), instant_(now * 0x9e3779b97f4a7c15 | 1) {}
 
   void operator()(TimerId id, Tick deadline) const {
     outcome_.digest += (deadline + id * std::uint64_t{0xd1b54a32d192ed03}) * instant_;

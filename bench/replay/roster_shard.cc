@@ -16,9 +16,8 @@ void fill(std::span<Backend> roster, TypeList<Queues...>) {
   const auto make = [&]<class Queue, std::size_t I>() {
     if constexpr (I % kShards == Shard) roster[I] = make_backend<Queue>();
   };
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (make.template operator()<Queues, I>(), ...);
-  }(std::index_sequence_for<Queues...>{});
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (make.template operator()<Queues, I>(), ...); }
+  (std::index_sequence_for<Queues...>{});
 }
 
 template <class... A, class... B>

@@ -13,9 +13,8 @@ StopFlag g_stop_replay = false;
 
 void set_timer(double seconds) {
   const double whole = std::floor(seconds);
-  const itimerval value{{0, 0},
-                        {static_cast<time_t>(whole),
-                         static_cast<suseconds_t>((seconds - whole) * 1e6)}};
+  const itimerval value{
+      {0, 0}, {static_cast<time_t>(whole), static_cast<suseconds_t>((seconds - whole) * 1e6)}};
   setitimer(ITIMER_REAL, &value, nullptr);
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/backend_error.h"
 #include "replay/stop.h"
+#include "suites/machine.h"
 #include "verify/check.h"
 
 namespace timerbench {
@@ -28,8 +29,12 @@ constexpr std::chrono::milliseconds kNoWarmUp{100};
 
 }  // namespace
 
-Input::Input(std::string workload, std::uint64_t size, std::function<Trace()> make)
-    : workload_(std::move(workload)), size_(size), make_(std::move(make)) {}
+Input::Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed,
+             std::function<Trace()> make)
+    : workload_(std::move(workload)),
+      size_(size),
+      bytes_needed_(bytes_needed),
+      make_(std::move(make)) {}
 
 void Input::prepare() {
   if (!trace_) trace_ = make_();
@@ -61,11 +66,7 @@ void Campaign::measure(Cell& cell, benchmark::State& state) {
       if (const std::uint64_t size = timed_out_below(cell)) {
         throw CellFailure(fmt::format("skipped: timeout at size {} already", size));
       }
-      if (prepared_ != &cell.input) {
-        if (prepared_) prepared_->drop();
-        prepared_ = &cell.input;
-      }
-      cell.input.prepare();
+      prepare(cell.input);
       replay_for_state(cell, state);
     } catch (const CellFailure& failure) {
       cell.failure = failure.what();
@@ -76,10 +77,25 @@ void Campaign::measure(Cell& cell, benchmark::State& state) {
     } catch (const TraceError& error) {
       cell.failure = fmt::format("error: {}", error.what());
     } catch (const std::bad_alloc&) {
-      cell.failure = fmt::format("oom: no memory for size {}; choose a smaller one", cell.input.size());
+      cell.failure = "oom: the memory is used up; choose a smaller size";
     }
   }
   if (!cell.failure.empty()) state.SkipWithError(cell.failure.c_str());
+}
+
+// One trace at a time is kept: inputs are outermost, and the largest take gigabytes.
+void Campaign::prepare(Input& input) {
+  if (!input.prepared()) {
+    if (prepared_) prepared_->drop();
+    prepared_ = &input;
+    if (const std::uint64_t available = available_memory(); input.bytes_needed() > available) {
+      throw CellFailure(fmt::format(
+          "oom: size {} needs about {:.1f} GB and {:.1f} GB are available; choose a smaller one",
+          input.size(), static_cast<double>(input.bytes_needed()) / 1e9,
+          static_cast<double>(available) / 1e9));
+    }
+  }
+  input.prepare();
 }
 
 void Campaign::replay_for_state(Cell& cell, benchmark::State& state) {
@@ -109,9 +125,8 @@ TimedReplay Campaign::checked_replay(Cell& cell) {
   TimedReplay replay;
   {
     const TimeLimit limit(replay_seconds_);
-    replay = backend.time_replay(
-        {.capacity = trace.info().capacity, .granularity = granularity_}, trace.setup(),
-        trace.measured(), limit.stop());
+    replay = backend.time_replay({.capacity = trace.info().capacity, .granularity = granularity_},
+                                 trace.setup(), trace.measured(), limit.stop());
     if (limit.exceeded()) {
       throw CellFailure(fmt::format("timeout: one replay takes more than {} s", replay_seconds_));
     }

@@ -23,10 +23,14 @@ namespace timerbench {
 // A trace that is made when it is first needed and can be dropped again.
 class Input {
  public:
-  Input(std::string workload, std::uint64_t size, std::function<Trace()> make);
+  // `bytes_needed`: roughly what making and replaying it takes.
+  Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed,
+        std::function<Trace()> make);
 
   const std::string& workload() const { return workload_; }
   std::uint64_t size() const { return size_; }
+  std::uint64_t bytes_needed() const { return bytes_needed_; }
+  bool prepared() const { return trace_.has_value(); }
 
   // Makes it, and works out its exact outcome, unless that has been done. Throws TraceError,
   // std::bad_alloc.
@@ -40,6 +44,7 @@ class Input {
  private:
   std::string workload_;
   std::uint64_t size_;
+  std::uint64_t bytes_needed_;
   std::function<Trace()> make_;
   std::optional<Trace> trace_;
   std::optional<Outcome> expected_;
@@ -73,6 +78,7 @@ class Campaign {
   };
 
   void measure(Cell& cell, benchmark::State& state);
+  void prepare(Input& input);
   void replay_for_state(Cell& cell, benchmark::State& state);
   TimedReplay checked_replay(Cell& cell);
   // The smaller size at which the cell's backend timed out on this workload, or 0.

@@ -13,19 +13,23 @@ bool CellReporter::ReportContext(const Context& context) {
 }
 
 void CellReporter::ReportRuns(const std::vector<Run>& runs) {
+  // Of several repetitions it is called a second time, with their mean and the like.
+  if (runs.front().run_type != Run::RT_Iteration) return;
   std::vector<double> costs;
   for (const Run& run : runs) {
-    if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
-    costs.push_back(run.counters.at("ns_per_item"));
+    if (!run.error_occurred) costs.push_back(run.counters.at("ns_per_item"));
   }
   const Run& first = runs.front();
-  // The run's own suffixes (/manual_time) say nothing here.
+  if (first.error_message.starts_with("interrupted")) {  // hundreds of lines would say nothing
+    ++counts_.without;
+    return;
+  }
   fmt::print("[{:>{}}/{}] {:<{}} ", ++done_, std::to_string(cells_).size(), cells_,
              first.run_name.function_name, name_width_);
   if (first.error_occurred) {
     fmt::print("{}\n", first.error_message);
-    const bool failed = first.error_message.starts_with("wrong") ||
-                        first.error_message.starts_with("error");
+    const bool failed =
+        first.error_message.starts_with("wrong") || first.error_message.starts_with("error");
     ++(failed ? counts_.failed : counts_.without);
   } else {
     std::sort(costs.begin(), costs.end());

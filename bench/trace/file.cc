@@ -189,7 +189,8 @@ class Sidecar {
     try {
       members_ = json::parse(in);
     } catch (const json::exception& error) {
-      fail(fmt::format("not JSON: {}", error.what()));
+      const std::string_view what = error.what();  // "[json.exception...] parse error at line ..."
+      fail(fmt::format("not JSON: {}", what.substr(what.find("] ") + 2)));
     }
     if (!members_.is_object()) fail("not a JSON object");
   }

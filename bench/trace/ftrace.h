@@ -7,8 +7,7 @@
 //   timer_cancel         a cancel, but nothing if
 //     - this CPU's next event, and this timer's, is its timer_start: mod_timer, which is one move;
 //     - this timer's next event is its timer_expire_entry on this CPU, events of interrupts may
-//     stand
-//       between: the kernel took it from the queue in order to run it;
+//       stand between: the kernel took it from the queue in order to run it;
 //     - the timer was never armed in this recording: it is of no known deadline.
 //   timer_expire_entry   nothing: a replay's own advance fires the timer
 //

@@ -70,7 +70,12 @@ std::string to_text(const TraceStat& stat, const TraceInfo& info) {
   };
 
   line("source          {}", info.source);
-  line("workload        {} {}", info.workload, info.parameters.dump());
+  line("workload        {}", info.workload);
+  std::string parameters;
+  for (const auto& [name, value] : info.parameters.items()) {
+    parameters += fmt::format(" {}={}", name, value.dump());
+  }
+  if (!parameters.empty()) line("parameters     {}", parameters);
   line("tick            {}", duration_text(info.unit_ns));
   line("duration        {} ticks, {}", stat.duration, ticks_text(stat.duration));
   line("operations      {:>12}  ({} of them set-up)", stat.ops, info.setup_ops);

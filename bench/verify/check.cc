@@ -25,8 +25,7 @@ bool must_be_exact(const Traits& traits, Tick granularity) {
 
 std::optional<std::string> find_violation(const Backend& backend, const Trace& trace,
                                           Tick granularity, const StopFlag& stop) {
-  AuditedQueue queue(backend,
-                     {.capacity = trace.info().capacity, .granularity = granularity});
+  AuditedQueue queue(backend, {.capacity = trace.info().capacity, .granularity = granularity});
   return queue.audit(trace.ops(), AuditedQueue::Driver::ticking, stop);
 }
 

@@ -17,16 +17,16 @@ namespace {
 // Delays at which structures change their mind: slots of rings and levels of wheels (20, 64, 256, 512,
 // 65 536 and their squares), words of bitmaps, and both sides of each.
 constexpr std::initializer_list<Tick> kBoundaries = {
-    1,     2,     19,    20,     21,     39,      40,      63,      64,      65,
-    127,   128,   255,   256,    257,    399,     400,     401,     511,     512,
-    513,   1024,  4095,  4096,   4097,   7999,    8000,    8001,    65535,   65536,
-    65537, 65792, 131072, 160000, 262143, 262144,  262145,  1 << 24, 16777217, 3200000};
+    1,     2,     19,     20,     21,     39,     40,     63,      64,       65,
+    127,   128,   255,    256,    257,    399,    400,    401,     511,      512,
+    513,   1024,  4095,   4096,   4097,   7999,   8000,   8001,    65535,    65536,
+    65537, 65792, 131072, 160000, 262143, 262144, 262145, 1 << 24, 16777217, 3200000};
 
 // Deadlines at which types give up: signed, 32-bit, double, and the end of time.
 constexpr std::initializer_list<Tick> kFarDeadlines = {
-    Tick{1} << 31,       Tick{1} << 32, (Tick{1} << 32) + 1, (Tick{1} << 53) - 1,
-    Tick{1} << 53,       (Tick{1} << 53) + 1, Tick{1} << 62, (Tick{1} << 63) - 1,
-    Tick{1} << 63,       (Tick{1} << 63) + 1, kNever - 513,  kNever - 2,
+    Tick{1} << 31, Tick{1} << 32,       (Tick{1} << 32) + 1, (Tick{1} << 53) - 1,
+    Tick{1} << 53, (Tick{1} << 53) + 1, Tick{1} << 62,       (Tick{1} << 63) - 1,
+    Tick{1} << 63, (Tick{1} << 63) + 1, kNever - 513,        kNever - 2,
     kNever - 1};
 
 // A small generator of numbers for scenarios that want many different ones.
@@ -59,7 +59,7 @@ void fires_at_its_deadline_and_not_before(const Backend& backend) {
 void fires_on_time_when_stepped_tick_by_tick(const Backend& backend) {
   constexpr TimerId kTimers = 300;
   AuditedQueue queue(backend, {.capacity = kTimers});
-  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 2 * id + 1);
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, Tick{2} * id + 1);
   for (Tick now = 0; now <= 2 * kTimers; ++now) queue.advance(now);
   require(queue.size() == 0, 2, "timers are left after the last deadline");
 }
@@ -67,7 +67,7 @@ void fires_on_time_when_stepped_tick_by_tick(const Backend& backend) {
 void fires_once_after_a_late_advance(const Backend& backend) {
   for (const Tick late : {Tick{1}, Tick{30}, Tick{511}, Tick{512}, Tick{5000}, Tick{1} << 20}) {
     AuditedQueue queue(backend, {.capacity = 64});
-    for (TimerId id = 0; id < 64; ++id) queue.schedule(id, 1 + id * 3);
+    for (TimerId id = 0; id < 64; ++id) queue.schedule(id, 1 + Tick{3} * id);
     queue.advance(10);
     queue.advance(10 + late);
     queue.advance(10 + 2 * late);
@@ -77,8 +77,7 @@ void fires_once_after_a_late_advance(const Backend& backend) {
 void rounds_to_the_granularity_it_promises(const Backend& backend) {
   for (const Tick granularity : {Tick{2}, Tick{10}, Tick{100}, Tick{4096}}) {
     for (const Tick start : {Tick{0}, Tick{1234}}) {
-      AuditedQueue queue(backend,
-                         {.capacity = 32, .start = start, .granularity = granularity});
+      AuditedQueue queue(backend, {.capacity = 32, .start = start, .granularity = granularity});
       Lcg random;
       for (TimerId id = 0; id < 32; ++id) {
         queue.schedule(id, start + random.below(40 * granularity));
@@ -107,7 +106,7 @@ void a_timer_moves_many_times_and_fires_once(const Backend& backend) {
   AuditedQueue queue(backend, {.capacity = 8});
   Tick now = 0;
   for (int i = 0; i < 300; ++i) {
-    for (TimerId id = 0; id < 8; ++id) queue.schedule(id, now + 100 * (id + 1));
+    for (TimerId id = 0; id < 8; ++id) queue.schedule(id, now + Tick{100} * (id + 1));
     queue.advance(now += 7);
   }
   queue.advance(now + 1000);
@@ -121,7 +120,7 @@ void a_fired_timer_can_be_armed_again(const Backend& backend) {
   for (int i = 0; i < 200; ++i) {
     queue.advance(++now);
     const std::vector<TimerId> fired = queue.fired();
-    for (const TimerId id : fired) queue.schedule(id, now + 5 + 60 * id);
+    for (const TimerId id : fired) queue.schedule(id, now + 5 + Tick{60} * id);
   }
 }
 

@@ -11,8 +11,8 @@ namespace timerbench {
 namespace {
 
 // Where rings, levels, words and types end.
-constexpr std::array<std::uint32_t, 16> kEdges = {1,   2,    4,    8,     16,    20,     64,      256,
-                                                  400, 512,  4096, 8000,  65536, 262144, 1 << 24, 1u << 31};
+constexpr std::array<std::uint32_t, 16> kEdges = {
+    1, 2, 4, 8, 16, 20, 64, 256, 400, 512, 4096, 8000, 65536, 262144, 1 << 24, 1u << 31};
 
 // Everything about a random trace but its operations.
 struct Shape {
@@ -24,19 +24,19 @@ struct Shape {
 rc::Gen<std::uint32_t> any_delay() {
   const auto edge = rc::gen::map(rc::gen::inRange<std::size_t>(0, kEdges.size()),
                                  [](std::size_t i) { return kEdges[i]; });
-  const auto beside = rc::gen::map(
-      rc::gen::pair(edge, rc::gen::inRange<std::uint32_t>(0, 3)),
-      [](const auto& pair) { return pair.first + pair.second - 1; });
+  const auto beside = rc::gen::map(rc::gen::pair(edge, rc::gen::inRange<std::uint32_t>(0, 3)),
+                                   [](const auto& pair) { return pair.first + pair.second - 1; });
   const auto multiple = rc::gen::map(
       rc::gen::pair(edge, rc::gen::inRange<std::uint32_t>(1, 8)), [](const auto& pair) {
         return static_cast<std::uint32_t>(std::uint64_t{pair.first} * pair.second % kMaxDelay);
       });
-  return rc::gen::weightedOneOf<std::uint32_t>({{4, rc::gen::inRange<std::uint32_t>(0, 10)},
-                                                {3, rc::gen::inRange<std::uint32_t>(0, 700)},
-                                                {3, beside},
-                                                {2, multiple},
-                                                {1, rc::gen::inRange<std::uint32_t>(0, 300000)},
-                                                {1, rc::gen::inRange<std::uint32_t>(0, kMaxDelay)}});
+  return rc::gen::weightedOneOf<std::uint32_t>(
+      {{4, rc::gen::inRange<std::uint32_t>(0, 10)},
+       {3, rc::gen::inRange<std::uint32_t>(0, 700)},
+       {3, beside},
+       {2, multiple},
+       {1, rc::gen::inRange<std::uint32_t>(0, 300000)},
+       {1, rc::gen::inRange<std::uint32_t>(0, kMaxDelay)}});
 }
 
 rc::Gen<Op> any_op(TimerId capacity) {
@@ -99,8 +99,7 @@ DifferentialResult test_differentially(const Backend& backend, std::uint64_t see
     auto ops =
         rc::gen::container<std::vector<Op>>(any_op(shape.config.capacity))(random.split(), kSize);
     if (auto violation = run(backend, shape, ops.value(), stop, result)) {
-      result.counterexample =
-          smallest(backend, shape, std::move(ops), std::move(*violation), stop);
+      result.counterexample = smallest(backend, shape, std::move(ops), std::move(*violation), stop);
       break;
     }
   } while (std::chrono::steady_clock::now() < end && !stop);

@@ -30,7 +30,6 @@ struct DifferentialResult {
 // fails, which is then shrunk (RapidCheck) to a few operations. The same seed tries the same traces
 // in the same order. Passes on what the backend throws but ContractViolation.
 DifferentialResult test_differentially(const Backend& backend, std::uint64_t seed,
-                                       std::chrono::duration<double> seconds,
-                                       const StopFlag& stop);
+                                       std::chrono::duration<double> seconds, const StopFlag& stop);
 
 }  // namespace timerbench

@@ -25,8 +25,9 @@ struct Churn {
 
   Trace generate(const WorkloadOptions& options) const {
     const TimerId size = options.size;
-    const std::uint64_t pairs =
-        options.items != 0 ? options.items : size < 1'000'000 ? 5'000'000 : 2'000'000;
+    const std::uint64_t pairs = options.items != 0 ? options.items
+                                : size < 1'000'000 ? 5'000'000
+                                                   : 2'000'000;
     const std::uint64_t pairs_a_tick = std::max(1U, size / pace);
     TraceWriter trace(*this, options, size + 3 * pairs);
     trace.note("min_delay", min_delay);

@@ -13,15 +13,17 @@ namespace timerbench {
 
 struct Hold {
   static constexpr std::string_view name = "hold";
-  static constexpr std::string_view summary = "N pending timers, each fire re-arms, exponential delay";
+  static constexpr std::string_view summary =
+      "N pending timers, each fire re-arms, exponential delay";
   static constexpr std::string_view item = "fire + insert";
 
   std::uint32_t mean_delay = 10'000;  // ticks; exponential, at least 1
 
   Trace generate(const WorkloadOptions& options) const {
     const TimerId size = options.size;
-    const std::uint64_t fires =
-        options.items != 0 ? options.items : size < 1'000'000 ? 1'000'000 : 2'000'000;
+    const std::uint64_t fires = options.items != 0 ? options.items
+                                : size < 1'000'000 ? 1'000'000
+                                                   : 2'000'000;
     TraceWriter trace(*this, options, size + 2 * fires);
     trace.note("mean_delay", mean_delay);
 

@@ -28,12 +28,10 @@ struct Keepalive {
     const TimerId size = options.size;
     const std::uint64_t mean_gap_ns = std::min<std::uint64_t>(
         100'000'000'000'000 / requests_per_100k_s / std::max(1U, size), ~std::uint32_t{0});
-    const std::uint64_t requests_a_second =
-        std::uint64_t{size} * requests_per_100k_s / 100'000 + 1;
+    const std::uint64_t requests_a_second = std::uint64_t{size} * requests_per_100k_s / 100'000 + 1;
     const std::uint64_t requests =
         options.items != 0 ? options.items : requests_a_second * measured_seconds;
-    TraceWriter trace(*this, options,
-                      size + 3 * (requests + requests_a_second * timeout / 1000));
+    TraceWriter trace(*this, options, size + 3 * (requests + requests_a_second * timeout / 1000));
     trace.note("timeout", timeout);
     trace.note("requests_per_100k_s", requests_per_100k_s);
 

@@ -35,6 +35,13 @@ struct Workload {
   std::function<Trace(const WorkloadOptions&)> generate;
 };
 
+// Roughly what it takes to generate such a trace, work out its outcome and replay it, in bytes.
+constexpr std::uint64_t bytes_needed(const WorkloadOptions& options) {
+  constexpr std::uint64_t kATimer = 200;  // two models' nodes, or one and the largest backend's
+  constexpr std::uint64_t kAnItem = 3 * sizeof(Op);
+  return options.size * kATimer + options.items * kAnItem;
+}
+
 // Every workload, in the order of every table and plot.
 const std::vector<Workload>& workloads();
 

@@ -90,18 +90,18 @@ struct IgnoreExpiry {
 // constructor and BackendError from any call; all others throw nothing but std::bad_alloc.
 template <class Q>
 concept TimerQueue = std::constructible_from<Q, const QueueConfig&> &&
-                     requires(Q q, const Q& cq, TimerId id, Tick t) {
-                       { Q::traits } -> std::convertible_to<const Traits&>;
-                       // Arms the timer, or moves it if it is pending.
-                       { q.schedule(id, t) } -> std::same_as<void>;
-                       // True iff it prevented a fire.
-                       { q.cancel(id) } -> std::same_as<bool>;
-                       // Fires all that is due, sink(id, deadline); returns how many.
-                       { q.advance(t, IgnoreExpiry{}) } -> std::same_as<std::size_t>;
-                       // When advance() next has work.
-                       { cq.next_wakeup() } -> std::same_as<Tick>;
-                       // Pending timers.
-                       { cq.size() } -> std::same_as<std::size_t>;
-                     };
+    requires(Q q, const Q& cq, TimerId id, Tick t) {
+  { Q::traits } -> std::convertible_to<const Traits&>;
+  // Arms the timer, or moves it if it is pending.
+  { q.schedule(id, t) } -> std::same_as<void>;
+  // True iff it prevented a fire.
+  { q.cancel(id) } -> std::same_as<bool>;
+  // Fires all that is due, sink(id, deadline); returns how many.
+  { q.advance(t, IgnoreExpiry{}) } -> std::same_as<std::size_t>;
+  // When advance() next has work.
+  { cq.next_wakeup() } -> std::same_as<Tick>;
+  // Pending timers.
+  { cq.size() } -> std::same_as<std::size_t>;
+};
 
 }  // namespace timerbench

@@ -20,8 +20,8 @@
 namespace timerbench {
 
 template <int Arity>
-using MutableDaryHeap = boost::heap::d_ary_heap<HeapEntry, boost::heap::arity<Arity>,
-                                                boost::heap::mutable_<true>>;
+using MutableDaryHeap =
+    boost::heap::d_ary_heap<HeapEntry, boost::heap::arity<Arity>, boost::heap::mutable_<true>>;
 
 struct BinaryHeap : BoostHeap<MutableDaryHeap<2>> {
   static constexpr Traits traits{.name = "binary_heap",

@@ -214,9 +214,7 @@ class KafkaWheel {
     }
   }
 
-  void add_level(Tick hand) {
-    levels_[level_count_++] = {hand, lists_.add_lists(Slots), {}};
-  }
+  void add_level(Tick hand) { levels_[level_count_++] = {hand, lists_.add_lists(Slots), {}}; }
 
   Granularity granularity_;
   Tick now_;

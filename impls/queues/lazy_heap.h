@@ -24,11 +24,12 @@ namespace timerbench {
 
 class LazyHeap {
  public:
-  static constexpr Traits traits{.name = "lazy_heap",
-                                 .summary = "binary heap, cancelled entries stay until they surface",
-                                 .precision = Precision::exact,
-                                 .ordered = true,
-                                 .paper = "java.util.Timer, Go"};
+  static constexpr Traits traits{
+      .name = "lazy_heap",
+      .summary = "binary heap, cancelled entries stay until they surface",
+      .precision = Precision::exact,
+      .ordered = true,
+      .paper = "java.util.Timer, Go"};
 
   explicit LazyHeap(const QueueConfig& config) : now_(config.start), timers_(config.capacity) {
     heap_.reserve(2 * std::size_t{config.capacity} + kSmallDebt);

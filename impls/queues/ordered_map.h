@@ -64,9 +64,9 @@ class OrderedMap {
   std::size_t size() const { return tree_.size(); }
 
  private:
-  using Hook = boost::intrusive::set_base_hook<
-      boost::intrusive::optimize_size<true>,
-      boost::intrusive::link_mode<boost::intrusive::safe_link>>;
+  using Hook =
+      boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>,
+                                      boost::intrusive::link_mode<boost::intrusive::safe_link>>;
 
   struct Node : Hook {
     Tick deadline;

@@ -1,27 +1,29 @@
 // Skip list with spans and back pointers, beside an index by id: a Redis sorted set in memory.
 //
 // Nodes are ordered by (deadline, id), Redis's (score, member). A node stands in level 0 and, with
-// probability 1/4 each, in every level above, at most 32; its height is drawn anew at each insertion.
-// A search starts at the header's top level and goes forward while the next node is before what it
-// looks for, then down. Each link counts the nodes that it crosses, its span, so a rank is a sum along
-// the search. Level 0 also links backward; the header's backward link is the tail.
+// probability 1/4 each, in every level above, at most 32; its height is drawn anew at each
+// insertion. A search starts at the header's top level and goes forward while the next node is
+// before what it looks for, then down. Each link counts the nodes that it crosses, its span, so a
+// rank is a sum along the search. Level 0 also links backward; the header's backward link is the
+// tail.
 //
 // Nodes live in one arena of 16-byte cells: deadline, id and backward link in the first, then one
-// link a level. A link carries the deadline of the node it leads to, so that only a step forward or a
-// tie touches another node. Cells of removed nodes wait in a free list for each height. The index
+// link a level. A link carries the deadline of the node it leads to, so that only a step forward or
+// a tie touches another node. Cells of removed nodes wait in a free list for each height. The index
 // holds the cell of every pending id.
 //
-//   schedule O(log n): 3 steps forward a level on average, of log4 n levels, each a dependent miss in
-//     the lowest levels once these outgrow the cache; moving costs two searches, but one if the
+//   schedule O(log n): 3 steps forward a level on average, of log4 n levels, each a dependent miss
+//     in the lowest levels once these outgrow the cache; moving costs two searches, but one if the
 //     timer stays strictly between its neighbours
 //   cancel O(log n): one search, as the spans above the node have to shrink
 //   advance O(1) a fire, 4/3 links; and once an advance that fires, the header's links
 //   next_wakeup O(1)      rank(), at_rank() O(log n)      41 bytes a timer
 //
-// Good for ordered expiry, and where positions are asked for ("how many fire before this one?"). Bad
-// for cancelling: it searches, where a linked tree or a wheel unlinks. Followed: Redis's zskiplist
-// (t_zset.c); Pugh 1990. Deviations: due nodes leave from the head without a search, and the spans
-// above them are put right once for all; a link repeats its target's deadline; cells, not pointers.
+// Good for ordered expiry, and where positions are asked for ("how many fire before this one?").
+// Bad for cancelling: it searches, where a linked tree or a wheel unlinks. Followed: Redis's
+// zskiplist (t_zset.c); Pugh 1990. Deviations: due nodes leave from the head without a search, and
+// the spans above them are put right once for all; a link repeats its target's deadline; cells, not
+// pointers.
 #pragma once
 
 #include <algorithm>
@@ -30,6 +32,7 @@
 #include <cstdint>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "core/timer_queue.h"
@@ -47,7 +50,8 @@ class Skiplist {
   static constexpr int kMaxHeight = 32;
 
   // REQUIRES: capacity < 1.7e9, so that a cell's number fits 32 bits.
-  explicit Skiplist(const QueueConfig& config) : now_(config.start), nodes_(config.capacity, kNone) {
+  explicit Skiplist(const QueueConfig& config)
+      : now_(config.start), nodes_(config.capacity, kNone) {
     // A node takes 1 + 4/3 cells on average; the rest is for the spread around it.
     cells_.reserve(1 + kMaxHeight + std::size_t{config.capacity} / 2 * 5);
     allocate(kMaxHeight);
@@ -71,7 +75,6 @@ class Skiplist {
     const Cell x = nodes_[id];
     if (x == kNone) return false;
     remove(find(node(x).deadline, id), x);
-    nodes_[id] = kNone;
     return true;
   }
 
@@ -84,7 +87,6 @@ class Skiplist {
       const Cell x = link(kHeader, 0).forward;
       const Node due = node(x);
       pop_front(x);
-      nodes_[due.id] = kNone;
       sink(due.id, due.deadline);
     }
     const std::uint32_t fired = before - size_;
@@ -193,13 +195,13 @@ class Skiplist {
   void insert(TimerId id, Tick deadline) {
     Path path = find(deadline, id);
     const int height = draw_height();
+    const Cell x = allocate(height);
     for (; level_ < height; ++level_) {
       path.before[level_] = kHeader;
       path.rank[level_] = 0;
       link(kHeader, level_) = {kNever, kNone, size_};
     }
 
-    const Cell x = allocate(height);
     for (int i = 0; i < height; ++i) {
       Link& before = link(path.before[i], i);
       const std::uint32_t skipped = path.rank[0] - path.rank[i];
@@ -225,6 +227,7 @@ class Skiplist {
     for (int i = height; i < level_; ++i) --link(path.before[i], i).span;
     node(link(path.before[0], 0).forward).backward = path.before[0];
     drop_empty_levels();
+    nodes_[node(x).id] = kNone;
     release(x, height);
     --size_;
   }
@@ -238,6 +241,7 @@ class Skiplist {
       const Link& after = link(x, height);
       first = {after.deadline, after.forward, first.span + after.span};
     }
+    nodes_[node(x).id] = kNone;
     release(x, height);
     --size_;
   }
@@ -287,31 +291,34 @@ class Skiplist {
   std::vector<NodeOrLink> cells_;
   std::array<Cell, kMaxHeight> free_{};  // by height - 1
   // Knuth's MMIX generator, whose leading bits are its good ones.
-  std::linear_congruential_engine<std::uint64_t, 6364136223846793005, 1442695040888963407, 0> random_;
+  std::linear_congruential_engine<std::uint64_t, 6364136223846793005, 1442695040888963407, 0>
+      random_;
 };
 static_assert(TimerQueue<Skiplist>);
 
 inline void Skiplist::check() const {
   const auto require = [](bool holds, const char* invariant) {
-    if (!holds) throw std::logic_error(invariant);
+    if (!holds) throw std::logic_error(std::string("skiplist: it does not hold that ") + invariant);
   };
-  require(1 <= level_ && level_ <= kMaxHeight, "1 to 32 levels");
+  require(1 <= level_ && level_ <= kMaxHeight, "there are 1 to 32 levels");
   require(level_ == 1 || link(kHeader, level_ - 1).forward != kNone, "the top level is not empty");
 
-  std::vector<std::size_t> rank(cells_.size());  // by cell, counted from 1; 0: not in level 0
+  std::vector<std::size_t> position(cells_.size());  // by cell, from 1; 0: not in level 0
   Cell last = kHeader;
   std::size_t count = 0;
   for (Cell x; (x = link(last, 0).forward) != kNone; last = x) {
-    require(rank[x] == 0 && count < size_, "level 0 ends");
+    require(position[x] == 0 && count < size_, "level 0 ends");
     require(nodes_[node(x).id] == x, "the index knows each node");
     require(node(x).backward == last, "backward is the reverse of forward");
-    rank[x] = ++count;
+    position[x] = ++count;
   }
   require(count == size_, "level 0 has every node");
   require(node(kHeader).backward == last, "the tail is the last node");
-  const auto indexed = std::count_if(nodes_.begin(), nodes_.end(), [](Cell x) { return x != kNone; });
+  const auto indexed =
+      std::count_if(nodes_.begin(), nodes_.end(), [](Cell x) { return x != kNone; });
   require(static_cast<std::size_t>(indexed) == size_, "the index knows nothing else");
 
+  std::size_t used = 1 + kMaxHeight + size_;  // cells
   for (int i = 0; i < level_; ++i) {
     std::size_t crossed = 0;
     for (Cell x = kHeader;;) {
@@ -322,7 +329,8 @@ inline void Skiplist::check() const {
         break;
       }
       require(next.deadline == node(next.forward).deadline, "a link knows its target's deadline");
-      require(rank[next.forward] == crossed, "a span counts the nodes of level 0 that it crosses");
+      require(position[next.forward] == crossed,
+              "a span counts the nodes of level 0 that it crosses");
       if (x != kHeader) {
         const Node& a = node(x);
         const Node& b = node(next.forward);
@@ -330,12 +338,17 @@ inline void Skiplist::check() const {
                 "each level is ordered by (deadline, id)");
       }
       x = next.forward;
+      ++used;
     }
     require(crossed == size_, "the spans of a level add up to the length");
   }
+  for (std::size_t i = 0; i < free_.size(); ++i) {
+    for (Cell x = free_[i]; x != kNone; x = node(x).backward) used += 2 + i;
+  }
+  require(used == cells_.size(), "every cell is used or free");
 
   for (std::size_t n = 0; n < size_; ++n) {
-    require(this->rank(at_rank(n)) == n, "rank() and at_rank() are inverse");
+    require(rank(at_rank(n)) == n, "rank() and at_rank() are inverse");
   }
 }
 

@@ -20,7 +20,6 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <random>
 #include <string>
 #include <string_view>

@@ -1,0 +1,17 @@
+"""The figures, drawn from results."""
+
+from collections.abc import Callable, Iterator
+
+from matplotlib.figure import Figure
+
+from figures import against_size, overview, per_workload
+from results import Results
+
+
+def all_figures(results: Results, size: int) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """The name of each figure that the results allow, and what draws it."""
+    for workload in results.workloads:
+        if len(results.sizes(workload)) > 1 and results.costs(workload):
+            yield f"cost_{workload}", lambda name=workload: against_size.draw(results, name)
+    yield f"cost_per_workload_{size}", lambda: per_workload.draw(results, size)
+    yield "overview", lambda: overview.draw(results)

@@ -1,0 +1,130 @@
+"""cost_<workload>: what an item costs at each size, a line for each backend."""
+
+import math
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from figures.parts import (FAINT, SHADE, format_costs, limits_around, what_is_shown, write_footer,
+                           write_title)
+from results import Results
+from style import LINES, MARKERS, PROMISES, colour
+from words import digits, power
+
+LABEL_SIZE = 7.5
+
+
+def draw(results: Results, workload: str) -> Figure:
+    """Whiskers go from the least to the greatest of the repetitions."""
+    figure = plt.figure(figsize=(8, 5.6), dpi=200)
+    axes = figure.add_axes((0.085, 0.205, 0.625, 0.675))
+    sizes = results.sizes(workload)
+    axes.set(xscale="log", yscale="log", xlim=(sizes[0] / 1.15, sizes[-1] * 1.15),
+             ylim=limits_around(results.costs(workload), margin=1.5))
+    _shade_harness(axes, results, workload)
+    backends = [name for name in results.backends if results.sizes(workload, name)]
+    _label_ends(axes, [_draw_line(axes, results, workload, backend) for backend in backends])
+
+    axes.xaxis.set_major_locator(FixedLocator(sizes))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: power(round(size))))
+    axes.set_xlabel("pending timers")
+    format_costs(axes.yaxis)
+    write_title(figure, f"{workload}: cost per {results.item(workload)} by number of pending timers",
+                f"{what_is_shown(results)}; at the right in ns at the largest size")
+    _explain_promises(figure, {results.precision(backend) for backend in backends})
+    write_footer(figure, results)
+    return figure
+
+
+@dataclass(frozen=True)
+class EndLabel:
+    """What stands at the right of a line, and the point where the line ends, if there is one."""
+
+    text: str
+    colour: str
+    end: tuple[float, float] | None = None
+    is_cut: bool = False
+
+
+def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> EndLabel:
+    cells = [(size, results.cells[workload, size, backend])
+             for size in results.sizes(workload, backend)]
+    shown = [(size, cell) for size, cell in cells if cell.has_figure]
+    failure = next((f"✕ {cell.status} at {power(size)}" for size, cell in cells
+                    if not cell.has_figure), "")
+    tint = colour(backend)
+    if not shown:
+        return EndLabel(f"{backend}  {failure}", tint)
+    promise = results.precision(backend)
+    costs = [cell.cost for _, cell in shown]
+    whiskers = ([cell.cost - min(cell.costs) for _, cell in shown],
+                [max(cell.costs) - cell.cost for _, cell in shown])
+    axes.errorbar([size for size, _ in shown], costs, whiskers, color=tint, linestyle=LINES[promise],
+                  marker=MARKERS[promise], markersize=4.2, linewidth=1.3, elinewidth=0.8, capsize=2,
+                  markerfacecolor="white" if promise == "early" else tint)
+    end = (shown[-1][0], costs[-1])
+    if failure:
+        axes.plot(*end, "x", color=tint, markersize=9, markeredgewidth=1.5, zorder=4)
+    return EndLabel(f"{backend}  {failure or digits(costs[-1])}", tint, end, bool(failure))
+
+
+def _label_ends(axes: Axes, labels: list[EndLabel]) -> None:
+    """Writes a column at the right, every label as near to the end of its line as the others let it."""
+    inches = axes.figure.get_figheight() * axes.get_position().height
+    gap = min(1.3 * LABEL_SIZE / 72 / inches, 1.1 / len(labels))
+    bottom, top = map(math.log, axes.get_ylim())
+    wanted = [(math.log(label.end[1]) - bottom) / (top - bottom) if label.end else 0
+              for label in labels]
+    for label, y in zip(labels, spread_out(wanted, gap, -0.02, 1.02)):
+        leader = {"arrowstyle": "-", "color": label.colour, "linewidth": 0.6, "relpos": (0, 0.5),
+                  "linestyle": ":" if label.is_cut else "-", "shrinkA": 0, "shrinkB": 3}
+        axes.annotate(label.text, label.end or (1, y), (1.05, y), color=label.colour,
+                      xycoords="data" if label.end else "axes fraction",
+                      textcoords="axes fraction", fontsize=LABEL_SIZE, va="center",
+                      arrowprops=leader if label.end else None, annotation_clip=False)
+
+
+def spread_out(wanted: list[float], gap: float, low: float, high: float) -> list[float]:
+    """Places at least `gap` apart, of all such the nearest to those wanted, in squares.
+
+    Neighbours that would overlap are merged into clusters, each at the mean of what its members
+    want (the pool-adjacent-violators algorithm).
+    """
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    clusters: list[tuple[float, int]] = []  # where the lowest member is to be, and how many there are
+    for rank, index in enumerate(order):
+        place, count = wanted[index] - rank * gap, 1
+        while clusters and clusters[-1][0] > place:
+            other, others = clusters.pop()
+            place, count = (place * count + other * others) / (count + others), count + others
+        clusters.append((place, count))
+    places = [place for place, count in clusters for _ in range(count)]
+    highest = high - gap * (len(wanted) - 1)
+    result = [0.0] * len(wanted)
+    for rank, index in enumerate(order):
+        result[index] = rank * gap + max(low, min(places[rank], highest))
+    return result
+
+
+def _shade_harness(axes: Axes, results: Results, workload: str) -> None:
+    """Where no backend can be: what walking the operations costs with the null backend."""
+    costs = [(size, cell.cost) for size in results.sizes(workload, "null")
+             if (cell := results.cells[workload, size, "null"]).has_figure]
+    if costs:
+        axes.fill_between(*zip(*costs), axes.get_ylim()[0], color=SHADE, zorder=0, linewidth=0)
+
+
+def _explain_promises(figure: Figure, precisions: set[str]) -> None:
+    handles = [
+        Line2D([], [], color=FAINT, linestyle=LINES[promise], marker=MARKERS[promise], markersize=4.2,
+               linewidth=1.2, markerfacecolor="white" if promise == "early" else FAINT,
+               label=f"{promise if promise != 'none' else 'control'}: {meaning}")
+        for promise, meaning in PROMISES.items() if promise in precisions
+    ]
+    figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.01, 0.055), ncols=2,
+                  frameon=False, fontsize=7, handlelength=3, columnspacing=2, labelspacing=0.35)

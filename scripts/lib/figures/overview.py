@@ -1,0 +1,112 @@
+"""overview: every backend, workload and size on one page.
+
+A line is a backend, a panel a workload, a dot a size: the further right, the dearer; the larger,
+the more timers. Backends stand in the same order everywhere: there is no rank over all workloads.
+"""
+
+import math
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from figures.parts import (FAINT, INK, SHADE, format_costs, limits_around, text_left_of, title_panel,
+                           what_is_shown, write_footer, write_title)
+from results import Cell, Results
+from style import HEADINGS, colour
+from words import power
+
+LINE = 0.15  # inches that a backend takes
+NAMES = 1.45  # inches for the names at the left
+PANELS = 9.2  # inches for the panels beside one another
+TITLE = 0.75  # inches between the panels above one another
+
+
+def draw(results: Results) -> Figure:
+    """The panels stand in one row if they are few, otherwise in two."""
+    lines: list[tuple[str, bool]] = []  # a backend, or the heading of those that promise the same
+    for promise, backends in results.backends_by_promise().items():
+        lines += [(HEADINGS[promise], False), *((name, True) for name in backends)]
+    rows = 1 if len(results.workloads) <= 3 else 2
+    columns = math.ceil(len(results.workloads) / rows)
+    panel_height = LINE * len(lines)
+    width, height = NAMES + PANELS + 0.2, rows * (panel_height + TITLE) + 0.9
+    figure, grid = plt.subplots(rows, columns, figsize=(width, height), dpi=170, squeeze=False)
+    figure.subplots_adjust(left=NAMES / width, right=1 - 0.2 / width, wspace=0.08,
+                           bottom=0.7 / height, top=1 - 0.95 / height, hspace=TITLE / panel_height)
+    for axes in grid.flat[len(results.workloads):]:
+        axes.set_visible(False)
+    costs = [cost for workload in results.workloads for cost in results.costs(workload)]
+    for axes, workload in zip(grid.flat, results.workloads):
+        axes.set(xscale="log", xlim=limits_around(costs, margin=1.8), ylim=(len(lines) - 0.4, -0.6))
+        _draw_panel(axes, results, workload, lines)
+    for axes in grid[:, 0]:
+        _name_lines(axes, lines)
+    write_title(figure, "What timer operations cost",
+                f"{what_is_shown(results, whiskers=False)}; grey: the harness itself")
+    _explain_dots(figure, results)
+    write_footer(figure, results)
+    return figure
+
+
+def _name_lines(axes: Axes, lines: list[tuple[str, bool]]) -> None:
+    for y, (name, is_backend) in enumerate(lines):
+        if is_backend:
+            text_left_of(axes, y, name, size=7.5, colour=colour(name))
+        else:
+            text_left_of(axes, y, name, size=6.5, colour=FAINT, style="italic")
+
+
+def _draw_panel(axes: Axes, results: Results, workload: str, lines: list[tuple[str, bool]]) -> None:
+    left, _ = axes.get_xlim()
+    harness = max(results.costs(workload, backend="null"), default=left)
+    axes.axvspan(left, harness, color=SHADE, zorder=0, linewidth=0)
+    for y, (backend, is_backend) in enumerate(lines):
+        if is_backend:
+            axes.axhline(y, color="#eeeeee", linewidth=0.5, zorder=0.5)
+            cells = [(size, results.cells[workload, size, backend])
+                     for size in results.sizes(workload, backend)]
+            _draw_dots(axes, y, backend, cells)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="x", labelsize=6.5, length=2)
+    format_costs(axes.xaxis, every=2)
+    sizes = results.sizes(workload)
+    title_panel(axes, results, workload, f", {power(sizes[0])} timers" if len(sizes) == 1 else "")
+
+
+def _draw_dots(axes: Axes, y: int, backend: str, cells: list[tuple[int, Cell]]) -> None:
+    tint = colour(backend)
+    shown = [(size, cell.cost) for size, cell in cells if cell.has_figure]
+    axes.plot([cost for _, cost in shown], [y] * len(shown), color=tint, linewidth=1)
+    for size, cost in shown:
+        axes.plot(cost, y, "o", color=tint, markersize=_diameter(size), markeredgecolor="white",
+                  markeredgewidth=0.3)
+    failed = [(size, cell.status) for size, cell in cells if not cell.has_figure]
+    if failed:
+        size, status = failed[0]
+        _write_beside(axes, y, [cost for _, cost in shown], f"✕ {status} {power(size)}", tint)
+
+
+def _write_beside(axes: Axes, y: int, costs: list[float], text: str, tint: str) -> None:
+    """On that side of the dots where there is more room."""
+    left, right = axes.get_xlim()
+    is_left = bool(costs) and min(costs) / left > right / max(costs)
+    anchor = left if not costs else min(costs) if is_left else max(costs)
+    axes.annotate(text, (anchor, y), (-4 if is_left else 4, 0), textcoords="offset points",
+                  ha="right" if is_left else "left", va="center", fontsize=6, color=tint)
+
+
+def _diameter(size: int) -> float:
+    return 1.6 + 0.7 * math.log10(max(size, 10))
+
+
+def _explain_dots(figure: Figure, results: Results) -> None:
+    sizes = sorted({size for name in results.workloads for size in results.sizes(name)
+                    if len(results.sizes(name)) > 1})
+    handles = [Line2D([], [], linestyle="", marker="o", color=INK, markersize=_diameter(size),
+                      label=f"{power(size)} timers") for size in sizes]
+    if handles:
+        figure.legend(handles=handles, loc="upper right", bbox_to_anchor=(1, 1), ncols=len(sizes),
+                      frameon=False, fontsize=7.5, handletextpad=0, columnspacing=1)

@@ -1,0 +1,104 @@
+"""What the figures have in common: the look, the axis of costs, title and footer."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from results import Results
+from words import machine_line, remake_line
+
+INK = "#222222"
+FAINT = "#707070"
+SHADE = "#eaeaea"
+
+plt.rcParams.update({
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "text.color": INK,
+    "axes.edgecolor": "#999999",
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "svg.hashsalt": "timerbench",  # the same results give the same file
+})
+
+
+def limits_around(costs: Sequence[float], margin: float, end: float = 0) -> tuple[float, float]:
+    """Limits of a logarithmic axis: factors of room at both ends, or another one at the upper end."""
+    return min(costs) / margin, max(costs) * (end or margin)
+
+
+def format_costs(axis: Axis, every: int = 1) -> None:
+    """Powers of ten with their unit, such as 10 ns and 1 µs; a label at every so many of them."""
+    axis.set_major_locator(LogLocator(10, numticks=20))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(
+        lambda cost, _: "" if round(math.log10(cost)) % every else with_unit(cost)))
+
+
+def with_unit(nanoseconds: float) -> str:
+    """A tick of the axis: 0.1 ns, 1 µs, 10 ms."""
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= factor * 0.999:
+            return f"{nanoseconds / factor:g} {unit}"
+    return f"{nanoseconds:g} ns"
+
+
+def what_is_shown(results: Results, whiskers: bool = True) -> str:
+    """Which of the repetitions a figure shows."""
+    if results.repetitions < 2:
+        return "one measurement a cell"
+    spread = ", from the least to the greatest of them" if whiskers else ""
+    return f"median of {results.repetitions} repetitions{spread}"
+
+
+def write_title(figure: Figure, title: str, note: str) -> None:
+    """At the top left, and below it in small print what must be known to read the figure."""
+    width, height = figure.get_size_inches()
+    figure.text(0.15 / width, 1 - 0.16 / height, title, fontsize=12, fontweight="bold", va="top")
+    figure.text(0.15 / width, 1 - 0.42 / height, note, fontsize=8, color=FAINT, va="top")
+
+
+def write_footer(figure: Figure, results: Results) -> None:
+    """The machine, and the command that makes the figure again."""
+    width, height = figure.get_size_inches()
+    lines = [f"{machine_line(results.facts)} · suite {results.facts.get('suite', 'unknown')}",
+             f"remake: {remake_line(results.facts)}"]
+    letters = int(width * 17)
+    text = "\n".join(textwrap.shorten(line, letters, placeholder=" …") for line in lines)
+    figure.text(0.15 / width, 0.1 / height, text, fontsize=6.5, color=FAINT, va="bottom",
+                linespacing=1.4)
+
+
+def title_panel(axes: Axes, results: Results, workload: str, note: str = "") -> None:
+    """Above a panel of several: the workload, and below it what its costs are per."""
+    for text, points, style in (
+        (workload, 13, {"fontsize": 9, "fontweight": "bold"}),
+        (f"per {results.item(workload)}{note}", 3.5, {"fontsize": 7, "color": FAINT}),
+    ):
+        axes.annotate(text, (0, 1), (0, points), xycoords="axes fraction",
+                      textcoords="offset points", annotation_clip=False, **style)
+
+
+def text_left_of(axes: Axes, y: float, text: str, *, size: float, colour: str, **style: str) -> None:
+    """Names a line of a plot, at its left."""
+    axes.annotate(text, (0, y), (-5, 0), xycoords=axes.get_yaxis_transform(),
+                  textcoords="offset points", ha="right", va="center", fontsize=size, color=colour,
+                  annotation_clip=False, **style)

@@ -1,0 +1,98 @@
+"""cost_per_workload_<size>: a panel of bars for each workload, beside what the harness costs."""
+
+import math
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from figures.parts import (FAINT, INK, SHADE, format_costs, limits_around, text_left_of,
+                           title_panel, what_is_shown, write_footer, write_title)
+from results import Cell, Results
+from style import HEADINGS, RANKED, colour
+from words import digits, power
+
+LINE = 0.155  # inches that a bar takes, with its gap
+COLUMN = 2.5  # inches that a panel is wide
+NAMES = 1.5  # inches for the names at its left
+TITLE = 0.8  # inches between the panels
+
+
+def draw(results: Results, size: int) -> Figure:
+    """In each panel what promises the same stands together, the cheapest first."""
+    panels = [(name, results.shown_size(name, size)) for name in results.workloads]
+    lines = [_lines(results, *panel) for panel in panels]
+    columns = min(3, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    panel_height = LINE * max(map(len, lines))
+    width = columns * (NAMES + COLUMN) + 0.3
+    height = rows * (panel_height + TITLE) + 1.0
+    figure, grid = plt.subplots(rows, columns, figsize=(width, height), dpi=150, squeeze=False)
+    figure.subplots_adjust(left=NAMES / width, right=1 - 0.3 / width, wspace=NAMES / COLUMN,
+                           bottom=0.75 / height, top=1 - 1.0 / height, hspace=TITLE / panel_height)
+    costs = [cost for panel in panels for cost in results.costs(*panel)]
+    for axes in grid.flat[len(panels):]:
+        axes.set_visible(False)
+    for axes, panel, panel_lines in zip(grid.flat, panels, lines):
+        axes.set(xscale="log", xlim=limits_around(costs, margin=1.8, end=7))
+        _draw_panel(axes, results, *panel, panel_lines)
+    write_title(figure, f"Cost per workload at {power(size)} pending timers",
+                f"{what_is_shown(results)}; every promise is ranked on its own; "
+                "grey: what the null backend costs, which is the harness itself")
+    write_footer(figure, results)
+    return figure
+
+
+@dataclass(frozen=True)
+class BarLine:
+    """A backend with its cell, or the heading of those that promise the same."""
+
+    label: str
+    promise: str
+    cell: Cell | None
+
+
+def _lines(results: Results, workload: str, size: int) -> list[BarLine]:
+    lines = []
+    for promise, backends in results.backends_by_promise().items():
+        bars = [BarLine(name, promise, cell) for name in backends
+                if (cell := results.cell(workload, size, name))]
+        if bars:
+            lines += [BarLine(HEADINGS[promise], promise, None), *sorted(bars, key=_by_cost)]
+    return lines
+
+
+def _by_cost(line: BarLine) -> float:
+    return line.cell.cost if line.cell and line.cell.has_figure else math.inf
+
+
+def _draw_panel(axes: Axes, results: Results, workload: str, size: int,
+                lines: list[BarLine]) -> None:
+    axes.set_ylim(len(lines) - 0.4, -0.6)
+    null = results.cell(workload, size, "null")
+    if null and null.has_figure:
+        axes.axvspan(axes.get_xlim()[0], null.cost, color=SHADE, zorder=0, linewidth=0)
+    for y, line in enumerate(lines):
+        if line.cell:
+            _draw_bar(axes, y, line.label, line.cell, line.promise in RANKED)
+        else:
+            text_left_of(axes, y, line.label, size=7, colour=FAINT, style="italic")
+    axes.set_yticks([])
+    axes.tick_params(axis="x", labelsize=7)
+    format_costs(axes.xaxis)
+    title_panel(axes, results, workload, f", {power(size)} timers")
+
+
+def _draw_bar(axes: Axes, y: int, backend: str, cell: Cell, is_ranked: bool) -> None:
+    tint = colour(backend)
+    left = axes.get_xlim()[0]
+    text_left_of(axes, y, backend, size=7.5, colour=tint)
+    if not cell.has_figure:
+        axes.text(left * 1.15, y, f"✕ {cell.status}", va="center", fontsize=7, color=tint)
+        return
+    axes.barh(y, cell.cost - left, left=left, height=0.74, linewidth=0.6, edgecolor=tint,
+              color=tint if is_ranked else "white", hatch=None if is_ranked else "//////")
+    axes.plot((min(cell.costs), max(cell.costs)), (y, y), color=INK, linewidth=1)
+    axes.annotate(digits(cell.cost), (max(cell.costs), y), (3, 0), textcoords="offset points",
+                  va="center", fontsize=6.5, color=INK)

@@ -1,0 +1,60 @@
+"""How a backend looks, the same in every figure: its colour says which, its marker what it promises."""
+
+import colorsys
+from zlib import crc32
+
+# Hues are families, shades are settings. Chosen to differ for colour-blind readers too.
+COLOURS = {
+    "null": "#8c8c8c",
+    "one_store": "#5a5a5a",
+    "scan": "#000000",
+    "tick_map": "#8a8000",
+    "ordered_map": "#1b7837",
+    "binary_heap": "#08519c",
+    "quad_heap": "#3f8fd2",
+    "pairing_heap": "#5e4fa2",
+    "fibonacci_heap": "#9e90d6",
+    "lazy_heap": "#2fb5d2",
+    "skiplist": "#66b032",
+    "redis_zset": "#c00000",
+    "redis_zset_poll": "#f0655a",
+    "ring_512": "#b35806",
+    "ring_65536": "#f2a33c",
+    "kafka_wheel_20": "#6b0057",
+    "kafka_wheel_64": "#a3198a",
+    "kafka_wheel_256": "#d64fb5",
+    "kafka_wheel_512": "#ef97d3",
+    "kafka_wheel_floor_20": "#a08299",
+}
+
+# What a backend promises, in the order in which promises are shown. Backends are ranked among those
+# that promise the same; controls, and those that may be early, are not ranked at all.
+PROMISES = {
+    "exact": "fires in the first tick at or after the deadline",
+    "granular": "the deadline rounded up to the granularity",
+    "relative": "late by at most 1/8 of the delay",
+    "unknown": "without a figure",
+    "early": "the deadline rounded down, not ranked",
+    "none": "what the harness itself costs, not ranked",
+}
+RANKED = ("exact", "granular", "relative")
+HEADINGS = {
+    "exact": "exact",
+    "granular": "granular",
+    "relative": "relative",
+    "unknown": "without a figure",
+    "early": "may be early, not ranked",
+    "none": "controls, not ranked",
+}
+MARKERS = {"exact": "o", "granular": "s", "relative": "^", "early": "D", "none": "", "unknown": "x"}
+LINES = {"exact": "-", "granular": "-", "relative": "-.", "early": "--", "none": ":", "unknown": "-"}
+
+
+def colour(backend: str) -> str:
+    """Its own, or one that its name determines."""
+    if backend in COLOURS:
+        return COLOURS[backend]
+    hash_ = crc32(backend.encode())
+    hue, value = hash_ % 360 / 360, 0.55 + hash_ // 360 % 3 * 0.15
+    red, green, blue = colorsys.hsv_to_rgb(hue, 0.8, value)
+    return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"

@@ -1,0 +1,150 @@
+"""The table of costs at one size: backends by workloads, in Markdown or on a terminal."""
+
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from results import Results
+from style import RANKED
+from words import digits, machine_line, power, remake_line
+
+NOT_RUN = "–"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of the table."""
+
+    text: str
+    is_best: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """A backend on each workload."""
+
+    backend: str
+    promise: str
+    is_ranked: bool
+    entries: list[Entry]
+
+
+def headers(results: Results, size: int) -> list[tuple[str, str]]:
+    """Of each workload the name, and what its costs are per, with the size if it is another one."""
+    made = []
+    for workload in results.workloads:
+        note = f"per {results.item(workload)}"
+        shown = results.shown_size(workload, size)
+        made.append((workload, note if shown == size else f"{note}, {power(shown)}"))
+    return made
+
+
+def rows(results: Results, size: int) -> list[Row]:
+    """One for each backend, promise by promise; the best of each promise is marked."""
+    made = []
+    for promise, backends in results.backends_by_promise().items():
+        is_ranked = promise in RANKED
+        columns = [_column(results, name, size, backends, is_ranked) for name in results.workloads]
+        for backend, *entries in zip(backends, *columns):
+            made.append(Row(backend, promise, is_ranked, entries))
+    return made
+
+
+def markdown(results: Results, size: int) -> str:
+    """The table, with what a reader needs to judge it and to make it again."""
+    titles = ["backend", "promise", *(f"{name}<br>{note}" for name, note in headers(results, size))]
+    parts = [caption(results, size)]
+    for is_ranked in (True, False):
+        chosen = [row for row in rows(results, size) if row.is_ranked == is_ranked]
+        if not chosen:
+            continue
+        if not is_ranked:
+            parts.append("Not ranked, for they promise less than a timer needs:")
+        lines = [[f"`{row.backend}`", row.promise, *map(_bold, row.entries)] for row in chosen]
+        parts.append(_markdown_table(titles, lines))
+    if failures := _failures(results, size):
+        parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
+    parts += [machine_line(results.facts), f"Remake: `{remake_line(results.facts)}`"]
+    return "\n\n".join(parts) + "\n"
+
+
+def print_on_terminal(results: Results, size: int) -> None:
+    """The same, for reading at once."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("backend", no_wrap=True)
+    table.add_column("promise", no_wrap=True)
+    for name, note in headers(results, size):
+        table.add_column(f"{name}\n{note}", justify="right")
+    was_ranked = True
+    for row in rows(results, size):
+        if was_ranked and not row.is_ranked:
+            table.add_section()
+        was_ranked = row.is_ranked
+        texts = [Text(entry.text, "bold green" if entry.is_best else "") for entry in row.entries]
+        table.add_row(row.backend, row.promise, *texts, style="" if row.is_ranked else "dim")
+    console = Console()
+    console.print(table)
+    for line in (caption(results, size), *_failures(results, size)):
+        console.print(line, style="dim", highlight=False, markup=False)
+
+
+def caption(results: Results, size: int) -> str:
+    """What the figures are."""
+    what = "median" if results.repetitions > 1 else "one measurement"
+    spread = (
+        f" of {results.repetitions} repetitions ± the largest deviation from it"
+        if results.repetitions > 1
+        else ""
+    )
+    return (
+        f"Cost in ns at {power(size)} pending timers, {what}{spread}. "
+        "Bold: the cheapest of those that promise the same."
+    )
+
+
+def _column(
+    results: Results, workload: str, size: int, backends: list[str], is_ranked: bool
+) -> list[Entry]:
+    shown = results.shown_size(workload, size)
+    cells = [results.cell(workload, shown, backend) for backend in backends]
+    costs = [cell.cost for cell in cells if cell and cell.has_figure]
+    best = min(costs) if is_ranked and len(costs) > 1 else None
+    entries = []
+    for cell in cells:
+        if not cell:
+            entries.append(Entry(NOT_RUN))
+        elif not cell.has_figure:
+            entries.append(Entry(cell.status))
+        else:
+            spread = f" ±{cell.spread:.0%}" if len(cell.costs) > 1 else ""
+            entries.append(Entry(digits(cell.cost) + spread, cell.cost == best))
+    return entries
+
+
+def _failures(results: Results, size: int) -> list[str]:
+    """What is behind the status words: each reason once, with those whom it befell."""
+    befell: dict[str, dict[str, None]] = {}
+    for (workload, own_size, backend), cell in results.cells.items():
+        if not cell.has_figure and own_size == results.shown_size(workload, size):
+            befell.setdefault(cell.failure, {})[backend] = None
+    return [f"{', '.join(backends)}: {reason}" for reason, backends in befell.items()]
+
+
+def _bold(entry: Entry) -> str:
+    return f"**{entry.text}**" if entry.is_best else entry.text
+
+
+def _markdown_table(titles: list[str], lines: list[list[str]]) -> str:
+    """Aligned, so that it reads well as text too; costs to the right."""
+    widths = [max(map(len, column)) for column in zip(titles, *lines)]
+    rule = ["-" * width if i < 2 else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
+
+    def line(entries: list[str]) -> str:
+        pairs = enumerate(zip(entries, widths))
+        padded = (text.ljust(width) if i < 2 else text.rjust(width) for i, (text, width) in pairs)
+        return f"| {' | '.join(padded)} |"
+
+    return "\n".join(map(line, [titles, rule, *lines]))

@@ -1,0 +1,36 @@
+"""Numbers and facts as readers want them."""
+
+import math
+
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power(size: int) -> str:
+    """10⁵, 3·10⁴ or 1 234."""
+    exponent = len(str(size)) - 1
+    factor, rest = divmod(size, 10**exponent)
+    if exponent < 3 or rest:
+        return f"{size:,}".replace(",", "\u202f")
+    tens = "10" + str(exponent).translate(SUPERSCRIPTS)
+    return tens if factor == 1 else f"{factor}·{tens}"
+
+
+def digits(cost: float) -> str:
+    """Three of them, as far as they mean anything: 0.51, 12.3, 456, 15 539."""
+    if cost >= 999.5:
+        return f"{cost:,.0f}".replace(",", "\u202f")
+    decimals = 2 if cost < 1 else max(0, 2 - math.floor(math.log10(cost) + 1e-9))
+    return f"{cost:.{decimals}f}"
+
+
+def machine_line(facts: dict[str, str]) -> str:
+    """What the figures were measured on."""
+    compiled = " ".join(facts[key] for key in ("compiler", "flags") if facts.get(key))
+    parts = [facts.get("processor", "unknown processor"), facts.get("kernel", ""), compiled,
+             f"commit {facts['commit']}" if "commit" in facts else "", facts.get("date", "")[:10]]
+    return " · ".join(part for part in parts if part)
+
+
+def remake_line(facts: dict[str, str]) -> str:
+    """The command that makes the figures again."""
+    return facts.get("command") or f"scripts/bench {facts.get('suite', '')}".strip()

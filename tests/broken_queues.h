@@ -1,0 +1,500 @@
+// Deliberately broken timer queues, to prove that the checks bite.
+//
+// Three small sound queues, a hierarchical wheel, a ring with rounds and a heap, are each written once.
+// A bug is a deviation of a line or two, `if constexpr (kBug == ...)` or a condition that names it.
+// None of them is undefined behaviour, and none hangs: a broken queue gives wrong answers.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/granularity.h"
+#include "core/timer_queue.h"
+
+namespace timerbench {
+
+enum class Bug {
+  none,
+  // BrokenWheel
+  early_on_long_delays,
+  lost_in_cascade,
+  cancel_misses_cascaded,
+  queued_key_mutated,
+  early_by_a_granule,
+  late_by_a_granule,
+  wakeup_misses_past,
+  wakeup_while_empty,
+  size_counts_moves,
+  // BrokenRing
+  ignores_rounds,
+  late_by_a_round,
+  stops_at_future_round,
+  visits_only_last_slot,
+  counts_one_round,
+  past_deadline_lost,
+  double_fire_after_move,
+  cancel_leaves_old_entry,
+  cancel_true_twice,
+  cancel_true_after_fire,
+  falsely_ordered,
+  time_runs_backwards,
+  walks_every_tick,
+  // BrokenHeap
+  removal_sifts_only_down,
+  signed_deadline,
+  deadline_in_32_bits,
+  deadline_in_53_bits,
+  stale_next_wakeup,
+  ignores_earlier_move,
+  one_fire_an_advance,
+  reports_now_as_deadline,
+};
+
+struct BugText {
+  std::string_view name;
+  std::string_view summary;
+};
+
+constexpr BugText describe(Bug bug) {
+  switch (bug) {
+    case Bug::none: return {"sound", "keeps the contract"};
+    case Bug::early_on_long_delays:
+      return {"broken_early_on_long_delays", "fires an upper bucket whole when it opens"};
+    case Bug::lost_in_cascade:
+      return {"broken_lost_in_cascade", "drops what is due the moment its upper bucket opens"};
+    case Bug::cancel_misses_cascaded:
+      return {"broken_cancel_misses_cascaded", "looks for a cascaded timer in its first bucket"};
+    case Bug::queued_key_mutated:
+      return {"broken_queued_key_mutated", "a queued bucket's key follows the last timer added"};
+    case Bug::early_by_a_granule:
+      return {"broken_early_by_a_granule", "rounds down, declared granular"};
+    case Bug::late_by_a_granule:
+      return {"broken_late_by_a_granule", "rounds a multiple of the granularity up as well"};
+    case Bug::wakeup_misses_past:
+      return {"broken_wakeup_misses_past", "next_wakeup() does not see pending past deadlines"};
+    case Bug::wakeup_while_empty:
+      return {"broken_wakeup_while_empty", "next_wakeup() sees buckets that cancels have emptied"};
+    case Bug::size_counts_moves:
+      return {"broken_size_counts_moves", "size() counts a moved timer twice"};
+    case Bug::ignores_rounds:
+      return {"broken_ignores_rounds", "fires on the first visit of the slot"};
+    case Bug::late_by_a_round:
+      return {"broken_late_by_a_round", "a multiple of the ring waits a round too many"};
+    case Bug::stops_at_future_round:
+      return {"broken_stops_at_future_round", "leaves a slot at the first timer of a later round"};
+    case Bug::visits_only_last_slot:
+      return {"broken_visits_only_last_slot", "a late advance() skips the slots between"};
+    case Bug::counts_one_round:
+      return {"broken_counts_one_round", "a gap of many rounds counts as one"};
+    case Bug::past_deadline_lost:
+      return {"broken_past_deadline_lost", "the rounds to wait for a past deadline wrap"};
+    case Bug::double_fire_after_move:
+      return {"broken_double_fire_after_move", "a move leaves the old entry, which fires as well"};
+    case Bug::cancel_leaves_old_entry:
+      return {"broken_cancel_leaves_old_entry",
+              "a move leaves the old entry, which counts as stale only while the timer is pending"};
+    case Bug::cancel_true_twice:
+      return {"broken_cancel_true_twice", "cancel() is true for a cancelled timer"};
+    case Bug::cancel_true_after_fire:
+      return {"broken_cancel_true_after_fire", "cancel() is true for a fired timer"};
+    case Bug::falsely_ordered:
+      return {"broken_falsely_ordered", "declared ordered, but a jump fires slot by slot"};
+    case Bug::time_runs_backwards:
+      return {"broken_time_runs_backwards", "a smaller now sets the clock back"};
+    case Bug::walks_every_tick: return {"broken_walks_every_tick", "a jump costs its distance"};
+    case Bug::removal_sifts_only_down:
+      return {"broken_removal_sifts_only_down", "what fills a removed place never rises"};
+    case Bug::signed_deadline: return {"broken_signed_deadline", "compares deadlines as signed"};
+    case Bug::deadline_in_32_bits:
+      return {"broken_deadline_in_32_bits", "compares the low 32 bits of deadlines"};
+    case Bug::deadline_in_53_bits:
+      return {"broken_deadline_in_53_bits", "compares deadlines as double"};
+    case Bug::stale_next_wakeup:
+      return {"broken_stale_next_wakeup", "next_wakeup() misses an earlier timer armed since"};
+    case Bug::ignores_earlier_move:
+      return {"broken_ignores_earlier_move", "a pending timer moves only later"};
+    case Bug::one_fire_an_advance:
+      return {"broken_one_fire_an_advance", "advance() fires at most one timer"};
+    case Bug::reports_now_as_deadline:
+      return {"broken_reports_now_as_deadline", "tells the sink the instant, not the deadline"};
+  }
+  return {};
+}
+
+constexpr Traits traits_of(Bug bug, std::string_view sound_name, Precision precision,
+                           bool ordered) {
+  const auto [name, summary] = describe(bug);
+  return {.name = bug == Bug::none ? sound_name : name,
+          .summary = summary,
+          .precision = precision,
+          .ordered = ordered,
+          .paper = ""};
+}
+
+// Levels of eight buckets, each level eight times as wide as the one below, and a queue of buckets by
+// the instant at which they open. An opened bucket fires what is due and inserts the rest again, on a
+// lower level. A past deadline goes to the bucket of the clock.
+template <Bug kBug>
+class BrokenWheel {
+ public:
+  static constexpr Traits traits = traits_of(kBug, "sound_wheel", Precision::granular, true);
+
+  explicit BrokenWheel(const QueueConfig& config)
+      : granularity_(config.granularity),
+        now_(config.start),
+        deadlines_(config.capacity),
+        bucket_of_(config.capacity, kNoBucket) {}
+
+  void schedule(TimerId id, Tick deadline) {
+    const bool moved = cancel(id);
+    if (moved && kBug == Bug::size_counts_moves) ++size_;
+    ++size_;
+    deadlines_[id] = deadline;
+    insert({deadline, id});
+  }
+
+  bool cancel(TimerId id) {
+    if (bucket_of_[id] == kNoBucket) return false;
+    buckets_[bucket_of_[id]].erase({deadlines_[id], id});
+    bucket_of_[id] = kNoBucket;
+    --size_;
+    return true;
+  }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) return 0;
+    std::size_t fired = 0;
+    while (!queue_.empty() && queue_.begin()->first <= now) {
+      const auto [opens, bucket] = *queue_.begin();
+      queue_.erase(queue_.begin());
+      now_ = opens;
+      for (const Timer& timer : std::exchange(buckets_[bucket], {})) {
+        const auto [deadline, id] = timer;
+        if (due(deadline) > now_ && kBug != Bug::early_on_long_delays) {
+          insert(timer);
+          continue;
+        }
+        if (kBug == Bug::lost_in_cascade && bucket >= kSlots) continue;
+        bucket_of_[id] = kNoBucket;
+        --size_;
+        ++fired;
+        sink(id, deadline);
+      }
+    }
+    now_ = now;
+    return fired;
+  }
+
+  Tick next_wakeup() const {
+    if (size_ == 0 && kBug != Bug::wakeup_while_empty) return kNever;
+    const auto next =
+        kBug == Bug::wakeup_misses_past ? queue_.upper_bound({now_, kNoBucket}) : queue_.begin();
+    return next == queue_.end() ? kNever : next->first;
+  }
+
+  std::size_t size() const { return size_; }
+
+ private:
+  using Timer = std::pair<Tick, TimerId>;  // its deadline comes first, so that a bucket is in order
+
+  static constexpr std::size_t kBits = 3;
+  static constexpr std::size_t kSlots = 1 << kBits;
+  static constexpr std::size_t kLevels = (64 + kBits - 1) / kBits;
+  static constexpr std::size_t kNoBucket = ~std::size_t{0};
+
+  Tick due(Tick deadline) const {
+    if constexpr (kBug == Bug::early_by_a_granule) {
+      return granularity_.instant(granularity_.floor(deadline));
+    }
+    if constexpr (kBug == Bug::late_by_a_granule) {
+      return granularity_.instant(granularity_.floor(deadline) + 1);
+    }
+    return granularity_.instant(granularity_.ceil(deadline));
+  }
+
+  void insert(const Timer& timer) {
+    const auto [deadline, id] = timer;
+    const Tick at = std::max(due(deadline), now_);
+    std::size_t level = 0;
+    while ((at >> kBits * level) - (now_ >> kBits * level) >= kSlots) ++level;
+    const Tick position = at >> kBits * level;
+    const std::size_t bucket = level * kSlots + position % kSlots;
+    Tick opens = position << kBits * level;
+    if constexpr (kBug == Bug::queued_key_mutated) {
+      std::erase_if(queue_, [&](const auto& queued) { return queued.second == bucket; });
+      opens = at;
+    }
+    queue_.emplace(opens, bucket);
+    buckets_[bucket].insert(timer);
+    if (kBug == Bug::cancel_misses_cascaded && bucket_of_[id] != kNoBucket) return;
+    bucket_of_[id] = bucket;
+  }
+
+  Granularity granularity_;
+  Tick now_;
+  std::size_t size_ = 0;
+  std::vector<Tick> deadlines_;
+  std::vector<std::size_t> bucket_of_;  // kNoBucket: not pending
+  std::array<std::set<Timer>, kLevels * kSlots> buckets_;
+  std::set<std::pair<Tick, std::size_t>> queue_;  // when a bucket opens, and which; it may be empty
+};
+
+// One ring of eight slots. A timer waits in the slot of the tick at which it is due, for so many
+// rounds; a ninth slot holds what is due already.
+template <Bug kBug>
+class BrokenRing {
+ public:
+  static constexpr Traits traits =
+      traits_of(kBug, "sound_ring", Precision::granular, kBug == Bug::falsely_ordered);
+
+  explicit BrokenRing(const QueueConfig& config)
+      : granularity_(config.granularity),
+        now_(config.start),
+        deadlines_(config.capacity, kNever),
+        slot_of_(config.capacity) {}
+
+  void schedule(TimerId id, Tick deadline) {
+    if constexpr (kBug == Bug::double_fire_after_move || kBug == Bug::cancel_leaves_old_entry) {
+      if (pending(id)) --size_;
+    } else {
+      cancel(id);
+    }
+    ++size_;
+    deadlines_[id] = deadline;
+    const Tick due = granularity_.instant(granularity_.ceil(deadline));
+    if (due <= now_ && kBug != Bug::past_deadline_lost) {
+      enter(id, kOverdue, 0);
+    } else {
+      const Tick first_visit = kBug == Bug::late_by_a_round ? 0 : 1;
+      enter(id, due % kSlots,
+            kBug == Bug::ignores_rounds ? 0 : (due - now_ - first_visit) / kSlots);
+    }
+  }
+
+  bool cancel(TimerId id) {
+    if (!pending(id)) return false;
+    size_ -= slots_[slot_of_[id]].erase(id);
+    if (kBug != Bug::cancel_true_twice) deadlines_[id] = kNever;
+    return true;
+  }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) {
+      if (kBug == Bug::time_runs_backwards) now_ = now;
+      return 0;
+    }
+    std::size_t fired = visit(kOverdue, 1, sink);
+    if constexpr (kBug == Bug::walks_every_tick) {
+      Tick patience = 1 << 22;  // of a test: enough to be noticed
+      for (; now - now_ > kSlots && patience > 0; --patience) {
+        fired += visit(++now_ % kSlots, 1, sink);
+      }
+    }
+    const Tick elapsed = now - now_;
+    for (Tick ahead = 1; ahead <= std::min<Tick>(elapsed, kSlots); ++ahead) {
+      const std::size_t slot = (now_ + ahead) % kSlots;
+      if (kBug == Bug::visits_only_last_slot && slot != now % kSlots) continue;
+      const Tick rounds = kBug == Bug::counts_one_round ? 1 : 1 + (elapsed - ahead) / kSlots;
+      fired += visit(slot, rounds, sink);
+    }
+    now_ = now;
+    return fired;
+  }
+
+  Tick next_wakeup() const {
+    if (!slots_[kOverdue].empty()) return now_;
+    for (Tick ahead = 1; ahead <= kSlots; ++ahead) {
+      if (!slots_[(now_ + ahead) % kSlots].empty()) return now_ + ahead;
+    }
+    return kNever;
+  }
+
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t kSlots = 8;
+  static constexpr std::size_t kOverdue = kSlots;
+
+  bool pending(TimerId id) const { return deadlines_[id] != kNever; }
+
+  void enter(TimerId id, std::size_t slot, Tick rounds) {
+    slot_of_[id] = slot;
+    slots_[slot][id] = rounds;
+  }
+
+  // The hand has passed the slot so many times.
+  template <class Sink>
+  std::size_t visit(std::size_t slot, Tick times, Sink& sink) {
+    std::size_t fired = 0;
+    for (auto timer = slots_[slot].begin(); timer != slots_[slot].end();) {
+      if (timer->second >= times) {
+        timer->second -= times;
+        if (kBug == Bug::stops_at_future_round) break;
+        ++timer;
+        continue;
+      }
+      const TimerId id = timer->first;
+      timer = slots_[slot].erase(timer);
+      if (kBug == Bug::cancel_leaves_old_entry && pending(id) && slot_of_[id] != slot) continue;
+      const Tick deadline = deadlines_[id];
+      if (kBug != Bug::cancel_true_after_fire) deadlines_[id] = kNever;
+      --size_;
+      ++fired;
+      sink(id, deadline);
+    }
+    return fired;
+  }
+
+  Granularity granularity_;
+  Tick now_;
+  std::size_t size_ = 0;
+  std::vector<Tick> deadlines_;       // kNever: not pending
+  std::vector<std::size_t> slot_of_;  // of a pending timer
+  std::array<std::map<TimerId, Tick>, kSlots + 1>
+      slots_;  // timers, and the rounds each has to wait
+};
+
+// A binary heap of ids that knows the place of each.
+template <Bug kBug>
+class BrokenHeap {
+ public:
+  static constexpr Traits traits = traits_of(kBug, "sound_heap", Precision::exact, true);
+
+  explicit BrokenHeap(const QueueConfig& config)
+      : now_(config.start), deadlines_(config.capacity), places_(config.capacity, kNoPlace) {}
+
+  void schedule(TimerId id, Tick deadline) {
+    if (places_[id] == kNoPlace) {
+      if (heap_.empty()) wakeup_ = deadline;
+      places_[id] = heap_.size();
+      heap_.push_back(id);
+    } else if (kBug == Bug::ignores_earlier_move && deadline < deadlines_[id]) {
+      return;
+    }
+    deadlines_[id] = deadline;
+    sift_down(sift_up(places_[id]));
+  }
+
+  bool cancel(TimerId id) {
+    if (places_[id] == kNoPlace) return false;
+    remove(places_[id]);
+    return true;
+  }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) return 0;
+    now_ = now;
+    std::size_t fired = 0;
+    while (!heap_.empty() && key(deadlines_[heap_[0]]) <= key(now)) {
+      const TimerId id = heap_[0];
+      remove(0);
+      ++fired;
+      sink(id, kBug == Bug::reports_now_as_deadline ? now : deadlines_[id]);
+      if (kBug == Bug::one_fire_an_advance) break;
+    }
+    if (!heap_.empty()) wakeup_ = deadlines_[heap_[0]];
+    return fired;
+  }
+
+  Tick next_wakeup() const {
+    if (heap_.empty()) return kNever;
+    return kBug == Bug::stale_next_wakeup ? wakeup_ : deadlines_[heap_[0]];
+  }
+
+  std::size_t size() const { return heap_.size(); }
+
+ private:
+  static constexpr std::size_t kNoPlace = ~std::size_t{0};
+
+  // What is compared.
+  static auto key(Tick deadline) {
+    if constexpr (kBug == Bug::signed_deadline) {
+      return static_cast<std::int64_t>(deadline);
+    } else if constexpr (kBug == Bug::deadline_in_32_bits) {
+      return static_cast<std::uint32_t>(deadline);
+    } else if constexpr (kBug == Bug::deadline_in_53_bits) {
+      return static_cast<double>(deadline);
+    } else {
+      return deadline;
+    }
+  }
+
+  bool before(std::size_t a, std::size_t b) const {
+    return key(deadlines_[heap_[a]]) < key(deadlines_[heap_[b]]);
+  }
+
+  void swap(std::size_t a, std::size_t b) {
+    std::swap(heap_[a], heap_[b]);
+    std::swap(places_[heap_[a]], places_[heap_[b]]);
+  }
+
+  // Both return the place where the timer ends up.
+  std::size_t sift_up(std::size_t place) {
+    for (; place > 0 && before(place, (place - 1) / 2); place = (place - 1) / 2) {
+      swap(place, (place - 1) / 2);
+    }
+    return place;
+  }
+
+  std::size_t sift_down(std::size_t place) {
+    for (std::size_t child; (child = 2 * place + 1) < heap_.size(); place = child) {
+      if (child + 1 < heap_.size() && before(child + 1, child)) ++child;
+      if (!before(child, place)) break;
+      swap(child, place);
+    }
+    return place;
+  }
+
+  void remove(std::size_t place) {
+    swap(place, heap_.size() - 1);
+    places_[heap_.back()] = kNoPlace;
+    heap_.pop_back();
+    if (place == heap_.size()) return;
+    sift_down(kBug == Bug::removal_sifts_only_down ? place : sift_up(place));
+  }
+
+  Tick now_;
+  Tick wakeup_ = kNever;  // the first deadline as of the last advance(), for stale_next_wakeup
+  std::vector<Tick> deadlines_;
+  std::vector<std::size_t> places_;  // kNoPlace: not pending
+  std::vector<TimerId> heap_;
+};
+
+using SoundQueues =
+    std::tuple<BrokenWheel<Bug::none>, BrokenRing<Bug::none>, BrokenHeap<Bug::none>>;
+
+// What a trace can show.
+using BrokenOnTraces = std::tuple<  //
+    BrokenWheel<Bug::early_on_long_delays>, BrokenWheel<Bug::lost_in_cascade>,
+    BrokenWheel<Bug::cancel_misses_cascaded>, BrokenWheel<Bug::queued_key_mutated>,
+    BrokenWheel<Bug::early_by_a_granule>, BrokenWheel<Bug::late_by_a_granule>,
+    BrokenWheel<Bug::wakeup_misses_past>, BrokenWheel<Bug::wakeup_while_empty>,
+    BrokenWheel<Bug::size_counts_moves>,  //
+    BrokenRing<Bug::ignores_rounds>, BrokenRing<Bug::late_by_a_round>,
+    BrokenRing<Bug::stops_at_future_round>, BrokenRing<Bug::visits_only_last_slot>,
+    BrokenRing<Bug::counts_one_round>, BrokenRing<Bug::past_deadline_lost>,
+    BrokenRing<Bug::double_fire_after_move>, BrokenRing<Bug::cancel_leaves_old_entry>,
+    BrokenRing<Bug::cancel_true_twice>, BrokenRing<Bug::cancel_true_after_fire>,
+    BrokenRing<Bug::falsely_ordered>,  //
+    BrokenHeap<Bug::removal_sifts_only_down>, BrokenHeap<Bug::deadline_in_32_bits>,
+    BrokenHeap<Bug::stale_next_wakeup>, BrokenHeap<Bug::ignores_earlier_move>,
+    BrokenHeap<Bug::one_fire_an_advance>, BrokenHeap<Bug::reports_now_as_deadline>>;
+
+// What no trace shows: it takes a smaller now, a stopwatch, or deadlines that lie further than a
+// trace's 32 bits reach.
+using BrokenBeyondTraces =
+    std::tuple<BrokenRing<Bug::time_runs_backwards>, BrokenRing<Bug::walks_every_tick>,
+               BrokenHeap<Bug::signed_deadline>, BrokenHeap<Bug::deadline_in_53_bits>>;
+
+using BrokenQueues =
+    decltype(std::tuple_cat(std::declval<BrokenOnTraces>(), std::declval<BrokenBeyondTraces>()));
+
+}  // namespace timerbench

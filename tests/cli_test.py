@@ -1,0 +1,215 @@
+"""The command line as a user meets it: what works, and one clear line for what does not.
+
+The program is given by TIMERBENCH in the environment.
+"""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+PROGRAM = str(Path(os.environ["TIMERBENCH"]).resolve())
+TRACES = Path(__file__).parent.parent / "bench" / "traces"
+
+
+def timerbench(*args: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=120, **options)
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="timerbench-cli-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def assert_refused(self, code: int, expected: str, *args: str, **options) -> None:
+        """The exit code, and a single line on stderr that has the expected words."""
+        done = timerbench(*args, **options)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("timerbench: "), done.stderr)
+        self.assertIn(expected, done.stderr)
+
+    # What works
+
+    def test_every_command_has_help(self) -> None:
+        for command in (["list"], ["run"], ["verify"], ["replay"], ["trace"], ["trace", "generate"],
+                        ["trace", "import"], ["trace", "export"], ["trace", "stat"], []):
+            done = timerbench(*command, "--help")
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("Usage:", done.stdout)
+
+    def test_list_knows_promises_workloads_and_suites(self) -> None:
+        listed = json.loads(timerbench("list", "--json").stdout)
+        promises = {backend["name"]: backend["precision"] for backend in listed["backends"]}
+        self.assertEqual(promises["null"], "none")
+        self.assertEqual(promises["redis_zset"], "exact")
+        self.assertEqual(promises["kafka_wheel_20"], "granular")
+        self.assertEqual(promises["kafka_wheel_floor_20"], "early")
+        self.assertEqual({suite["name"] for suite in listed["suites"]}, {"smoke", "quick", "full"})
+        text = timerbench("list").stdout
+        for name in promises:
+            self.assertIn(name, text)
+
+    def test_run_writes_google_benchmarks_json(self) -> None:
+        out = self.folder / "out.json"
+        done = timerbench("run", "--suite=smoke", "--workloads=fill,hold", "--backends=null,ring",
+                          f"--benchmark_out={out}", "--benchmark_repetitions=3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(out.read_text())
+        self.assertEqual(result["context"]["suite"], "smoke")
+        cells = {run["name"].removesuffix("/repeats:3").removesuffix("/manual_time")
+                 for run in result["benchmarks"] if run["run_type"] == "iteration"}
+        self.assertEqual(cells, {f"smoke/{workload}/1000/{backend}" for workload in ("fill", "hold")
+                                 for backend in ("null", "ring_512", "ring_65536")})
+        for run in result["benchmarks"]:
+            self.assertGreater(run["ns_per_item"], 0)
+        self.assertEqual(list(self.folder.iterdir()), [out])
+
+    def test_a_backend_that_is_too_slow_is_a_timeout_and_larger_sizes_are_skipped(self) -> None:
+        done = timerbench("run", "--workloads=drain", "--sizes=1000,20000,30000", "--backends=scan",
+                          "--replay-seconds=0.2", "--benchmark_repetitions=1")
+        self.assertIn("drain/20000/scan", done.stdout)
+        self.assertRegex(done.stdout, r"20000/scan\s+timeout: ")
+        self.assertRegex(done.stdout, r"30000/scan\s+skipped: timeout at size 20000")
+        self.assertEqual(done.returncode, 0)
+
+    def test_replay_writes_every_fire(self) -> None:
+        rows = self.folder / "in.csv"
+        rows.write_text("at,op,id,delay\n0,schedule,0,5\n0,schedule,1,3\n0,schedule,2,4\n"
+                        "1,cancel,2,\n2,schedule,0,7\n10,advance,,\n")
+        self.assertEqual(timerbench("trace", "import", "--format=csv", str(rows),
+                                    str(self.folder / "t")).returncode, 0)
+        for backend in ("ordered_map", "kafka_wheel_256", "redis_zset_poll"):
+            fired = self.folder / f"{backend}.csv"
+            done = timerbench("replay", "--trace", str(self.folder / "t"), "--backend", backend,
+                              "--fired", str(fired))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with fired.open() as file:
+                self.assertEqual([tuple(row.values()) for row in csv.DictReader(file)],
+                                 [("10", "1", "3"), ("10", "0", "9")])
+
+    def test_backends_agree_fire_by_fire_on_a_kernel_recording(self) -> None:
+        def fires(backend: str) -> list[str]:
+            out = self.folder / backend
+            timerbench("replay", "--trace", str(TRACES / "nginx_conn_per_request"), "--backend",
+                       backend, "--fired", str(out))
+            return sorted(out.read_text().splitlines())
+
+        expected = fires("ordered_map")
+        self.assertGreater(len(expected), 15000)
+        for backend in ("kafka_wheel_20", "ring_512", "lazy_heap", "skiplist"):
+            self.assertEqual(fires(backend), expected)
+
+    def test_generate_export_import_give_the_same_trace(self) -> None:
+        first, second = self.folder / "a", self.folder / "b"
+        timerbench("trace", "generate", "churn", str(first), "--size=100", "--items=500")
+        timerbench("trace", "export", "--format=csv", str(first), str(self.folder / "a.csv"))
+        timerbench("trace", "import", "--format=csv", str(self.folder / "a.csv"), str(second))
+        self.assertEqual(first.with_suffix(".npy").read_bytes(),
+                         second.with_suffix(".npy").read_bytes())
+        self.assertIn("churn", timerbench("trace", "stat", str(first)).stdout)
+
+    def test_verify_names_each_backend(self) -> None:
+        done = timerbench("verify", "ring", "null", "--seconds=0.05", "--seed=3")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"ring_512\s+ok: .*\nring_65536\s+ok: ")
+
+    # What does not
+
+    def test_unknown_names_are_refused_with_the_nearest(self) -> None:
+        self.assert_refused(2, "did you mean 'verify'?", "verfy")
+        self.assert_refused(2, "did you mean 'quick'?", "run", "--suite=quikc")
+        self.assert_refused(2, "did you mean 'ring'?", "run", "--backends=rnig", "--workloads=fill")
+        self.assert_refused(2, "did you mean 'fill'?", "run", "--workloads=fil")
+        self.assert_refused(2, "did you mean 'skiplist'?", "verify", "skip_list")
+        self.assert_refused(2, "did you mean 'hold'?", "trace", "generate", "hodl", "x")
+
+    def test_bad_numbers_and_flags_are_refused(self) -> None:
+        for size in ("0", "-1", "abc", "1e12", "10q", "1.5"):
+            self.assert_refused(2, "is not a size", "run", "--workloads=fill", f"--sizes={size}")
+        self.assert_refused(2, "nothing to run", "run")
+        self.assert_refused(2, "--frobnicate", "run", "--workloads=fill", "--frobnicate")
+        self.assert_refused(2, "--seconds", "verify", "--seconds=-1")
+        self.assert_refused(2, "--granularity", "replay", "--trace=x", "--backend=ring",
+                            "--granularity=0")
+        self.assert_refused(2, "--trace", "replay", "--backend=ring")
+
+    def test_files_that_cannot_be_read_or_written(self) -> None:
+        trace = str(TRACES / "nginx_keepalive_c256")
+        self.assert_refused(1, "nowhere.npy", "replay", "--trace=nowhere", "--backend=ring")
+        self.assert_refused(1, "/nowhere/x", "replay", "--trace", trace, "--backend=ring",
+                            "--fired=/nowhere/x")
+        self.assert_refused(1, "/dev/full", "replay", "--trace", trace, "--backend=ring",
+                            "--fired=/dev/full")
+        self.assert_refused(2, "/nowhere/x.json", "run", "--workloads=fill", "--backends=null",
+                            "--benchmark_out=/nowhere/x.json")
+        self.assert_refused(2, "/dev/full", "run", "--workloads=fill", "--backends=null",
+                            "--benchmark_out=/dev/full")
+        self.assert_refused(1, "nowhere.txt", "trace", "import", "--format=ftrace", "nowhere.txt",
+                            str(self.folder / "x"))
+        empty = self.folder / "empty.csv"
+        empty.touch()
+        self.assert_refused(1, "empty.csv", "trace", "import", "--format=csv", str(empty),
+                            str(self.folder / "x"))
+        self.assertEqual(list(self.folder.iterdir()), [empty])
+
+    def test_a_damaged_trace_is_refused_and_named(self) -> None:
+        trace = self.folder / "t"
+        timerbench("trace", "generate", "fill", str(trace), "--size=100")
+        whole = trace.with_suffix(".npy").read_bytes()
+        described = json.loads(trace.with_suffix(".json").read_text())
+
+        def refused(expected: str) -> None:
+            self.assert_refused(1, expected, "replay", "--trace", str(trace), "--backend=ring")
+
+        trace.with_suffix(".npy").write_bytes(whole[:-3])
+        refused("t.npy")
+        trace.with_suffix(".npy").write_bytes(b"")
+        refused("t.npy")
+        trace.with_suffix(".npy").write_bytes(whole)
+        for change, expected in (({"version": 99}, "version"), ({"capacity": 50}, "capacity"),
+                                 ({"hash": "fnv1a64:0000000000000000"}, "t.json")):
+            trace.with_suffix(".json").write_text(json.dumps(described | change))
+            refused(expected)
+        trace.with_suffix(".json").write_text("{")
+        refused("t.json")
+        trace.with_suffix(".json").unlink()
+        refused("t.json")
+
+    def test_no_memory_for_the_size_is_said(self) -> None:
+        done = timerbench("run", "--workloads=fill", "--sizes=1e9", "--backends=null")
+        self.assertIn("oom: size 1000000000 needs about", done.stdout)
+
+    def test_a_missing_server_spoils_only_its_own_cells(self) -> None:
+        out = self.folder / "out.json"
+        done = timerbench("run", "--workloads=fill", "--sizes=100", "--backends=redis_zset,ring_512",
+                          "--benchmark_repetitions=1", f"--benchmark_out={out}",
+                          env=os.environ | {"TIMERBENCH_REDIS_URL": "redis://127.0.0.1:1/0"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"redis_zset\s+unavailable: .*127.0.0.1:1")
+        self.assertRegex(done.stdout, r"ring_512\s+[0-9.]+ ns")
+        self.assertIn("unavailable", out.read_text())
+
+    def test_an_interrupted_run_keeps_what_it_has(self) -> None:
+        out = self.folder / "out.json"
+        run = subprocess.Popen(
+            [PROGRAM, "run", "--workloads=fill,drain", "--sizes=1000", f"--benchmark_out={out}",
+             "--benchmark_min_time=0.1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        run.send_signal(signal.SIGINT)
+        stdout, _ = run.communicate(timeout=30)
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(stdout, r"interrupted: \d+ cells measured.*" + str(out))
+        runs = json.loads(out.read_text())["benchmarks"]
+        self.assertTrue(any("ns_per_item" in run for run in runs))
+        self.assertTrue(any("interrupted" in run.get("error_message", "") for run in runs))
+
+
+if __name__ == "__main__":
+    unittest.main()
