@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -292,7 +295,7 @@ class BrokenRing {
     }
     std::size_t fired = visit(kOverdue, 1, sink);
     if constexpr (kBug == Bug::walks_every_tick) {
-      Tick patience = 1 << 22;  // of a test: enough to be noticed
+      Tick patience = 1 << 21;  // of a test: enough to be noticed
       for (; now - now_ > kSlots && patience > 0; --patience) {
         fired += visit(++now_ % kSlots, 1, sink);
       }

@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 
+#include "print_backend.h"
 #include "replay/backend.h"
 #include "replay/stop.h"
 #include "verify/differential.h"

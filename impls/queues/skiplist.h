@@ -29,6 +29,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <stdexcept>

@@ -1,14 +1,16 @@
-"""Measures a suite: installs what is missing, builds, verifies, runs, plots, and prints a table.
+"""Measures a suite: installs what is missing, builds, verifies, runs, draws, and prints the table.
 
 Results go to results/local/DATE-TIME-SUITE, or to the DIR of --out: results.json, table.md and the
 figures. Ctrl-C keeps what has been measured; a second one ends at once.
 
-Further options are those of 'timerbench run' and narrow the suite, for example
+Options that are not below are those of 'timerbench run', and narrow or change the suite:
   scripts/bench --backends=ring,kafka_wheel --sizes=1k,1M
   scripts/bench full --workloads=churn --benchmark_repetitions=9
-See build/release/timerbench run --help, and timerbench list for what there is to choose from.
-The measuring program is bound to the last processor, so that the private redis-server and this
-script are not in its way; TIMERBENCH_CPU chooses another processor, or none if it is empty.
+build/release/timerbench run --help shows them all, and timerbench list what there is to choose.
+
+Nothing is bound to a processor, since the kernel keeps a busy program where it is on a quiet
+machine. Where it does not, taskset -c 1 scripts/bench ... binds the measuring program to processor
+1; the redis-server that it starts still takes another.
 """
 
 import argparse
@@ -20,7 +22,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from console import ArgumentParser, Failure, Progress, UsageError, duration, run_main
@@ -31,7 +33,156 @@ from results import load
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
 
-# What the script chooses itself, or what would leave it without results.
+# Flags of timerbench run that would leave this script without results.
 NOT_TAKEN = ("--benchmark_out", "--benchmark_format", "--benchmark_list_tests")
 
 VERIFY_SECONDS = 0.2  # of random traces, for each backend
+
+CELL = re.compile(r"\[ *\d+/\d+\] (?P<name>\S+)")
+FAILED_CELL = re.compile(r"\d\] \S+ +(wrong|error|unavailable|oom):")
+INTERRUPTED_CELL = re.compile(r"\d\] \S+ +interrupted:")
+VERIFIED = re.compile(r"(?P<name>\w+) +(ok:|a control|WRONG|ERROR|UNAVAILABLE)")
+NOT_VERIFIED = re.compile(r"\w+ +(WRONG|ERROR|UNAVAILABLE)")
+
+
+def main() -> int:
+    arguments, options = _parse(sys.argv[1:])
+    run = [str(TIMERBENCH), "run", f"--suite={arguments.suite}", *options]
+    cells = _list_cells(run)
+    folder = _make_folder(arguments)
+    facts = {"command": shlex.join(["scripts/bench", arguments.suite, *options]), **_commit()}
+    complaints = _verify(list(dict.fromkeys(cell.split("/")[3] for cell in cells)))
+    complaints += _measure(run, cells, folder / "results.json")
+    _add_facts(folder / "results.json", facts)
+
+    results = load([folder])
+    size = results.telling_size()
+    print("Drawing ...")
+    paths = write_report(results, size, folder)
+    print()
+    print_table(results, size)
+    print()
+    for path in (folder / "results.json", *paths):
+        print(os.path.relpath(path))
+    for complaint in complaints:
+        print(f"scripts/bench: {complaint}", file=sys.stderr)
+    return 1 if complaints else 0
+
+
+def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Our own arguments, and what is for timerbench; the suite can only stand first."""
+    parser = ArgumentParser(
+        prog="scripts/bench", usage="scripts/bench [SUITE] [--out DIR] [OPTION OF timerbench run]...",
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False)
+    parser.add_argument("--suite", default="quick", metavar="SUITE",
+                        help="smoke, quick (if none is given) or full; the name alone will do")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go")
+    if argv and not argv[0].startswith("-"):
+        argv = [f"--suite={argv[0]}", *argv[1:]]
+    arguments, options = parser.parse_known_args(argv)
+    for option in options:
+        if option.startswith(NOT_TAKEN):
+            parser.error(f"{option} is for build/release/timerbench run; results go to --out")
+    return arguments, options
+
+
+def _list_cells(run: list[str]) -> list[str]:
+    """The cells that a run would measure; timerbench says so if it does not understand."""
+    listing = subprocess.run([*run, "--benchmark_list_tests"], stdout=subprocess.PIPE, text=True)
+    if listing.returncode != 0:
+        sys.exit(listing.returncode)
+    cells = listing.stdout.split()
+    if not cells:
+        raise UsageError("the options leave no cell to measure; is --benchmark_filter too narrow?")
+    return cells
+
+
+def _make_folder(arguments: argparse.Namespace) -> Path:
+    local = ROOT / "results" / "local" / f"{time.strftime('%Y%m%d-%H%M%S')}-{arguments.suite}"
+    folder: Path = arguments.out or local
+    if (folder / "results.json").exists():
+        raise UsageError(f"{folder}: has results already; choose another --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _commit() -> dict[str, str]:
+    """Of the project, unless this is no checkout."""
+    describe = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        run = subprocess.run(describe, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    return {"commit": run.stdout.strip()}
+
+
+def _verify(backends: Sequence[str]) -> list[str]:
+    """What is to be said in the end: a wrong backend does not stop the others."""
+    progress = Progress("Verifying", backends, VERIFIED, NOT_VERIFIED)
+    code, interrupted = _follow(
+        [str(TIMERBENCH), "verify", f"--seconds={VERIFY_SECONDS}", *backends], progress)
+    if interrupted:
+        raise Failure("interrupted before anything was measured")
+    if progress.notable:
+        return [f"{', '.join(progress.notable)}: not verified; see above, or timerbench verify"]
+    return [f"timerbench verify ended with code {code}"] if code else []
+
+
+def _measure(run: list[str], cells: Sequence[str], file: Path) -> list[str]:
+    begin = time.monotonic()
+    progress = Progress("Measuring", cells, CELL, FAILED_CELL)
+    code, interrupted = _follow([*run, f"--benchmark_out={file}"], progress)
+    if not file.exists():
+        file.with_name(file.name + ".partial").unlink(missing_ok=True)
+        raise Failure(f"timerbench run ended with code {code} and left no results")
+    print(f"Measured in {duration(time.monotonic() - begin)}")
+    if interrupted:
+        return [f"interrupted; what was measured is in {os.path.relpath(file.parent)}"]
+    return [f"cells failed: {', '.join(progress.notable) or f'code {code}'}"] if code else []
+
+
+def _follow(command: list[str], progress: Progress) -> tuple[int, bool]:
+    """Runs a program; tells its exit code, and whether it was interrupted.
+
+    The program is out of the terminal's reach. It hears from us of the first Ctrl-C, and finishes
+    its file; the second ends it.
+    """
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", process_group=0)
+    interrupted = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal interrupted
+        if interrupted:
+            program.kill()
+        else:
+            os.write(2, b"\nInterrupted: finishing; once more ends at once\n")
+            program.send_signal(signal.SIGINT)
+        interrupted = True
+
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    previous = [signal.signal(number, interrupt) for number in signals]
+    try:
+        assert program.stdout
+        with progress:
+            for line in program.stdout:
+                if not INTERRUPTED_CELL.search(line):
+                    progress.line(line.rstrip("\n"))
+        return program.wait(), interrupted
+    finally:
+        program.kill()
+        for number, handler in zip(signals, previous):
+            signal.signal(number, handler)
+
+
+def _add_facts(file: Path, facts: dict[str, str]) -> None:
+    """timerbench cannot be told of them: its flag takes no commas and no equals signs."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["context"] |= facts
+    with replacing(file) as partial:
+        partial.write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    run_main("scripts/bench", main)

@@ -1,12 +1,13 @@
 """How the scripts speak: errors in one line, and how far a long job is."""
 
 import argparse
+import os
 import re
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from statistics import mean
+from statistics import fmean
 from typing import NoReturn
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -30,12 +31,15 @@ class ArgumentParser(argparse.ArgumentParser):
 
 def run_main(name: str, main: Callable[[], int]) -> NoReturn:
     """Runs a script to its end: 0, 1 for a failure or 2 for wrong usage."""
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[attr-defined]
     try:
         sys.exit(main())
     except Failure as failure:
         print(f"{name}: {failure}", file=sys.stderr)
         sys.exit(2 if isinstance(failure, UsageError) else 1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on; say nothing more
+        sys.exit(1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         print(f"{name}: {where}{error.strerror}; choose another --out, or make room", file=sys.stderr)
@@ -60,8 +64,8 @@ class TimeLeft:
     def step_done(self) -> None:
         """The next step is finished, just now."""
         now = time.monotonic()
-        kind = self._steps.popleft()
-        for known in (kind, kind[:1], ()):
+        kind = self._steps.popleft() if self._steps else ()
+        for known in {kind, kind[:1], ()}:
             self._seconds.setdefault(known, []).append(now - self._since)
         self._since = now
 
@@ -73,7 +77,7 @@ class TimeLeft:
 
     def _guess(self, kind: tuple[str, ...]) -> float:
         known = next(k for k in (kind, kind[:1], ()) if k in self._seconds)
-        return mean(self._seconds[known])
+        return fmean(self._seconds[known])
 
     @staticmethod
     def _kind(step: str) -> tuple[str, ...]:
@@ -91,21 +95,17 @@ def duration(seconds: float) -> str:
 class Progress:
     """Follows the lines of a program: a bar on a terminal, the lines themselves in a pipe.
 
-    `is_step` tells the lines that finish a step; of those, a terminal keeps only the ones that
-    `is_notable` picks. All other lines are always kept.
+    `step` matches the lines that finish a step, and has a group `name`. Of those, a terminal keeps
+    only the ones that `notable` finds; all other lines are always kept.
     """
 
-    def __init__(
-        self,
-        title: str,
-        steps: Sequence[str],
-        is_step: re.Pattern[str],
-        is_notable: re.Pattern[str],
-    ) -> None:
-        self._is_step = is_step
-        self._is_notable = is_notable
+    def __init__(self, title: str, steps: Sequence[str], step: re.Pattern[str],
+                 notable: re.Pattern[str]) -> None:
+        self.notable: list[str] = []  # names of the steps
+        self._step = step
+        self._is_notable = notable.search
         self._left = TimeLeft(steps)
-        self._bar = _bar() if sys.stdout.isatty() else None
+        self._bar = _make_bar() if sys.stdout.isatty() else None
         if self._bar:
             self._task = self._bar.add_task(title, total=len(steps), now="", left="")
         else:
@@ -121,20 +121,22 @@ class Progress:
             self._bar.stop()
 
     def line(self, line: str) -> None:
-        is_step = bool(self._is_step.match(line))
-        if is_step:
+        """What the program printed next."""
+        step = self._step.match(line)
+        is_notable = bool(step and self._is_notable(line))
+        if step:
             self._left.step_done()
+        if step and is_notable:
+            self.notable.append(step["name"])
         if not self._bar:
             print(line)
-            return
-        if not is_step or self._is_notable.search(line):
+        elif not step or is_notable:
             self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
-        if is_step:
-            name = line[line.find("]") + 1 :].split()[0]
-            self._bar.update(self._task, advance=1, now=name, left=str(self._left))
+        if self._bar and step:
+            self._bar.update(self._task, advance=1, now=step["name"], left=str(self._left))
 
 
-def _bar() -> RichProgress:
+def _make_bar() -> RichProgress:
     # Redrawn rarely, since what runs beside a measurement disturbs it.
     return RichProgress(
         TextColumn("{task.description}"),

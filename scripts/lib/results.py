@@ -106,7 +106,7 @@ class Results:
         swept = [name for name in self.workloads if len(self.sizes(name)) > 1] or self.workloads
         sizes = sorted({size for name, size, _ in self.cells if name in swept}, reverse=True)
         shares = {size: self._share_with_figure(size) for size in sizes}
-        return next((size for size in sizes if shares[size] >= 0.75), max(shares, key=shares.get))
+        return next((size for size in sizes if shares[size] >= 0.75), max(sizes, key=lambda s: shares[s]))
 
     def shown_size(self, workload: str, size: int) -> int:
         """The size, or for a workload that was not run at it the nearest."""

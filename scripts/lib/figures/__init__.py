@@ -1,6 +1,7 @@
 """The figures, drawn from results."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from matplotlib.figure import Figure
 
@@ -12,6 +13,6 @@ def all_figures(results: Results, size: int) -> Iterator[tuple[str, Callable[[],
     """The name of each figure that the results allow, and what draws it."""
     for workload in results.workloads:
         if len(results.sizes(workload)) > 1 and results.costs(workload):
-            yield f"cost_{workload}", lambda name=workload: against_size.draw(results, name)
-    yield f"cost_per_workload_{size}", lambda: per_workload.draw(results, size)
-    yield "overview", lambda: overview.draw(results)
+            yield f"cost_{workload}", partial(against_size.draw, results, workload)
+    yield f"cost_per_workload_{size}", partial(per_workload.draw, results, size)
+    yield "overview", partial(overview.draw, results)

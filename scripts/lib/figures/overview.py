@@ -44,7 +44,7 @@ def draw(results: Results) -> Figure:
     for axes in grid[:, 0]:
         _name_lines(axes, lines)
     write_title(figure, "What timer operations cost",
-                f"{what_is_shown(results, whiskers=False)}; grey: the harness itself")
+                f"{what_is_shown(results, whiskers=False)}; grey: the least that the harness itself costs")
     _explain_dots(figure, results)
     write_footer(figure, results)
     return figure
@@ -60,7 +60,8 @@ def _name_lines(axes: Axes, lines: list[tuple[str, bool]]) -> None:
 
 def _draw_panel(axes: Axes, results: Results, workload: str, lines: list[tuple[str, bool]]) -> None:
     left, _ = axes.get_xlim()
-    harness = max(results.costs(workload, backend="null"), default=left)
+    harness = min((cell.cost for size in results.sizes(workload, "null")
+                   if (cell := results.cells[workload, size, "null"]).has_figure), default=left)
     axes.axvspan(left, harness, color=SHADE, zorder=0, linewidth=0)
     for y, (backend, is_backend) in enumerate(lines):
         if is_backend:
@@ -80,7 +81,7 @@ def _draw_dots(axes: Axes, y: int, backend: str, cells: list[tuple[int, Cell]]) 
     tint = colour(backend)
     shown = [(size, cell.cost) for size, cell in cells if cell.has_figure]
     axes.plot([cost for _, cost in shown], [y] * len(shown), color=tint, linewidth=1)
-    for size, cost in shown:
+    for size, cost in reversed(shown):  # small dots lie on large ones
         axes.plot(cost, y, "o", color=tint, markersize=_diameter(size), markeredgecolor="white",
                   markeredgewidth=0.3)
     failed = [(size, cell.status) for size, cell in cells if not cell.has_figure]
