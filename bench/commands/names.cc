@@ -40,8 +40,7 @@ std::string unknown(std::string_view kind, std::string_view name,
     return edit_distance(a, name) < edit_distance(b, name);
   });
   return fmt::format("unknown {} '{}'; did you mean '{}'? See 'timerbench {}'", kind, name,
-                     nearest == known.end() ? "" : *nearest,
-                     kind == "command" ? "--help" : "list");
+                     nearest == known.end() ? "" : *nearest, kind == "command" ? "--help" : "list");
 }
 
 std::vector<std::string> split(std::string_view list) {

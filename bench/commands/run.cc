@@ -59,15 +59,22 @@ Suite own_choice() {
 fs::path shipped_trace(std::string_view name) { return fs::path(TIMERBENCH_TRACES) / name; }
 
 void add_workload(Campaign& campaign, const Workload& workload, const WorkloadOptions& options) {
+  // Together as long as one trace of so many timers.
+  constexpr std::uint64_t kEnoughTimers = 1 << 16;
+  const std::uint64_t variants = std::clamp<std::uint64_t>(kEnoughTimers / options.size, 1, 32);
   campaign.add_input(Input(std::string(workload.name), options.size, bytes_needed(options),
-                           [&workload, options] { return workload.generate(options); }));
+                           variants, [&workload, options](std::size_t variant) {
+                             WorkloadOptions own = options;
+                             own.seed += variant;
+                             return workload.generate(own);
+                           }));
 }
 
 void add_trace_file(Campaign& campaign, const fs::path& path) {
-  auto trace =
-      std::make_shared<Trace>(Trace::load(path));  // now: a bad file is found before the run
+  const Trace trace = Trace::load(path);  // now: a bad file is found before the run
   const std::string name = path.filename().replace_extension().string();
-  campaign.add_input(Input(name, trace->info().peak_pending, 0, [trace] { return *trace; }));
+  campaign.add_input(
+      Input(name, trace.info().peak_pending, 0, 1, [trace](std::size_t) { return trace; }));
 }
 
 bool any_begins(const std::vector<std::string>& flags, std::string_view prefix) {
@@ -82,16 +89,16 @@ class ResultFile {
   explicit ResultFile(std::vector<std::string>& flags)
       : is_json_(!any_begins(flags, "--benchmark_out_format=") ||
                  any_begins(flags, "--benchmark_out_format=json")) {
-    const auto flag = std::ranges::find_if(
-        flags, [](const std::string& f) { return f.starts_with(kOutFlag); });
+    const auto flag =
+        std::ranges::find_if(flags, [](const std::string& f) { return f.starts_with(kOutFlag); });
     if (flag == flags.end()) return;
     path_ = flag->substr(kOutFlag.size());
     if (fs::exists(path_) && !fs::is_regular_file(path_)) {
       throw UsageError(fmt::format("{}: is not a regular file; choose another name", path()));
     }
     if (!std::ofstream(partial())) {
-      throw UsageError(fmt::format(
-          "{}: cannot be written; choose a folder that exists and is yours", path()));
+      throw UsageError(
+          fmt::format("{}: cannot be written; choose a folder that exists and is yours", path()));
     }
     *flag = std::string(kOutFlag) + partial();
   }
@@ -179,8 +186,8 @@ void run(const RunOptions& options, std::vector<std::string> flags) {
   flags.insert(flags.begin(), {fmt::format("--benchmark_repetitions={}", suite.repetitions),
                                fmt::format("--benchmark_min_time={}", suite.min_seconds)});
   const ResultFile results(flags);
-  const bool own_report = !any_begins(flags, "--benchmark_format") &&
-                          !any_begins(flags, "--benchmark_list_tests");
+  const bool own_report =
+      !any_begins(flags, "--benchmark_format") && !any_begins(flags, "--benchmark_list_tests");
   add_context(suite);
   initialize_benchmark(flags);
   campaign.register_cells(chosen);

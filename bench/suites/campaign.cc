@@ -15,8 +15,6 @@
 namespace timerbench {
 namespace {
 
-using Seconds = std::chrono::duration<double>;
-
 // Why a cell has no figure; the text begins with its status.
 struct CellFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -30,15 +28,19 @@ constexpr std::chrono::milliseconds kNoWarmUp{100};
 }  // namespace
 
 Input::Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed,
-             std::function<Trace()> make)
+             std::size_t variants, std::function<Trace(std::size_t)> make)
     : workload_(std::move(workload)),
       size_(size),
       bytes_needed_(bytes_needed),
+      variant_count_(variants),
       make_(std::move(make)) {}
 
 void Input::prepare() {
-  if (!trace_) trace_ = make_();
-  if (!expected_) expected_ = expected_outcome(*trace_, interrupted());
+  while (variants_.size() < variant_count_) {
+    Trace trace = make_(variants_.size());
+    const Outcome expected = expected_outcome(trace, interrupted());
+    variants_.push_back({std::move(trace), expected});
+  }
 }
 
 Campaign::Campaign(std::string suite, Tick granularity, double replay_seconds)
@@ -99,28 +101,29 @@ void Campaign::prepare(Input& input) {
 }
 
 void Campaign::replay_for_state(Cell& cell, benchmark::State& state) {
-  const TraceInfo& info = cell.input.trace().info();
   if (!cell.checked) {
-    const auto elapsed = checked_replay(cell).elapsed;
+    const Measurement first = checked_replay(cell);
     cell.checked = true;
-    if (elapsed >= kNoWarmUp) cell.ready = elapsed;
+    if (first.elapsed >= kNoWarmUp) cell.ready = first;
   }
-  Seconds total{};
+  Measurement total{};
   for (auto iteration : state) {
     (void)iteration;
     const auto ready = std::exchange(cell.ready, std::nullopt);
-    const Seconds elapsed = ready ? *ready : checked_replay(cell).elapsed;
-    state.SetIterationTime(elapsed.count());
-    total += elapsed;
+    const Measurement measured = ready ? *ready : checked_replay(cell);
+    state.SetIterationTime(measured.elapsed.count());
+    total.elapsed += measured.elapsed;
+    total.items += measured.items;
   }
-  const double items = static_cast<double>(info.items) * static_cast<double>(state.iterations());
-  state.counters["items"] = static_cast<double>(info.items);
-  state.counters["ns_per_item"] = total.count() * 1e9 / std::max(1.0, items);
-  state.SetLabel(fmt::format("{}, per {}", to_string(cell.backend.traits.precision), info.item));
+  const auto items = static_cast<double>(std::max<std::uint64_t>(1, total.items));
+  state.counters["items"] = items / static_cast<double>(state.iterations());
+  state.counters["ns_per_item"] = total.elapsed.count() * 1e9 / items;
+  state.SetLabel(fmt::format("{}, per {}", to_string(cell.backend.traits.precision),
+                             cell.input.next().trace.info().item));
 }
 
-TimedReplay Campaign::checked_replay(Cell& cell) {
-  const Trace& trace = cell.input.trace();
+Campaign::Measurement Campaign::checked_replay(Cell& cell) {
+  const auto& [trace, expected] = cell.input.next();
   const Backend& backend = cell.backend;
   TimedReplay replay;
   {
@@ -132,15 +135,16 @@ TimedReplay Campaign::checked_replay(Cell& cell) {
     }
   }
   if (replay.stopped) throw CellFailure(kInterrupted);
-  if (backend.is_control()) return replay;
+  const Measurement measured{replay.elapsed, trace.info().items};
+  if (backend.is_control()) return measured;
   const bool exact = must_be_exact(backend.traits, granularity_);
-  if (exact && replay.outcome == cell.input.expected()) return replay;
-  if (!exact && cell.checked) return replay;  // fire by fire, the first time
+  if (exact && replay.outcome == expected) return measured;
+  if (!exact && cell.checked) return measured;  // fire by fire, the first time
   const auto violation = find_violation(backend, trace, granularity_, interrupted());
   if (interrupted()) throw CellFailure(kInterrupted);
   if (violation) throw CellFailure(fmt::format("wrong: {}", *violation));
   if (exact) throw CellFailure("wrong: its outcome is not the model's");
-  return replay;
+  return measured;
 }
 
 std::uint64_t Campaign::timed_out_below(const Cell& cell) const {

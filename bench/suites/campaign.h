@@ -1,10 +1,9 @@
 // Cells, measured: each a backend replaying a trace, as a Google Benchmark.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,34 +19,42 @@ class State;
 
 namespace timerbench {
 
-// A trace that is made when it is first needed and can be dropped again.
+// A workload at a size: one or several traces of it, made when they are first needed.
+//
+// Several, of different seeds, where they are short: a processor that meets the same thousand
+// operations again and again learns their order by heart, and flatters whoever branches on it.
 class Input {
  public:
-  // `bytes_needed`: roughly what making and replaying it takes.
-  Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed,
-        std::function<Trace()> make);
+  // A trace and its exact outcome.
+  struct Variant {
+    Trace trace;
+    Outcome expected;
+  };
+
+  // `bytes_needed`: roughly what making and replaying one takes. `make` is given 0 ... variants - 1.
+  Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed, std::size_t variants,
+        std::function<Trace(std::size_t)> make);
 
   const std::string& workload() const { return workload_; }
   std::uint64_t size() const { return size_; }
   std::uint64_t bytes_needed() const { return bytes_needed_; }
-  bool prepared() const { return trace_.has_value(); }
 
-  // Makes it, and works out its exact outcome, unless that has been done. Throws TraceError,
-  // std::bad_alloc.
+  // Makes the traces, unless that has been done. Throws TraceError, std::bad_alloc.
   void prepare();
-  void drop() { trace_.reset(); }
+  bool prepared() const { return !variants_.empty(); }
+  void drop() { variants_.clear(); }
 
-  // REQUIRES: prepare().
-  const Trace& trace() const { return *trace_; }
-  const Outcome& expected() const { return *expected_; }
+  // The variants in turn. REQUIRES: prepared().
+  const Variant& next() { return variants_[turn_++ % variants_.size()]; }
 
  private:
   std::string workload_;
   std::uint64_t size_;
   std::uint64_t bytes_needed_;
-  std::function<Trace()> make_;
-  std::optional<Trace> trace_;
-  std::optional<Outcome> expected_;
+  std::size_t variant_count_;
+  std::function<Trace(std::size_t)> make_;
+  std::vector<Variant> variants_;
+  std::size_t turn_ = 0;
 };
 
 // The cells of one run and how each is measured.
@@ -66,6 +73,11 @@ class Campaign {
   std::size_t cells() const { return cells_.size(); }
 
  private:
+  struct Measurement {
+    std::chrono::duration<double> elapsed;
+    std::uint64_t items;
+  };
+
   struct Cell {
     Input& input;
     const Backend& backend;
@@ -74,13 +86,13 @@ class Campaign {
     bool checked = false;
     // The replay that was checked, if it took so long that it needed no warm-up: the first
     // measurement. A shorter one is the warm-up.
-    std::optional<std::chrono::nanoseconds> ready{};
+    std::optional<Measurement> ready{};
   };
 
   void measure(Cell& cell, benchmark::State& state);
   void prepare(Input& input);
   void replay_for_state(Cell& cell, benchmark::State& state);
-  TimedReplay checked_replay(Cell& cell);
+  Measurement checked_replay(Cell& cell);
   // The smaller size at which the cell's backend timed out on this workload, or 0.
   std::uint64_t timed_out_below(const Cell& cell) const;
 

@@ -30,15 +30,16 @@ quietly() {
   fail 1 "$what failed; its output is above"
 }
 
-# build PRESET: on a terminal Ninja shows on one line how far it is.
+# build PRESET [TARGET]: on a terminal Ninja shows on one line how far it is.
 build() {
+  local build=(cmake --build --preset "$1" --parallel "$(nproc)" --target "${2:-all}")
   echo "Building $1 ..."
   cd "$root"
   quietly "configuring $1" cmake --preset "$1"
   if [[ -t 1 ]]; then
-    cmake --build --preset "$1" --parallel "$(nproc)" || fail 1 "building $1 failed; see above"
+    "${build[@]}" || fail 1 "building $1 failed; see above"
   else
-    quietly "building $1" cmake --build --preset "$1" --parallel "$(nproc)"
+    quietly "building $1" "${build[@]}"
   fi
   cd "$OLDPWD"
 }
