@@ -59,11 +59,8 @@ Suite own_choice() {
 fs::path shipped_trace(std::string_view name) { return fs::path(TIMERBENCH_TRACES) / name; }
 
 void add_workload(Campaign& campaign, const Workload& workload, const WorkloadOptions& options) {
-  // Together as long as one trace of so many timers.
-  constexpr std::uint64_t kEnoughTimers = 1 << 16;
-  const std::uint64_t variants = std::clamp<std::uint64_t>(kEnoughTimers / options.size, 1, 32);
   campaign.add_input(Input(std::string(workload.name), options.size, bytes_needed(options),
-                           variants, [&workload, options](std::size_t variant) {
+                           /*seeded=*/true, [&workload, options](std::size_t variant) {
                              WorkloadOptions own = options;
                              own.seed += variant;
                              return workload.generate(own);
@@ -73,8 +70,8 @@ void add_workload(Campaign& campaign, const Workload& workload, const WorkloadOp
 void add_trace_file(Campaign& campaign, const fs::path& path) {
   const Trace trace = Trace::load(path);  // now: a bad file is found before the run
   const std::string name = path.filename().replace_extension().string();
-  campaign.add_input(
-      Input(name, trace.info().peak_pending, 0, 1, [trace](std::size_t) { return trace; }));
+  campaign.add_input(Input(name, trace.info().peak_pending, 0, /*seeded=*/false,
+                           [trace](std::size_t) { return trace; }));
 }
 
 bool any_begins(const std::vector<std::string>& flags, std::string_view prefix) {

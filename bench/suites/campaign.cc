@@ -22,25 +22,32 @@ struct CellFailure : std::runtime_error {
 
 constexpr char kInterrupted[] = "interrupted: the run was ended before this cell";
 
+// More than a processor learns by heart, and traces enough for that whatever the size.
+constexpr std::size_t kManyOps = 1 << 16;
+constexpr std::size_t kMostVariants = 32;
+
 // A replay this long needs no warm-up: its own beginning is one.
 constexpr std::chrono::milliseconds kNoWarmUp{100};
 
 }  // namespace
 
-Input::Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed,
-             std::size_t variants, std::function<Trace(std::size_t)> make)
+Input::Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed, bool seeded,
+             std::function<Trace(std::size_t)> make)
     : workload_(std::move(workload)),
       size_(size),
       bytes_needed_(bytes_needed),
-      variant_count_(variants),
+      seeded_(seeded),
       make_(std::move(make)) {}
 
 void Input::prepare() {
-  while (variants_.size() < variant_count_) {
+  if (prepared()) return;
+  std::size_t ops = 0;
+  do {
     Trace trace = make_(variants_.size());
     const Outcome expected = expected_outcome(trace, interrupted());
+    ops += trace.ops().size();
     variants_.push_back({std::move(trace), expected});
-  }
+  } while (seeded_ && ops < kManyOps && variants_.size() < kMostVariants);
 }
 
 Campaign::Campaign(std::string suite, Tick granularity, double replay_seconds)

@@ -31,8 +31,9 @@ class Input {
     Outcome expected;
   };
 
-  // `bytes_needed`: roughly what making and replaying one takes. `make` is given 0 ... variants - 1.
-  Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed, std::size_t variants,
+  // `bytes_needed`: roughly what making and replaying one takes. `make(variant)` is given 0 and, if
+  // `seeded` and as long as that is little, 1, 2, ...
+  Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed, bool seeded,
         std::function<Trace(std::size_t)> make);
 
   const std::string& workload() const { return workload_; }
@@ -51,7 +52,7 @@ class Input {
   std::string workload_;
   std::uint64_t size_;
   std::uint64_t bytes_needed_;
-  std::size_t variant_count_;
+  bool seeded_;
   std::function<Trace(std::size_t)> make_;
   std::vector<Variant> variants_;
   std::size_t turn_ = 0;

@@ -48,21 +48,20 @@ class IndexLists {
     return List{static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(n)};
   }
 
-  static std::size_t offset(List first, List list) { return index(list) - index(first); }
-
   bool linked(TimerId id) const { return nodes_[id].next != kUnlinked; }
 
   Tick deadline(TimerId id) const { return nodes_[id].deadline; }
 
   bool empty(List list) const { return head(list).next == index(list); }
 
-  // Puts a node that is in no list at the end of one.
-  void append(List list, TimerId id, Tick deadline) {
+  // Puts a node that is in no list at the end of one. Returns whether that list was empty.
+  bool append(List list, TimerId id, Tick deadline) {
     Node& end = head(list);
     const std::uint32_t tail = end.prev;
     nodes_[id] = {index(list), tail, deadline};
     nodes_[tail].next = id;
     end.prev = id;
+    return tail == index(list);
   }
 
   // Returns the list that this left empty, or kNoList. REQUIRES: linked(id).

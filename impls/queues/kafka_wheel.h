@@ -63,7 +63,12 @@ class KafkaWheel {
         now_(config.start),
         lists_(config.capacity, 1 + kMaxLevels * Slots),
         overdue_(lists_.add_list()) {
-    add_level(granularity_.floor(config.start));
+    Tick position = granularity_.floor(config.start);
+    for (Tick& hand : hands_) {
+      hand = position;
+      position /= Slots;
+    }
+    add_levels(0);
   }
 
   void schedule(TimerId id, Tick deadline) {
@@ -104,7 +109,7 @@ class KafkaWheel {
   std::vector<Tick> hands() const {
     std::vector<Tick> instants;
     for (std::size_t i = 0; i < level_count_; ++i) {
-      instants.push_back(granularity_.instant(levels_[i].hand * kTicks[i]));
+      instants.push_back(granularity_.instant(hands_[i] * kTicks[i]));
     }
     return instants;
   }
@@ -113,8 +118,8 @@ class KafkaWheel {
   std::vector<Tick> queued_buckets() const {
     std::vector<Tick> instants;
     for (std::size_t i = 0; i < level_count_; ++i) {
-      for (Tick position = levels_[i].hand; position < levels_[i].hand + Slots; ++position) {
-        if (levels_[i].queued.test(position % Slots)) {
+      for (Tick position = hands_[i]; position < hands_[i] + Slots; ++position) {
+        if (queued_[i].test(position % Slots)) {
           instants.push_back(granularity_.instant(position * kTicks[i]));
         }
       }
@@ -140,14 +145,6 @@ class KafkaWheel {
     return ticks;
   }();
 
-  // A bucket's position is the number of its span since time 0; its slot is position % Slots. Queued
-  // positions are within (hand, hand + Slots), so a slot stands for one position only.
-  struct Level {
-    Tick hand;  // the position of the clock
-    List first_bucket;
-    Bitmap<Slots> queued;
-  };
-
   Tick granule(Tick deadline) const {
     return kRounding == Rounding::up ? granularity_.ceil(deadline) : granularity_.floor(deadline);
   }
@@ -155,17 +152,19 @@ class KafkaWheel {
   // Puts the timer into a bucket and queues the bucket; false if it is due by the clock already.
   bool place(TimerId id, Tick deadline) {
     Tick position = granule(deadline);
-    if (position <= levels_[0].hand) return false;
+    if (position <= hands_[0]) return false;
     std::size_t i = 0;
-    while (position - levels_[i].hand >= Slots) {
+    while (position - hands_[i] >= Slots) {
       position /= Slots;
-      if (++i == level_count_) add_level(levels_[i - 1].hand / Slots);
+      ++i;
     }
-    Level& level = levels_[i];
+    if (i >= level_count_) [[unlikely]]
+      add_levels(i);
     const std::size_t slot = position % Slots;
-    lists_.append(IndexLists::nth(level.first_bucket, slot), id, deadline);
-    level.queued.set(slot);
-    next_bucket_ = std::min(next_bucket_, position * kTicks[i]);
+    if (lists_.append(bucket(i, slot), id, deadline)) {
+      queued_[i].set(slot);
+      next_bucket_ = std::min(next_bucket_, position * kTicks[i]);
+    }
     return true;
   }
 
@@ -191,14 +190,15 @@ class KafkaWheel {
   template <class Sink>
   void expire_buckets(Tick tick, Sink& sink) {
     Tick position = tick;
-    for (std::size_t i = 0; i < level_count_; ++i, position /= Slots) levels_[i].hand = position;
+    for (std::size_t i = 0; i < kMaxLevels && hands_[i] != position; ++i, position /= Slots) {
+      hands_[i] = position;
+    }
 
     for (std::size_t i = 0; i < level_count_; ++i) {
-      Level& level = levels_[i];
-      const std::size_t slot = level.hand % Slots;
-      if (level.queued.test(slot)) {
-        level.queued.clear(slot);
-        lists_.drain(IndexLists::nth(level.first_bucket, slot), [&](TimerId id, Tick deadline) {
+      const std::size_t slot = hands_[i] % Slots;
+      if (queued_[i].test(slot)) {
+        queued_[i].clear(slot);
+        lists_.drain(bucket(i, slot), [&](TimerId id, Tick deadline) {
           if (!place(id, deadline)) fire(id, deadline, sink);
         });
       }
@@ -207,14 +207,23 @@ class KafkaWheel {
 
     next_bucket_ = kNever;
     for (std::size_t i = 0; i < level_count_; ++i) {
-      const Level& level = levels_[i];
-      const std::size_t empty = level.queued.distance((level.hand + 1) % Slots);
-      if (empty == level.queued.kNone) continue;
-      next_bucket_ = std::min(next_bucket_, (level.hand + 1 + empty) * kTicks[i]);
+      const std::size_t empty = queued_[i].distance((hands_[i] + 1) % Slots);
+      if (empty == queued_[i].kNone) continue;
+      next_bucket_ = std::min(next_bucket_, (hands_[i] + 1 + empty) * kTicks[i]);
     }
   }
 
-  void add_level(Tick hand) { levels_[level_count_++] = {hand, lists_.add_lists(Slots), {}}; }
+  List bucket(std::size_t level, std::size_t slot) const {
+    return IndexLists::nth(first_bucket_, level * Slots + slot);
+  }
+
+  // Kept out of the way of place(), which is hot.
+  [[gnu::noinline]] void add_levels(std::size_t last) {
+    for (; level_count_ <= last; ++level_count_) {
+      const List first = lists_.add_lists(Slots);
+      if (level_count_ == 0) first_bucket_ = first;
+    }
+  }
 
   Granularity granularity_;
   Tick now_;
@@ -222,8 +231,15 @@ class KafkaWheel {
   std::size_t size_ = 0;
   IndexLists lists_;
   List overdue_;
-  std::size_t level_count_ = 0;
-  std::array<Level, kMaxLevels> levels_{};
+
+  // A bucket's position is the number of its span since time 0; its slot is position % Slots. Queued
+  // positions are within (hand, hand + Slots), so a slot stands for one position only. The hands of
+  // levels that are not made yet are kept too.
+  std::array<Tick, kMaxLevels> hands_;  // each level's position of the clock
+  std::size_t level_count_ = 0;         // made so far
+  std::array<Bitmap<Slots>, kMaxLevels> queued_;
+  List first_bucket_{};  // of level 0; the other levels' follow
+
   std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
 };
 static_assert(TimerQueue<KafkaWheel<20>>);

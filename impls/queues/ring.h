@@ -6,12 +6,13 @@
 // that moving one takes it from its slot to another, as in a ring that drops idle connections.
 //
 // The slots are linked lists through one array of 16-byte nodes; a bitmap says which are occupied, so
-// that empty slots cost nothing. A jump of more than a round visits each slot once.
+// that empty slots cost nothing. A slot emptied by cancels is found out when the hand gets there, which
+// spares every cancel a look at its slot. A jump of more than a round visits each slot once.
 //
 //   schedule O(1): the node, the head and tail of a slot (3 lines), the bitmap
 //   cancel O(1): the node and its two neighbours (3 lines)
 //   advance O(fired + size / Slots for each tick that finds its slot occupied)
-//   next_wakeup O(1): the next occupied slot, whose timers may belong to a later round
+//   next_wakeup O(1): the next occupied slot, whose timers may be cancelled or of a later round
 //   16 bytes a timer and 16 a slot
 //
 // Made for delays within one round: then a slot holds only what is due. Bad when delays are many
@@ -52,22 +53,21 @@ class Ring {
 
   void schedule(TimerId id, Tick deadline) {
     if (lists_.linked(id)) {
-      unlink(id);
+      lists_.unlink(id);
     } else {
       ++size_;
     }
     const Tick tick = granularity_.ceil(deadline);
     if (tick <= hand_) {
       lists_.append(overdue_, id, deadline);
-    } else {
-      lists_.append(list(tick % Slots), id, deadline);
+    } else if (lists_.append(list(tick % Slots), id, deadline)) {
       occupied_.set(tick % Slots);
     }
   }
 
   bool cancel(TimerId id) {
     if (!lists_.linked(id)) return false;
-    unlink(id);
+    lists_.unlink(id);
     --size_;
     return true;
   }
@@ -110,13 +110,6 @@ class Ring {
   using List = IndexLists::List;
 
   List list(std::size_t slot) const { return IndexLists::nth(first_slot_, slot); }
-
-  void unlink(TimerId id) {
-    const List emptied = lists_.unlink(id);
-    if (emptied != IndexLists::kNoList && emptied != overdue_) {
-      occupied_.clear(IndexLists::offset(first_slot_, emptied));
-    }
-  }
 
   Granularity granularity_;
   Tick now_;

@@ -1,29 +1,27 @@
 // Skip list with spans and back pointers, beside an index by id: a Redis sorted set in memory.
 //
-// Nodes are ordered by (deadline, id), Redis's (score, member). A node stands in level 0 and, with
-// probability 1/4 each, in every level above, at most 32; its height is drawn anew at each
-// insertion. A search starts at the header's top level and goes forward while the next node is
-// before what it looks for, then down. Each link counts the nodes that it crosses, its span, so a
-// rank is a sum along the search. Level 0 also links backward; the header's backward link is the
-// tail.
+// Nodes are in the order of (deadline, id), Redis's (score, member). A node stands in level 0 and,
+// with probability 1/4 each, in every level above, at most 32; its height is drawn anew at each
+// insertion. A search starts at the header's top level and goes forward while the next node comes
+// before what it looks for, then down. Each link counts the nodes that it crosses, its span, so a rank
+// is a sum along a search. Level 0 also links backward; the header's backward link is the tail.
 //
-// Nodes live in one arena of 16-byte cells: deadline, id and backward link in the first, then one
-// link a level. A link carries the deadline of the node it leads to, so that only a step forward or
-// a tie touches another node. Cells of removed nodes wait in a free list for each height. The index
-// holds the cell of every pending id.
+// All nodes are in one array of 8-byte cells: deadline, identity, and a link for each level, which
+// is 24 bytes for three nodes in four. The index holds the place of every pending id.
 //
-//   schedule O(log n): 3 steps forward a level on average, of log4 n levels, each a dependent miss
-//     in the lowest levels once these outgrow the cache; moving costs two searches, but one if the
-//     timer stays strictly between its neighbours
-//   cancel O(log n): one search, as the spans above the node have to shrink
-//   advance O(1) a fire, 4/3 links; and once an advance that fires, the header's links
-//   next_wakeup O(1)      rank(), at_rank() O(log n)      41 bytes a timer
+//   schedule O(log n): 3 steps forward on each of log4 n levels, a line each, and the lowest two or
+//     three levels are dependent misses once the list outgrows the cache; then the node's own line,
+//     the next one's, and the index. Moving searches twice, but not at all if the timer stays
+//     strictly between its neighbours (3 lines)
+//   cancel O(log n): the same search, as the spans above the node have to shrink
+//   advance O(1) a fire: the node (1 or 2 lines) and the index; then, once, the header's links
+//   next_wakeup O(1)      rank, at_rank O(log n)      31 bytes a timer
 //
-// Good for ordered expiry, and where positions are asked for ("how many fire before this one?").
-// Bad for cancelling: it searches, where a linked tree or a wheel unlinks. Followed: Redis's
-// zskiplist (t_zset.c); Pugh 1990. Deviations: due nodes leave from the head without a search, and
-// the spans above them are put right once for all; a link repeats its target's deadline; cells, not
-// pointers.
+// Good for expiry in order, and where positions are asked for: how many fire before this one? Bad for
+// cancelling: it searches, where a linked tree or a wheel unlinks. Followed: Redis's zskiplist
+// (t_zset.c); Pugh 1990. Deviations: what is due leaves from the head without a search, and the
+// header's spans are put right once for all of it; levels are circular, with the header, later than
+// every deadline, at both ends.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +32,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/timer_queue.h"
@@ -50,32 +49,32 @@ class Skiplist {
 
   static constexpr int kMaxHeight = 32;
 
-  // REQUIRES: capacity < 1.7e9, so that a cell's number fits 32 bits.
+  // REQUIRES: capacity < 1.2e9, so that the number of a cell fits 32 bits.
   explicit Skiplist(const QueueConfig& config)
       : now_(config.start), nodes_(config.capacity, kNone) {
-    // A node takes 1 + 4/3 cells on average; the rest is for the spread around it.
-    cells_.reserve(1 + kMaxHeight + std::size_t{config.capacity} / 2 * 5);
-    allocate(kMaxHeight);
-    node(kHeader) = {0, 0, kNone};
-    link(kHeader, 0) = {kNever, kNone, 0};
+    // A node takes 2 + 4/3 cells on average; the rest is for the spread around it.
+    cells_.reserve(2 + kMaxHeight + std::size_t{config.capacity} / 2 * 7);
+    cells_.resize(2 + kMaxHeight);
+    deadline_of(kHeader) = kNever;
+    backward(kHeader) = kNone;
+    link(kHeader, 0) = {kNone, 0};
   }
 
   void schedule(TimerId id, Tick deadline) {
-    if (const Cell x = nodes_[id]; x != kNone) {
-      const Path path = find(node(x).deadline, id);
+    if (const NodeIndex x = nodes_[id]; x != kNone) {
       if (fits_where_it_is(x, deadline)) {
-        retime(path, x, deadline);
+        deadline_of(x) = deadline;
         return;
       }
-      remove(path, x);
+      remove(x);
     }
     insert(id, deadline);
   }
 
   bool cancel(TimerId id) {
-    const Cell x = nodes_[id];
+    const NodeIndex x = nodes_[id];
     if (x == kNone) return false;
-    remove(find(node(x).deadline, id), x);
+    remove(x);
     return true;
   }
 
@@ -84,101 +83,110 @@ class Skiplist {
     if (now < now_) return 0;
     now_ = now;
     const std::uint32_t before = size_;
-    while (size_ > 0 && link(kHeader, 0).deadline <= now) {
-      const Cell x = link(kHeader, 0).forward;
-      const Node due = node(x);
+    for (NodeIndex x; (x = link(kHeader, 0).forward) != kNone && deadline_of(x) <= now;) {
+      const Tick deadline = deadline_of(x);
+      const TimerId id = id_of(x);
       pop_front(x);
-      sink(due.id, due.deadline);
+      sink(id, deadline);
     }
     const std::uint32_t fired = before - size_;
     if (fired > 0) {
-      node(link(kHeader, 0).forward).backward = kHeader;
-      for (int i = 0; i < level_; ++i) link(kHeader, i).span -= fired;
+      backward(link(kHeader, 0).forward) = kHeader;
+      for (int i = 0; i < levels_; ++i) link(kHeader, i).span -= fired;
       drop_empty_levels();
     }
     return fired;
   }
 
-  Tick next_wakeup() const { return link(kHeader, 0).deadline; }
+  Tick next_wakeup() const { return deadline_of(link(kHeader, 0).forward); }
   std::size_t size() const { return size_; }
 
   // How many timers come before this one. REQUIRES: id is pending.
-  std::size_t rank(TimerId id) const { return find(node(nodes_[id]).deadline, id).rank[0]; }
+  std::size_t rank(TimerId id) const { return path_to(nodes_[id]).rank[0]; }
 
   // The timer with that many before it. REQUIRES: rank < size().
   TimerId at_rank(std::size_t rank) const {
-    Cell x = kHeader;
+    NodeIndex x = kHeader;
     std::size_t left = rank + 1;
-    for (int i = level_ - 1; left > 0; --i) {
+    for (int i = levels_ - 1; left > 0; --i) {
       for (; link(x, i).forward != kNone && link(x, i).span <= left; x = link(x, i).forward) {
         left -= link(x, i).span;
       }
     }
-    return node(x).id;
+    return id_of(x);
   }
 
   // In how many levels it stands. REQUIRES: id is pending.
   int height(TimerId id) const {
-    const Cell x = nodes_[id];
-    const Path path = find(node(x).deadline, id);
+    const NodeIndex x = nodes_[id];
+    const Path path = path_to(x);
     int height = 1;
-    while (height < level_ && link(path.before[height], height).forward == x) ++height;
+    while (height < levels_ && link(path.before[height], height).forward == x) ++height;
     return height;
   }
 
   // Levels in use, at least 1.
-  int levels() const { return level_; }
+  int levels() const { return levels_; }
 
   // Throws std::logic_error if an invariant does not hold. O(n log n).
   void check() const;
 
  private:
-  // The number of a node's first cell in the arena. No node is there: the header is.
-  using Cell = std::uint32_t;
-  static constexpr Cell kHeader = 0;
-  static constexpr Cell kNone = 0;
+  // The number of a node's first cell.
+  using NodeIndex = std::uint32_t;
+  static constexpr NodeIndex kHeader = 0;
+  static constexpr NodeIndex kNone = kHeader;  // levels are circular, so both ends are the header
 
-  struct Node {
-    Tick deadline;
-    TimerId id;
-    Cell backward;  // of the header: the tail; of a free node: the next free one
-  };
-
-  // A link to kNone has deadline kNever, and its span counts the nodes up to the end.
   struct Link {
-    Tick deadline;  // of the node it leads to
-    Cell forward;
-    std::uint32_t span;
+    NodeIndex forward;
+    std::uint32_t span;  // to kNone: the nodes up to the end
   };
 
-  union NodeOrLink {
-    Node node;
+  struct Identity {
+    TimerId id;
+    NodeIndex backward;  // of the header: the tail; of a free node: the next free one
+  };
+
+  // A node's first cell is its deadline, the second its identity, the others its links. A cell keeps
+  // its part for ever, as a freed node is only reused at its own height.
+  union Cell {
+    Tick deadline;
+    Identity identity;
     Link link;
   };
 
-  // Of each level, the last node before a place, and how many nodes there are up to that one.
+  // On each level, the last node before a place, and how many nodes there are up to that one.
   struct Path {
-    std::array<Cell, kMaxHeight> before;
+    std::array<NodeIndex, kMaxHeight> before;
     std::array<std::uint32_t, kMaxHeight> rank;
   };
 
-  Node& node(Cell x) { return cells_[x].node; }
-  const Node& node(Cell x) const { return cells_[x].node; }
-  Link& link(Cell x, int level) { return cells_[x + 1 + level].link; }
-  const Link& link(Cell x, int level) const { return cells_[x + 1 + level].link; }
+  Tick& deadline_of(NodeIndex x) { return cells_[x].deadline; }
+  Tick deadline_of(NodeIndex x) const { return cells_[x].deadline; }
+  TimerId& id_of(NodeIndex x) { return cells_[x + 1].identity.id; }
+  TimerId id_of(NodeIndex x) const { return cells_[x + 1].identity.id; }
+  NodeIndex& backward(NodeIndex x) { return cells_[x + 1].identity.backward; }
+  NodeIndex backward(NodeIndex x) const { return cells_[x + 1].identity.backward; }
+  Link& link(NodeIndex x, int level) { return cells_[x + 2 + level].link; }
+  const Link& link(NodeIndex x, int level) const { return cells_[x + 2 + level].link; }
+
+  // The header has deadline kNever, so nothing is after it.
+  bool before(NodeIndex x, Tick deadline, TimerId id) const {
+    return deadline_of(x) < deadline || (deadline_of(x) == deadline && id_of(x) < id);
+  }
 
   // The path to the place of (deadline, id), whether it is there or not.
   Path find(Tick deadline, TimerId id) const {
     Path path;
-    Cell x = kHeader;
+    NodeIndex x = kHeader;
     std::uint32_t rank = 0;
-    for (int i = level_ - 1; i >= 0; --i) {
-      for (const Link* next = &link(x, i);
-           next->deadline < deadline || (next->deadline == deadline && node(next->forward).id < id);
-           next = &link(x, i)) {
-        rank += next->span;
-        x = next->forward;
-        prefetch_below(x, i);
+    for (int i = levels_ - 1; i >= 0; --i) {
+      while (true) {
+        const Link next = link(x, i);
+        if (i > 0) __builtin_prefetch(&cells_[link(x, i - 1).forward]);  // where it may go on
+        if (!before(next.forward, deadline, id)) break;
+        rank += next.span;
+        x = next.forward;
       }
       path.before[i] = x;
       path.rank[i] = rank;
@@ -186,111 +194,106 @@ class Skiplist {
     return path;
   }
 
-  // A search that reached x on this level most likely goes on from one of the next two.
-  void prefetch_below(Cell x, int level) const {
-    for (int i = std::max(level - 2, 0); i < level; ++i) {
-      __builtin_prefetch(&link(link(x, i).forward, i));
-    }
-  }
+  Path path_to(NodeIndex x) const { return find(deadline_of(x), id_of(x)); }
 
   void insert(TimerId id, Tick deadline) {
     Path path = find(deadline, id);
     const int height = draw_height();
-    const Cell x = allocate(height);
-    for (; level_ < height; ++level_) {
-      path.before[level_] = kHeader;
-      path.rank[level_] = 0;
-      link(kHeader, level_) = {kNever, kNone, size_};
+    const NodeIndex x = allocate(height);
+    for (; levels_ < height; ++levels_) {
+      path.before[levels_] = kHeader;
+      path.rank[levels_] = 0;
+      link(kHeader, levels_) = {kNone, size_};
     }
 
     for (int i = 0; i < height; ++i) {
       Link& before = link(path.before[i], i);
       const std::uint32_t skipped = path.rank[0] - path.rank[i];
-      link(x, i) = {before.deadline, before.forward, before.span - skipped};
-      before = {deadline, x, skipped + 1};
+      link(x, i) = {before.forward, before.span - skipped};
+      before = {x, skipped + 1};
     }
-    for (int i = height; i < level_; ++i) ++link(path.before[i], i).span;
+    for (int i = height; i < levels_; ++i) ++link(path.before[i], i).span;
 
-    node(x) = {deadline, id, path.before[0]};
-    node(link(x, 0).forward).backward = x;
+    deadline_of(x) = deadline;
+    id_of(x) = id;
+    backward(x) = path.before[0];
+    backward(link(x, 0).forward) = x;
     nodes_[id] = x;
     ++size_;
   }
 
-  // REQUIRES: `path` leads to x.
-  void remove(const Path& path, Cell x) {
+  void remove(NodeIndex x) {
+    const Path path = path_to(x);
     int height = 0;
-    for (; height < level_ && link(path.before[height], height).forward == x; ++height) {
+    for (; height < levels_ && link(path.before[height], height).forward == x; ++height) {
       Link& before = link(path.before[height], height);
-      const Link& after = link(x, height);
-      before = {after.deadline, after.forward, before.span + after.span - 1};
+      before = {link(x, height).forward, before.span + link(x, height).span - 1};
     }
-    for (int i = height; i < level_; ++i) --link(path.before[i], i).span;
-    node(link(path.before[0], 0).forward).backward = path.before[0];
+    for (int i = height; i < levels_; ++i) --link(path.before[i], i).span;
+    backward(link(x, 0).forward) = backward(x);
     drop_empty_levels();
-    nodes_[node(x).id] = kNone;
     release(x, height);
-    --size_;
   }
 
-  // Takes the first node out of the levels where it stands. Spans of the header still count it, and
-  // the new first node's backward link still names it.
-  void pop_front(Cell x) {
+  // Takes the first node out of the levels where it stands. The header's spans still count it, and
+  // the new first node's backward link still names it: advance() puts them right once for all.
+  void pop_front(NodeIndex x) {
     int height = 0;
-    for (; height < level_ && link(kHeader, height).forward == x; ++height) {
+    for (; height < levels_ && link(kHeader, height).forward == x; ++height) {
       Link& first = link(kHeader, height);
-      const Link& after = link(x, height);
-      first = {after.deadline, after.forward, first.span + after.span};
+      first = {link(x, height).forward, first.span + link(x, height).span};
+      __builtin_prefetch(&cells_[first.forward]);  // due about 4^height fires from now
     }
-    nodes_[node(x).id] = kNone;
     release(x, height);
-    --size_;
   }
 
   // Strictly between its neighbours' deadlines: with a tie, the ids would decide.
-  bool fits_where_it_is(Cell x, Tick deadline) const {
-    const Cell previous = node(x).backward;
-    return (previous == kHeader || node(previous).deadline < deadline) &&
-           deadline < link(x, 0).deadline;
-  }
-
-  void retime(const Path& path, Cell x, Tick deadline) {
-    node(x).deadline = deadline;
-    for (int i = 0; i < level_ && link(path.before[i], i).forward == x; ++i) {
-      link(path.before[i], i).deadline = deadline;
-    }
+  bool fits_where_it_is(NodeIndex x, Tick deadline) const {
+    const NodeIndex previous = backward(x);
+    return (previous == kHeader || deadline_of(previous) < deadline) &&
+           deadline < deadline_of(link(x, 0).forward);
   }
 
   void drop_empty_levels() {
-    while (level_ > 1 && link(kHeader, level_ - 1).forward == kNone) --level_;
+    while (levels_ > 1 && link(kHeader, levels_ - 1).forward == kNone) --levels_;
   }
 
   // 1 + n with probability 1/4^n: each pair of leading zero bits is a level more.
   int draw_height() { return 1 + std::min(std::countl_zero(random_()) / 2, kMaxHeight - 1); }
 
-  Cell allocate(int height) {
-    Cell& free = free_[height - 1];
-    Cell x = free;
-    if (x != kNone) {
-      free = node(x).backward;
-    } else {
-      x = static_cast<Cell>(cells_.size());
-      cells_.resize(cells_.size() + 1 + height);
-    }
+  NodeIndex allocate(int height) {
+    NodeIndex& free = free_[height - 1];
+    if (free == kNone) add_free_nodes(height);
+    const NodeIndex x = free;
+    free = backward(x);
     return x;
   }
 
-  void release(Cell x, int height) {
-    node(x).backward = free_[height - 1];
+  // Nodes of one height lie together, so that the few tall ones, which every search crosses, share
+  // cache lines and pages with each other and not with all the rest.
+  void add_free_nodes(int height) {
+    constexpr std::size_t kNodes = 64;
+    const std::size_t first = cells_.size();
+    cells_.resize(first + kNodes * (2 + height));
+    for (std::size_t x = cells_.size(); x > first;) {
+      x -= 2 + height;
+      backward(x) = std::exchange(free_[height - 1], static_cast<NodeIndex>(x));
+    }
+  }
+
+  void release(NodeIndex x, int height) {
+    nodes_[id_of(x)] = kNone;
+    backward(x) = free_[height - 1];
     free_[height - 1] = x;
+    --size_;
   }
 
   Tick now_;
   std::uint32_t size_ = 0;
-  int level_ = 1;
-  std::vector<Cell> nodes_;  // by id; kNone: not pending
-  std::vector<NodeOrLink> cells_;
-  std::array<Cell, kMaxHeight> free_{};  // by height - 1
+  int levels_ = 1;
+  std::vector<NodeIndex> nodes_;  // by id; kNone: not pending
+  std::vector<Cell> cells_;
+  std::array<NodeIndex, kMaxHeight> free_{};  // by height - 1
   // Knuth's MMIX generator, whose leading bits are its good ones.
   std::linear_congruential_engine<std::uint64_t, 6364136223846793005, 1442695040888963407, 0>
       random_;
@@ -301,52 +304,42 @@ inline void Skiplist::check() const {
   const auto require = [](bool holds, const char* invariant) {
     if (!holds) throw std::logic_error(std::string("skiplist: it does not hold that ") + invariant);
   };
-  require(1 <= level_ && level_ <= kMaxHeight, "there are 1 to 32 levels");
-  require(level_ == 1 || link(kHeader, level_ - 1).forward != kNone, "the top level is not empty");
+  require(1 <= levels_ && levels_ <= kMaxHeight, "there are 1 to 32 levels");
+  require(levels_ == 1 || link(kHeader, levels_ - 1).forward != kNone,
+          "the top level is not empty");
+  require(deadline_of(kHeader) == kNever, "the end is later than every deadline");
 
-  std::vector<std::size_t> position(cells_.size());  // by cell, from 1; 0: not in level 0
-  Cell last = kHeader;
+  std::vector<std::size_t> position(cells_.size());  // by node, from 1; 0: not in level 0
+  NodeIndex last = kHeader;
   std::size_t count = 0;
-  for (Cell x; (x = link(last, 0).forward) != kNone; last = x) {
+  for (NodeIndex x; (x = link(last, 0).forward) != kNone; last = x) {
     require(position[x] == 0 && count < size_, "level 0 ends");
-    require(nodes_[node(x).id] == x, "the index knows each node");
-    require(node(x).backward == last, "backward is the reverse of forward");
+    require(nodes_[id_of(x)] == x, "the index knows each node");
+    require(backward(x) == last, "backward is the reverse of forward");
     position[x] = ++count;
   }
   require(count == size_, "level 0 has every node");
-  require(node(kHeader).backward == last, "the tail is the last node");
-  const auto indexed =
-      std::count_if(nodes_.begin(), nodes_.end(), [](Cell x) { return x != kNone; });
-  require(static_cast<std::size_t>(indexed) == size_, "the index knows nothing else");
+  require(backward(kHeader) == last, "the tail is the last node");
+  const auto unknown = std::count(nodes_.begin(), nodes_.end(), kNone);
+  require(nodes_.size() - unknown == size_, "the index knows nothing else");
 
-  std::size_t used = 1 + kMaxHeight + size_;  // cells
-  for (int i = 0; i < level_; ++i) {
-    std::size_t crossed = 0;
-    for (Cell x = kHeader;;) {
-      const Link& next = link(x, i);
-      crossed += next.span;
-      if (next.forward == kNone) {
-        require(next.deadline == kNever, "the end is later than every deadline");
-        break;
-      }
-      require(next.deadline == node(next.forward).deadline, "a link knows its target's deadline");
-      require(position[next.forward] == crossed,
-              "a span counts the nodes of level 0 that it crosses");
-      if (x != kHeader) {
-        const Node& a = node(x);
-        const Node& b = node(next.forward);
-        require(a.deadline < b.deadline || (a.deadline == b.deadline && a.id < b.id),
-                "each level is ordered by (deadline, id)");
-      }
-      x = next.forward;
+  std::size_t used = 2 + kMaxHeight + std::size_t{2} * size_;  // cells
+  for (int i = 0; i < levels_; ++i) {
+    NodeIndex x = kHeader;
+    std::size_t crossed = link(x, i).span;
+    for (NodeIndex next; (next = link(x, i).forward) != kNone; x = next) {
+      require(position[next] == crossed, "a span counts the nodes of level 0 that it crosses");
+      require(x == kHeader || before(x, deadline_of(next), id_of(next)),
+              "each level is in the order of (deadline, id)");
+      crossed += link(next, i).span;
       ++used;
     }
     require(crossed == size_, "the spans of a level add up to the length");
   }
   for (std::size_t i = 0; i < free_.size(); ++i) {
-    for (Cell x = free_[i]; x != kNone; x = node(x).backward) used += 2 + i;
+    for (NodeIndex x = free_[i]; x != kNone; x = backward(x)) used += 3 + i;
   }
-  require(used == cells_.size(), "every cell is used or free");
+  require(used == cells_.size(), "every cell is in use or free");
 
   for (std::size_t n = 0; n < size_; ++n) {
     require(rank(at_rank(n)) == n, "rank() and at_rank() are inverse");
