@@ -124,6 +124,8 @@ def _verify(backends: Sequence[str]) -> list[str]:
         [str(TIMERBENCH), "verify", f"--seconds={VERIFY_SECONDS}", *backends], progress)
     if interrupted:
         raise Failure("interrupted before anything was measured")
+    good = len(backends) - len(progress.notable)
+    print(f"{good} of {len(backends)} backends keep the contract")
     if progress.notable:
         return [f"{', '.join(progress.notable)}: not verified; see above, or timerbench verify"]
     return [f"timerbench verify ended with code {code}"] if code else []

@@ -33,7 +33,7 @@ quietly() {
 # build PRESET [TARGET]: on a terminal Ninja shows on one line how far it is.
 build() {
   local build=(cmake --build --preset "$1" --parallel "$(nproc)" --target "${2:-all}")
-  echo "Building $1 ..."
+  echo "Building $1, which takes minutes the first time ..."
   cd "$root"
   quietly "configuring $1" cmake --preset "$1"
   if [[ -t 1 ]]; then

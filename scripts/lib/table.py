@@ -77,7 +77,7 @@ def print_on_terminal(results: Results, size: int) -> None:
     table.add_column("backend", no_wrap=True)
     table.add_column("promise", no_wrap=True)
     for name, note in headers(results, size):
-        table.add_column(f"{name}\n{note}", justify="right")
+        table.add_column(f"{name}\n{note}", justify="right", min_width=7, overflow="fold")
     was_ranked = True
     for row in rows(results, size):
         if was_ranked and not row.is_ranked:
