@@ -367,7 +367,7 @@ std::string compressed(const std::string& text) {
 
 std::string long_recording() {
   std::string text(kHeader);
-  for (int i = 0; i < 5000; ++i) text += start(0, i / 100, static_cast<std::uint64_t>(i * 7919), i);
+  for (int i = 0; i < 5000; ++i) text += start(0, i / 100, std::uint64_t{7919} * i, i);
   return text;
 }
 

@@ -32,43 +32,90 @@ from results import Results, load
 from words import digits, power
 
 ROSTER = {
-    "null": "none", "one_store": "none", "scan": "exact", "tick_map": "granular",
-    "ordered_map": "exact", "binary_heap": "exact", "quad_heap": "exact", "pairing_heap": "exact",
-    "fibonacci_heap": "exact", "lazy_heap": "exact", "skiplist": "exact", "redis_zset": "exact",
-    "redis_zset_poll": "exact", "ring_512": "granular", "ring_65536": "granular",
-    "kafka_wheel_20": "granular", "kafka_wheel_64": "granular", "kafka_wheel_256": "granular",
-    "kafka_wheel_512": "granular", "kafka_wheel_floor_20": "early", "my_new_wheel_8": "relative",
+    "null": "none",
+    "one_store": "none",
+    "scan": "exact",
+    "tick_map": "granular",
+    "ordered_map": "exact",
+    "binary_heap": "exact",
+    "quad_heap": "exact",
+    "pairing_heap": "exact",
+    "fibonacci_heap": "exact",
+    "lazy_heap": "exact",
+    "skiplist": "exact",
+    "redis_zset": "exact",
+    "redis_zset_poll": "exact",
+    "ring_512": "granular",
+    "ring_65536": "granular",
+    "kafka_wheel_20": "granular",
+    "kafka_wheel_64": "granular",
+    "kafka_wheel_256": "granular",
+    "kafka_wheel_512": "granular",
+    "kafka_wheel_floor_20": "early",
+    "my_new_wheel_8": "relative",
 }
 TIMEOUT = "timeout: one replay takes more than 1 s"
 
 
-def measured(workload: str, size: int, backend: str, *costs: float, precision: str = "exact",
-             item: str = "insert") -> list[dict[str, Any]]:
+def measured(
+    workload: str,
+    size: int,
+    backend: str,
+    *costs: float,
+    precision: str = "exact",
+    item: str = "insert",
+) -> list[dict[str, Any]]:
     """The entries of a cell, one for each repetition."""
     name = f"quick/{workload}/{size}/{backend}/manual_time"
-    return [{"name": name, "run_type": "iteration", "repetition_index": i, "items": size,
-             "ns_per_item": cost, "label": f"{precision}, per {item}"}
-            for i, cost in enumerate(costs)]
+    return [
+        {
+            "name": name,
+            "run_type": "iteration",
+            "repetition_index": i,
+            "items": size,
+            "ns_per_item": cost,
+            "label": f"{precision}, per {item}",
+        }
+        for i, cost in enumerate(costs)
+    ]
 
 
 def failed(workload: str, size: int, backend: str, message: str = TIMEOUT) -> list[dict[str, Any]]:
-    return [{"name": f"quick/{workload}/{size}/{backend}/manual_time", "run_type": "iteration",
-             "error_occurred": True, "error_message": message}]
+    return [
+        {
+            "name": f"quick/{workload}/{size}/{backend}/manual_time",
+            "run_type": "iteration",
+            "error_occurred": True,
+            "error_message": message,
+        }
+    ]
 
 
 def whole_roster(sizes: list[int]) -> list[dict[str, Any]]:
     """All backends close together, where labels are in each other's way; two of them fail."""
     entries = []
-    workloads = {"fill": "insert", "churn": "cancel + insert", "hold": "fire + insert",
-                 "bulk": "insert + fire"}
+    workloads = {
+        "fill": "insert",
+        "churn": "cancel + insert",
+        "hold": "fire + insert",
+        "bulk": "insert + fire",
+    }
     for (workload, item), size in itertools.product(workloads.items(), sizes):
         for i, (backend, precision) in enumerate(ROSTER.items()):
             if backend == "redis_zset_poll" or (backend == "scan" and size > sizes[0]):
                 entries += failed(workload, size, backend)
             else:
                 cost = 20 + i // 2 * size**0.1
-                entries += measured(workload, size, backend, cost, cost * 1.1, cost * 0.9,
-                                    precision=precision, item=item)
+                entries += measured(
+                    workload,
+                    size,
+                    backend,
+                    cost,
+                    cost * 1.1,
+                    cost * 0.9,
+                    precision=precision,
+                    item=item,
+                )
     for backend, precision in ROSTER.items():
         entries += measured("nginx_conn_per_request", 13862, backend, 2e4, precision=precision)
     return entries
@@ -87,8 +134,14 @@ def drawn_texts(figure: Figure) -> Iterator[Text]:
         texts += [*axes.texts, axes.title]
         for axis, place in ((axes.xaxis, 0), (axes.yaxis, 1)):
             low, high = axis.get_view_interval()
-            texts += [axis.label, *(label for label in axis.get_ticklabels()
-                                    if low <= label.get_position()[place] <= high)]
+            texts += [
+                axis.label,
+                *(
+                    label
+                    for label in axis.get_ticklabels()
+                    if low <= label.get_position()[place] <= high
+                ),
+            ]
     yield from (text for text in texts if text.get_text())
 
 
@@ -112,8 +165,11 @@ class Scratch(unittest.TestCase):
 
 class LoadTest(Scratch):
     def test_repetitions_are_one_cell(self) -> None:
-        aggregate = {"name": "quick/fill/10/scan/manual_time_mean", "run_type": "aggregate",
-                     "ns_per_item": 1e9}
+        aggregate = {
+            "name": "quick/fill/10/scan/manual_time_mean",
+            "run_type": "aggregate",
+            "ns_per_item": 1e9,
+        }
         results = self.load([*measured("fill", 10, "scan", 10.0, 12.0, 13.0), aggregate])
         cell = results.cells["fill", 10, "scan"]
         self.assertEqual(cell.cost, 12)
@@ -125,7 +181,7 @@ class LoadTest(Scratch):
         other = self.write(measured("fill", 10, "scan", 20.0, 30.0), "2.json", commit="b")
         results = load([one, other])
         self.assertEqual(results.cells["fill", 10, "scan"].cost, 20)
-        self.assertEqual(results.facts["commit"], "a, b")
+        self.assertEqual(results.facts["commit"], "a; b")
         self.assertEqual(results.facts["suite"], "quick")
 
     def test_figures_of_two_machines_do_not_mix(self) -> None:
@@ -136,24 +192,45 @@ class LoadTest(Scratch):
 
     def test_a_cell_that_was_ever_wrong_has_no_figure(self) -> None:
         wrong = failed("fill", 10, "scan", "wrong: fired early")
-        for entries in ([*wrong, *measured("fill", 10, "scan", 1.0)],
-                        [*measured("fill", 10, "scan", 1.0), *wrong]):
+        for entries in (
+            [*wrong, *measured("fill", 10, "scan", 1.0)],
+            [*measured("fill", 10, "scan", 1.0), *wrong],
+        ):
             cell = self.load(entries).cells["fill", 10, "scan"]
             self.assertEqual((cell.has_figure, cell.status), (False, "wrong"))
 
-    def test_an_interrupted_cell_keeps_the_figure_it_has(self) -> None:
-        entries = measured("fill", 10, "scan", 1.0) + failed("fill", 10, "scan", "interrupted: x")
-        self.assertTrue(self.load(entries).cells["fill", 10, "scan"].has_figure)
+    def test_cells_that_a_run_did_not_reach_are_counted(self) -> None:
+        unreached = failed("hold", 10, "scan", "interrupted: the run was ended before this cell")
+        results = self.load(measured("fill", 10, "scan", 1.0) + unreached)
+        self.assertEqual((results.workloads, results.interrupted), (["fill"], 1))
+        self.assertIn("1 cells were not measured", table.markdown(results, 10))
+        self.assertTrue(
+            any("interrupted, 1 cells missing" in text for text in texts_of(overview.draw(results)))
+        )
+        with self.assertRaisesRegex(Failure, "interrupted before any cell"):
+            self.load(unreached)
 
     def test_whatever_is_not_a_result_is_refused_by_name(self) -> None:
-        good = measured("fill", 10, "scan", 1.0)[0]
+        good: dict[str, Any] = measured("fill", 10, "scan", 1.0)[0]
         contents = {
-            "": "not a complete JSON file", '{"context": {}, "benchm': "not a complete JSON file",
-            "[]": "no list 'benchmarks'", "{}": "no list 'benchmarks'",
-            '{"benchmarks": []}': "has no cells", '{"benchmarks": [7]}': "is not a cell",
+            "": "not a complete JSON file",
+            '{"context": {}, "benchm': "not a complete JSON file",
+            "[]": "no list 'benchmarks'",
+            '{"context": 7, "benchmarks": []}': "'context' is no object",
+            "{}": "no list 'benchmarks'",
+            '{"benchmarks": []}': "has no cells",
+            '{"benchmarks": [7]}': "is not a cell",
         }
-        for change in ({"name": "BM_sort/10"}, {"name": "a/b/c/d"}, {"label": ""}, {"name": None},
-                       {"label": "sometimes, per insert"}, {"ns_per_item": 0}, {"ns_per_item": "x"}):
+        changes: list[dict[str, Any]] = [
+            {"name": "BM_sort/10"},
+            {"name": "a/b/c/d"},
+            {"name": None},
+            {"label": ""},
+            {"label": "sometimes, per insert"},
+            {"ns_per_item": 0},
+            {"ns_per_item": "x"},
+        ]
+        for change in changes:
             contents[json.dumps({"benchmarks": [good | change]})] = "is not a cell"
         path = self.folder / "bad.json"
         for content, complaint in contents.items():
@@ -170,8 +247,11 @@ class LoadTest(Scratch):
         def with_failures_at_1000(count: int) -> Results:
             entries = [e for i in range(8) for e in measured("fill", 100, f"b{i}", 1.0)]
             for i in range(8):
-                entries += (failed("fill", 1000, f"b{i}") if i < count
-                            else measured("fill", 1000, f"b{i}", 1.0))
+                entries += (
+                    failed("fill", 1000, f"b{i}")
+                    if i < count
+                    else measured("fill", 1000, f"b{i}", 1.0)
+                )
             return self.load(entries + measured("trace", 10**6, "b0", 1.0))
 
         self.assertEqual(with_failures_at_1000(2).telling_size(), 1000)
@@ -181,18 +261,21 @@ class LoadTest(Scratch):
 class TableTest(Scratch):
     def setUp(self) -> None:
         super().setUp()
-        self.results = self.load([
-            *measured("fill", 1000, "null", 1.0, precision="none"),
-            *measured("fill", 1000, "one_store", 2.0, precision="none"),
-            *measured("fill", 1000, "scan", 10.0, 10.0, 11.0),
-            *measured("fill", 1000, "binary_heap", 20.0),
-            *measured("fill", 1000, "ring_512", 15.0, precision="granular"),
-            *measured("fill", 1000, "kafka_wheel_20", 12.0, precision="granular"),
-            *measured("fill", 1000, "kafka_wheel_floor_20", 2.0, precision="early"),
-            *failed("churn", 1000, "scan"),
-            *measured("churn", 1000, "binary_heap", 5.0),
-            *measured("nginx", 77, "scan", 5.0),
-        ], commit="abc-dirty")
+        self.results = self.load(
+            [
+                *measured("fill", 1000, "null", 1.0, precision="none"),
+                *measured("fill", 1000, "one_store", 2.0, precision="none"),
+                *measured("fill", 1000, "scan", 10.0, 10.0, 11.0),
+                *measured("fill", 1000, "binary_heap", 20.0),
+                *measured("fill", 1000, "ring_512", 15.0, precision="granular"),
+                *measured("fill", 1000, "kafka_wheel_20", 12.0, precision="granular"),
+                *measured("fill", 1000, "kafka_wheel_floor_20", 2.0, precision="early"),
+                *failed("churn", 1000, "scan"),
+                *measured("churn", 1000, "binary_heap", 5.0),
+                *measured("nginx", 77, "scan", 5.0),
+            ],
+            commit="abc-dirty",
+        )
         self.text = table.markdown(self.results, 1000)
 
     def row(self, backend: str) -> list[str]:
@@ -213,31 +296,50 @@ class TableTest(Scratch):
             self.assertNotIn("**", self.row(backend)[2])
 
     def test_it_says_where_the_figures_come_from(self) -> None:
-        for part in ("Test 1000", "abc-dirty", "`scripts/bench`", "per insert, 77", "10³ pending",
-                     f"scan: {TIMEOUT}"):
+        for part in (
+            "Test 1000",
+            "abc-dirty",
+            "`scripts/bench`",
+            "per insert, 77",
+            "10³ pending",
+            f"scan: {TIMEOUT}",
+        ):
             self.assertIn(part, self.text)
 
     def test_a_terminal_gets_the_same(self) -> None:
         with redirect_stdout(io.StringIO()) as out:
             table.print_on_terminal(self.results, 1000)
-        for part in ("kafka_wheel_floor_20", "10.0 ±10%", "timeout", "one replay takes more than 1 s"):
+        for part in (
+            "kafka_wheel_floor_20",
+            "10.0 ±10%",
+            "timeout",
+            "one replay takes more than 1 s",
+        ):
             self.assertIn(part, out.getvalue())
 
 
 class FigureTest(Scratch):
+    def check_layout(self, name: str, figure: Figure) -> None:
+        figure.canvas.draw()
+        boxes = {text: Text.get_window_extent(text) for text in drawn_texts(figure)}
+        page = figure.bbox.padded(1)
+        for text, box in boxes.items():
+            self.assertTrue(
+                page.contains(box.x0, box.y0) and page.contains(box.x1, box.y1),
+                f"{name}: '{text.get_text()}' leaves the page",
+            )
+        for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
+            self.assertFalse(
+                a.padded(-1.5).overlaps(b.padded(-1.5)),
+                f"{name}: '{one.get_text()}' on '{other.get_text()}'",
+            )
+
     def test_no_text_overlaps_another_or_leaves_the_page(self) -> None:
-        results = self.load(whole_roster([10**3, 10**4, 10**5, 10**6, 10**7]))
-        for name, draw in all_figures(results, 10**5):
-            figure = draw()
-            figure.canvas.draw()
-            boxes = {text: Text.get_window_extent(text) for text in drawn_texts(figure)}
-            for text, box in boxes.items():
-                inside = figure.bbox.padded(1)
-                self.assertTrue(inside.contains(box.x0, box.y0) and inside.contains(box.x1, box.y1),
-                                f"{name}: '{text.get_text()}' leaves the page")
-            for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
-                self.assertFalse(a.padded(-1.5).overlaps(b.padded(-1.5)),
-                                 f"{name}: '{one.get_text()}' on '{other.get_text()}'")
+        large = whole_roster([10**3, 10**4, 10**5, 10**6, 10**7])
+        small = measured("fill", 10, "scan", 1.0, 2.0) + measured("fill", 100, "scan", 2.0, 3.0)
+        for entries in (large, small):
+            for name, draw in all_figures(self.load(entries), 10**5):
+                self.check_layout(name, draw())
 
     def test_nothing_disappears(self) -> None:
         results = self.load(whole_roster([10**3, 10**4]))
@@ -250,16 +352,34 @@ class FigureTest(Scratch):
         self.assertIn("✕ timeout 10⁴", texts_of(overview.draw(results)))
 
     def test_bars_are_sorted_among_those_that_promise_the_same(self) -> None:
-        results = self.load([
-            *measured("fill", 10, "scan", 30.0), *measured("fill", 10, "skiplist", 20.0),
-            *failed("fill", 10, "lazy_heap"),
-            *measured("cancel", 10, "lazy_heap", 1.0),
-            *measured("fill", 10, "ring_512", 40.0, precision="granular"),
-            *measured("fill", 10, "null", 1.0, precision="none")])
-        names = [text for text in texts_of(per_workload.draw(results, 10))
-                 if text in (*style.COLOURS, *style.HEADINGS.values())]
-        self.assertEqual(names[:8], ["exact", "skiplist", "scan", "lazy_heap", "granular",
-                                     "ring_512", "controls, not ranked", "null"])
+        results = self.load(
+            [
+                *measured("fill", 10, "scan", 30.0),
+                *measured("fill", 10, "skiplist", 20.0),
+                *failed("fill", 10, "lazy_heap"),
+                *measured("cancel", 10, "lazy_heap", 1.0),
+                *measured("fill", 10, "ring_512", 40.0, precision="granular"),
+                *measured("fill", 10, "null", 1.0, precision="none"),
+            ]
+        )
+        names = [
+            text
+            for text in texts_of(per_workload.draw(results, 10))
+            if text in (*style.COLOURS, *style.HEADINGS.values())
+        ]
+        self.assertEqual(
+            names[:8],
+            [
+                "exact",
+                "skiplist",
+                "scan",
+                "lazy_heap",
+                "granular",
+                "ring_512",
+                "controls, not ranked",
+                "null",
+            ],
+        )
 
     def test_labels_keep_their_order_and_distance(self) -> None:
         for wanted in ([0.5] * 12, [0.0, 0.01, 0.9, 0.91, 0.92], [1.0] * 3, [-1.0, -1.0, 0.0, 0.5]):
@@ -280,8 +400,10 @@ class ReportTest(Scratch):
     def test_pictures_and_table_are_written_whole(self) -> None:
         results = self.load(measured("fill", 10, "scan", 1.0) + measured("fill", 100, "scan", 2.0))
         paths = plot.write_report(results, 100, self.folder)
-        self.assertEqual([path.name for path in paths],
-                         ["table.md", "cost_fill.png", "cost_per_workload_100.png", "overview.png"])
+        self.assertEqual(
+            [path.name for path in paths],
+            ["table.md", "cost_fill.png", "cost_per_workload_100.png", "overview.png"],
+        )
         for path in paths[1:]:
             self.assertTrue(path.read_bytes().startswith(b"\x89PNG"))
             self.assertIn("</svg>", path.with_suffix(".svg").read_text())
@@ -301,12 +423,17 @@ class ReportTest(Scratch):
 
 class WordsTest(unittest.TestCase):
     def test_numbers(self) -> None:
-        self.assertEqual([power(n) for n in (1, 100, 1000, 30_000, 13862)],
-                         ["1", "100", "10³", "3·10⁴", "13\u202f862"])
-        self.assertEqual([digits(x) for x in (0.514, 1.0, 9.99, 12.34, 456.4, 999.7, 15539.2)],
-                         ["0.51", "1.00", "9.99", "12.3", "456", "1\u202f000", "15\u202f539"])
-        self.assertEqual([duration(s) for s in (3.2, 59.7, 200, 3900)],
-                         ["3 s", "1 min", "3 min", "1 h 05 min"])
+        self.assertEqual(
+            [power(n) for n in (1, 100, 1000, 30_000, 13862)],
+            ["1", "100", "10³", "3·10⁴", "13\u202f862"],
+        )
+        self.assertEqual(
+            [digits(x) for x in (0.514, 1.0, 9.99, 12.34, 456.4, 999.7, 15539.2)],
+            ["0.51", "1.00", "9.99", "12.3", "456", "1\u202f000", "15\u202f539"],
+        )
+        self.assertEqual(
+            [duration(s) for s in (3.2, 59.7, 200, 3900)], ["3 s", "1 min", "3 min", "1 h 05 min"]
+        )
 
 
 class ProgressTest(unittest.TestCase):
@@ -324,8 +451,12 @@ class ProgressTest(unittest.TestCase):
 
     def test_a_pipe_gets_every_line(self) -> None:
         with redirect_stdout(io.StringIO()) as out:
-            progress = Progress("Verifying", ["a", "b"], re.compile(r"(?P<name>\w+) (ok|WRONG)"),
-                                re.compile("WRONG"))
+            progress = Progress(
+                "Verifying",
+                ["a", "b"],
+                re.compile(r"(?P<name>\w+) (ok|WRONG)"),
+                re.compile("WRONG"),
+            )
             for line in ("a ok", "b WRONG: early", "5,schedule"):
                 progress.line(line)
         self.assertEqual(out.getvalue(), "Verifying ...\na ok\nb WRONG: early\n5,schedule\n")
@@ -334,20 +465,23 @@ class ProgressTest(unittest.TestCase):
 
 class PlotCommandTest(Scratch):
     def run_plot(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([ROOT / "scripts" / "plot", *map(str, arguments)], text=True,
-                              capture_output=True)
+        return subprocess.run(
+            [ROOT / "scripts" / "plot", *map(str, arguments)], text=True, capture_output=True
+        )
 
     def test_errors_are_one_line(self) -> None:
         broken = self.folder / "broken.json"
         broken.write_text('{"benchmarks": [')
         good = self.write(measured("fill", 10, "scan", 1.0))
-        for arguments, code, complaint in (
+        cases: list[tuple[list[object], int, str]] = [
             ([broken], 1, "broken.json: not a complete JSON file"),
             ([self.folder / "none.json"], 1, "none.json: No such file"),
             ([], 2, "RESULTS"),
+            ([good, "--size=inf"], 2, "invalid timers value: 'inf'"),
             ([good, "--size=11"], 2, "no cell has 11 timers"),
             ([good, "--out=/proc/nowhere"], 1, "/proc/nowhere"),
-        ):
+        ]
+        for arguments, code, complaint in cases:
             with self.subTest(complaint):
                 ended = self.run_plot(*arguments)
                 self.assertEqual((ended.returncode, ended.stdout), (code, ""))
@@ -382,7 +516,7 @@ else:
     interrupted = []
     signal.signal(signal.SIGINT, lambda *_: interrupted.append(1))
     print("[1/2] quick/fill/10/scan       1.00 ns [1.00 - 1.00]  exact, per insert", flush=True)
-    while "SLOW" in os.environ and not interrupted:
+    while "SLOW" in os.environ and not interrupted or "STUBBORN" in os.environ:
         time.sleep(0.01)
     entries = [dict(name="quick/fill/10/scan", ns_per_item=1.0, label="exact, per insert")]
     if interrupted:
@@ -404,15 +538,20 @@ class BenchTest(Scratch):
         pretender.write_text(PRETENDER)
         pretender.chmod(0o755)
         self.out = self.folder / "out"
-        self.program = ("import sys, pathlib, console, bench\n"
-                        f"bench.TIMERBENCH = pathlib.Path({str(pretender)!r})\n"
-                        "console.run_main('scripts/bench', bench.main)")
+        self.program = (
+            "import sys, pathlib, console, bench\n"
+            f"bench.TIMERBENCH = pathlib.Path({str(pretender)!r})\n"
+            "console.run_main('scripts/bench', bench.main)"
+        )
 
     def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [sys.executable, "-c", self.program, *arguments, f"--out={self.out}"],
             env=os.environ | environment | {"PYTHONPATH": str(ROOT / "scripts" / "lib")},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def run_bench(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
         program = self.start(*arguments, **environment)
@@ -427,22 +566,27 @@ class BenchTest(Scratch):
             self.assertTrue((self.out / name).exists())
             self.assertIn(name, out)
         context = json.loads((self.out / "results.json").read_text())["context"]
-        self.assertEqual(context["argv"][:5], ["run", "--suite=full", "--sizes=1k,10k", "--seed", "7"])
+        self.assertEqual(
+            context["argv"][:5], ["run", "--suite=full", "--sizes=1k,10k", "--seed", "7"]
+        )
         self.assertEqual(context["command"], "scripts/bench full --sizes=1k,10k --seed 7")
 
     def test_a_wrong_backend_does_not_stop_the_others_but_is_told(self) -> None:
         code, out, err = self.run_bench(WRONG="ring_512")
         self.assertEqual(code, 1)
         self.assertIn("| `scan`", out)
-        self.assertEqual(err, "scripts/bench: ring_512: not verified; see above, or timerbench verify\n")
+        self.assertEqual(
+            err, "scripts/bench: ring_512: not verified; see above, or timerbench verify\n"
+        )
+
+    def interrupt_when_measuring(self, program: "subprocess.Popen[str]") -> None:
+        assert program.stdout
+        next(line for line in program.stdout if line.startswith("[1/2]"))
+        program.send_signal(signal.SIGINT)
 
     def test_ctrl_c_keeps_what_was_measured(self) -> None:
         program = self.start(SLOW="1")
-        assert program.stdout
-        for line in program.stdout:
-            if line.startswith("[1/2]"):
-                program.send_signal(signal.SIGINT)
-                break
+        self.interrupt_when_measuring(program)
         out, err = program.communicate()
         self.assertEqual(program.returncode, 1)
         self.assertIn("| `scan`", out)
@@ -450,9 +594,24 @@ class BenchTest(Scratch):
         self.assertIn("interrupted; what was measured is in", err)
         self.assertTrue((self.out / "results.json").exists())
 
+    def test_a_second_ctrl_c_ends_at_once(self) -> None:
+        program = self.start(STUBBORN="1")
+        self.interrupt_when_measuring(program)
+        assert program.stderr
+        next(line for line in program.stderr if line.startswith("Interrupted: "))
+        program.send_signal(signal.SIGINT)
+        _, err = program.communicate(timeout=20)
+        self.assertEqual(program.returncode, 1)
+        self.assertEqual(
+            err, "scripts/bench: timerbench run ended with code -9 and left no results\n"
+        )
+        self.assertEqual(list(self.out.iterdir()), [])
+
     def test_what_it_cannot_do_it_says_at_once(self) -> None:
-        for arguments, complaint in ((["--benchmark_format=json"], "scripts/bench: --benchmark_format"),
-                                     (["--backends=nonsense"], "timerbench: unknown backend")):
+        for arguments, complaint in (
+            (["--benchmark_format=json"], "scripts/bench: --benchmark_format"),
+            (["--backends=nonsense"], "timerbench: unknown backend"),
+        ):
             code, out, err = self.run_bench(*arguments)
             self.assertEqual(out, "")
             self.assertNotEqual(code, 0)

@@ -68,7 +68,7 @@ void add_workload(Campaign& campaign, const Workload& workload, const WorkloadOp
 }
 
 void add_trace_file(Campaign& campaign, const fs::path& path) {
-  const Trace trace = Trace::load(path);  // now: a bad file is found before the run
+  Trace trace = Trace::load(path);  // now: a bad file is found before the run
   const std::string name = path.filename().replace_extension().string();
   campaign.add_input(Input(name, trace.info().peak_pending, 0, /*seeded=*/false,
                            [trace](std::size_t) { return trace; }));

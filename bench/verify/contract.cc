@@ -60,7 +60,7 @@ void fires_on_time_when_stepped_tick_by_tick(const Backend& backend) {
   constexpr TimerId kTimers = 300;
   AuditedQueue queue(backend, {.capacity = kTimers});
   for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, Tick{2} * id + 1);
-  for (Tick now = 0; now <= 2 * kTimers; ++now) queue.advance(now);
+  for (Tick now = 0; now <= Tick{2} * kTimers; ++now) queue.advance(now);
   require(queue.size() == 0, 2, "timers are left after the last deadline");
 }
 

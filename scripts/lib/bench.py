@@ -72,11 +72,18 @@ def main() -> int:
 def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Our own arguments, and what is for timerbench; the suite can only stand first."""
     parser = ArgumentParser(
-        prog="scripts/bench", usage="scripts/bench [SUITE] [--out DIR] [OPTION OF timerbench run]...",
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False)
-    parser.add_argument("--suite", default="quick", metavar="SUITE",
-                        help="smoke, quick (if none is given) or full; the name alone will do")
+        prog="scripts/bench",
+        usage="scripts/bench [SUITE] [--out DIR] [OPTION OF timerbench run]...",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--suite",
+        default="quick",
+        metavar="SUITE",
+        help="smoke, quick (if none is given) or full; the name alone will do",
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go")
     if argv and not argv[0].startswith("-"):
         argv = [f"--suite={argv[0]}", *argv[1:]]
@@ -121,7 +128,8 @@ def _verify(backends: Sequence[str]) -> list[str]:
     """What is to be said in the end: a wrong backend does not stop the others."""
     progress = Progress("Verifying", backends, VERIFIED, NOT_VERIFIED)
     code, interrupted = _follow(
-        [str(TIMERBENCH), "verify", f"--seconds={VERIFY_SECONDS}", *backends], progress)
+        [str(TIMERBENCH), "verify", f"--seconds={VERIFY_SECONDS}", *backends], progress
+    )
     if interrupted:
         raise Failure("interrupted before anything was measured")
     good = len(backends) - len(progress.notable)
@@ -150,18 +158,24 @@ def _follow(command: list[str], progress: Progress) -> tuple[int, bool]:
     The program is out of the terminal's reach. It hears from us of the first Ctrl-C, and finishes
     its file; the second ends it.
     """
-    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               errors="replace", process_group=0)
+    program = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        process_group=0,
+    )
     interrupted = False
 
     def interrupt(*_: object) -> None:
         nonlocal interrupted
-        if interrupted:
-            program.kill()
-        else:
-            os.write(2, b"\nInterrupted: finishing; once more ends at once\n")
+        is_first, interrupted = not interrupted, True
+        if is_first:
             program.send_signal(signal.SIGINT)
-        interrupted = True
+            os.write(2, b"\nInterrupted: finishing; once more ends at once\n")
+        else:
+            program.kill()
 
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     previous = [signal.signal(number, interrupt) for number in signals]

@@ -42,7 +42,9 @@ def run_main(name: str, main: Callable[[], int]) -> NoReturn:
         sys.exit(1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"{name}: {where}{error.strerror}; choose another --out, or make room", file=sys.stderr)
+        print(
+            f"{name}: {where}{error.strerror}; choose another --out, or make room", file=sys.stderr
+        )
         sys.exit(1)
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
@@ -99,8 +101,9 @@ class Progress:
     only the ones that `notable` finds; all other lines are always kept.
     """
 
-    def __init__(self, title: str, steps: Sequence[str], step: re.Pattern[str],
-                 notable: re.Pattern[str]) -> None:
+    def __init__(
+        self, title: str, steps: Sequence[str], step: re.Pattern[str], notable: re.Pattern[str]
+    ) -> None:
         self.notable: list[str] = []  # names of the steps
         self._step = step
         self._is_notable = notable.search

@@ -7,7 +7,6 @@ cost_<workload> (cost against size), cost_per_workload_<size> (bars) and overvie
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -25,8 +24,11 @@ def main() -> int:
     arguments = _parse()
     results = load(arguments.results)
     if len(arguments.results) > 1:
-        print(f"{len(arguments.results)} results merged: {len(results.cells)} cells, "
-              f"up to {results.repetitions} repetitions each", file=sys.stderr)
+        print(
+            f"{len(arguments.results)} results merged: {len(results.cells)} cells, "
+            f"up to {results.repetitions} repetitions each",
+            file=sys.stderr,
+        )
     size = _size(results, arguments.size)
     if arguments.table:
         print_table(results, size)
@@ -44,8 +46,10 @@ def write_report(results: Results, size: int, folder: Path) -> list[Path]:
     with replacing(paths[0]) as partial:
         partial.write_text(table.markdown(results, size), encoding="utf-8")
     if not any(cell.has_figure for cell in results.cells.values()):
-        raise Failure(f"{folder}: none of the {len(results.cells)} cells has a figure, so there is "
-                      "nothing to draw; table.md says what became of them")
+        raise Failure(
+            f"{folder}: none of the {len(results.cells)} cells has a figure, so there is "
+            "nothing to draw; table.md says what became of them"
+        )
     for name, draw in all_figures(results, size):
         paths.append(folder / f"{name}.png")
         _save(draw(), paths[-1])
@@ -69,23 +73,44 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def _parse() -> argparse.Namespace:
-    parser = ArgumentParser(prog="scripts/plot", description=__doc__,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ArgumentParser(
+        prog="scripts/plot",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS")
-    parser.add_argument("--out", type=Path, metavar="DIR",
-                        help="where to write; the folder of the first RESULTS if not given")
-    parser.add_argument("--size", type=lambda text: int(float(text)), metavar="N",
-                        help="pending timers in the bars and the table; if not given, the most at "
-                        "which three quarters of the cells have a figure")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="where to write; the folder of the first RESULTS if not given",
+    )
+    parser.add_argument(
+        "--size",
+        type=timers,
+        metavar="N",
+        help="pending timers in the bars and the table; if not given, the most at "
+        "which three quarters of the cells have a figure",
+    )
     parser.add_argument("--table", action="store_true", help="print the table and write nothing")
     return parser.parse_args()
+
+
+def timers(text: str) -> int:
+    """A population: 1000, or 1e3."""
+    value = float(text)
+    if not value.is_integer():
+        raise ValueError
+    return int(value)
 
 
 def _size(results: Results, wanted: int | None) -> int:
     known = sorted({size for _, size, _ in results.cells})
     if wanted is None or wanted in known:
         return wanted or results.telling_size()
-    raise UsageError(f"no cell has {power(wanted)} timers; there are {', '.join(map(power, known))}")
+    raise UsageError(
+        f"no cell has {power(wanted)} timers; there are {', '.join(map(power, known))}"
+    )
 
 
 def _folder_of(path: Path) -> Path:

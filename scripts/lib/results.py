@@ -18,7 +18,7 @@ from style import PROMISES
 
 # Facts that are shown; those of BINDING must agree for figures to be set side by side.
 BINDING = ("processor", "compiler", "flags", "build")
-FACTS = (*BINDING, "suite", "kernel", "memory", "governor", "timerbench", "commit", "command", "date")
+FACTS = (*BINDING, "suite", "kernel", "commit", "command", "date")
 
 # A cell that was ever wrong has no figure, whatever its other repetitions say.
 DISQUALIFYING = ("wrong", "error")
@@ -61,6 +61,7 @@ class Results:
     cells: dict[tuple[str, int, str], Cell] = field(default_factory=dict)
     precisions: dict[str, str] = field(default_factory=dict)  # of backends
     items: dict[str, str] = field(default_factory=dict)  # what workloads are costed per
+    interrupted: int = 0  # cells that are not here, because a run was ended before them
 
     @property
     def workloads(self) -> list[str]:
@@ -76,14 +77,23 @@ class Results:
 
     def sizes(self, workload: str, backend: str | None = None) -> list[int]:
         """At which the workload was run, by any backend or by one."""
-        return sorted({size for name, size, own in self.cells
-                       if name == workload and backend in (None, own)})
+        return sorted(
+            {size for name, size, own in self.cells if name == workload and backend in (None, own)}
+        )
 
-    def costs(self, workload: str, size: int | None = None, backend: str | None = None) -> list[float]:
+    def costs(
+        self, workload: str, size: int | None = None, backend: str | None = None
+    ) -> list[float]:
         """Of all repetitions, or of those at one size or of one backend."""
-        return [cost for (name, own_size, own), cell in self.cells.items()
-                if name == workload and size in (None, own_size) and backend in (None, own)
-                and cell.has_figure for cost in cell.costs]
+        return [
+            cost
+            for (name, own_size, own), cell in self.cells.items()
+            if name == workload
+            and size in (None, own_size)
+            and backend in (None, own)
+            and cell.has_figure
+            for cost in cell.costs
+        ]
 
     def item(self, workload: str) -> str:
         """What the workload's costs are per."""
@@ -98,15 +108,18 @@ class Results:
 
     def backends_by_promise(self) -> dict[str, list[str]]:
         """Those that promise the same together."""
-        return {promise: backends for promise in PROMISES
-                if (backends := [name for name in self.backends if self.precision(name) == promise])}
+        return {
+            promise: backends
+            for promise in PROMISES
+            if (backends := [name for name in self.backends if self.precision(name) == promise])
+        }
 
     def telling_size(self) -> int:
         """The largest size at which three quarters of the cells have a figure, or the best one."""
         swept = [name for name in self.workloads if len(self.sizes(name)) > 1] or self.workloads
         sizes = sorted({size for name, size, _ in self.cells if name in swept}, reverse=True)
-        shares = {size: self._share_with_figure(size) for size in sizes}
-        return next((size for size in sizes if shares[size] >= 0.75), max(sizes, key=lambda s: shares[s]))
+        best = max(sizes, key=self._share_with_figure)
+        return next((size for size in sizes if self._share_with_figure(size) >= 0.75), best)
 
     def shown_size(self, workload: str, size: int) -> int:
         """The size, or for a workload that was not run at it the nearest."""
@@ -123,9 +136,11 @@ def load(paths: Iterable[Path]) -> Results:
     for path in paths:
         file = path / "results.json" if path.is_dir() else path
         content = _read(file)
-        _merge_facts(results, content.get("context", {}), file)
+        _merge_facts(results, content["context"], file)
         for entry in content["benchmarks"]:
             _add(results, entry, file)
+    if not results.cells:
+        raise Failure(f"{file}: the run was interrupted before any cell was measured")
     return results
 
 
@@ -138,6 +153,8 @@ def _read(file: Path) -> dict[str, Any]:
         raise Failure(f"{file}: not a complete JSON file ({error}); measure again") from None
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         raise Failure(f"{file}: no results of 'timerbench run': it has no list 'benchmarks'")
+    if not isinstance(content.setdefault("context", {}), dict):
+        raise Failure(f"{file}: no results of 'timerbench run': its 'context' is no object")
     if not content["benchmarks"]:
         raise Failure(f"{file}: has no cells; was the run's choice empty?")
     return content
@@ -154,7 +171,7 @@ def _merge_facts(results: Results, context: dict[str, Any], file: Path) -> None:
             )
     for key, value in facts.items():
         known = results.facts.get(key, value)
-        results.facts[key] = known if value in known.split(", ") else f"{known}, {value}"
+        results.facts[key] = known if value in known.split("; ") else f"{known}; {value}"
 
 
 def _add(results: Results, entry: Any, file: Path) -> None:
@@ -162,9 +179,9 @@ def _add(results: Results, entry: Any, file: Path) -> None:
         if entry.get("run_type") == "aggregate":
             return
         _, workload, size, backend = entry["name"].split("/")[:4]
-        cell = results.cells.setdefault((workload, int(size), backend), Cell())
+        key = (workload, int(size), backend)
         if entry.get("error_occurred"):
-            _add_failure(cell, entry.get("error_message") or "error")
+            _add_failure(results, key, entry.get("error_message") or "error")
             return
         precision, item = entry["label"].split(", per ", 1)
         cost = float(entry["ns_per_item"])
@@ -175,11 +192,15 @@ def _add(results: Results, entry: Any, file: Path) -> None:
             f"{file}: {json.dumps(entry)[:80]}... is not a cell SUITE/WORKLOAD/SIZE/BACKEND "
             "of 'timerbench run' with its label and ns_per_item"
         ) from None
-    cell.costs.append(cost)
+    results.cells.setdefault(key, Cell()).costs.append(cost)
     results.precisions[backend] = precision
     results.items[workload] = item
 
 
-def _add_failure(cell: Cell, message: str) -> None:
+def _add_failure(results: Results, key: tuple[str, int, str], message: str) -> None:
+    if message.startswith("interrupted"):
+        results.interrupted += 1
+        return
+    cell = results.cells.setdefault(key, Cell())
     if not cell.failure or message.startswith(DISQUALIFYING):
         cell.failure = message

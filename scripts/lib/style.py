@@ -1,4 +1,4 @@
-"""How a backend looks, the same in every figure: its colour says which, its marker what it promises."""
+"""How a backend looks in every figure: its colour says which it is, its marker what it promises."""
 
 import colorsys
 from zlib import crc32
@@ -47,7 +47,14 @@ HEADINGS = {
     "none": "controls, not ranked",
 }
 MARKERS = {"exact": "o", "granular": "s", "relative": "^", "early": "D", "none": "", "unknown": "x"}
-LINES = {"exact": "-", "granular": "-", "relative": "-.", "early": "--", "none": ":", "unknown": "-"}
+LINES = {
+    "exact": "-",
+    "granular": "-",
+    "relative": "-.",
+    "early": "--",
+    "none": ":",
+    "unknown": "-",
+}
 
 
 def colour(backend: str) -> str:

@@ -130,7 +130,10 @@ def _failures(results: Results, size: int) -> list[str]:
     for (workload, own_size, backend), cell in results.cells.items():
         if not cell.has_figure and own_size == results.shown_size(workload, size):
             befell.setdefault(cell.failure, {})[backend] = None
-    return [f"{', '.join(backends)}: {reason}" for reason, backends in befell.items()]
+    lines = [f"{', '.join(backends)}: {reason}" for reason, backends in befell.items()]
+    if results.interrupted:
+        lines.append(f"{results.interrupted} cells were not measured: the run was interrupted")
+    return lines
 
 
 def _bold(entry: Entry) -> str:

@@ -26,8 +26,13 @@ def digits(cost: float) -> str:
 def machine_line(facts: dict[str, str]) -> str:
     """What the figures were measured on."""
     compiled = " ".join(facts[key] for key in ("compiler", "flags") if facts.get(key))
-    parts = [facts.get("processor", "unknown processor"), facts.get("kernel", ""), compiled,
-             f"commit {facts['commit']}" if "commit" in facts else "", facts.get("date", "")[:10]]
+    parts = [
+        facts.get("processor", "unknown processor"),
+        facts.get("kernel", ""),
+        compiled,
+        f"commit {facts['commit']}" if "commit" in facts else "",
+        facts.get("date", "")[:10],
+    ]
     return " · ".join(part for part in parts if part)
 
 

@@ -9,8 +9,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from figures.parts import (FAINT, SHADE, format_costs, limits_around, what_is_shown, write_footer,
-                           write_title)
+from figures.parts import (
+    FAINT,
+    SHADE,
+    format_costs,
+    limits_around,
+    what_is_shown,
+    write_footer,
+    write_title,
+)
 from results import Results
 from style import LINES, MARKERS, PROMISES, colour
 from words import digits, power
@@ -23,8 +30,12 @@ def draw(results: Results, workload: str) -> Figure:
     figure = plt.figure(figsize=(8, 5.6), dpi=200)
     axes = figure.add_axes((0.085, 0.205, 0.625, 0.675))
     sizes = results.sizes(workload)
-    axes.set(xscale="log", yscale="log", xlim=(sizes[0] / 1.15, sizes[-1] * 1.15),
-             ylim=limits_around(results.costs(workload), margin=1.5))
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlim=(sizes[0] / 1.15, sizes[-1] * 1.15),
+        ylim=limits_around(results.costs(workload), margin=1.5),
+    )
     _shade_harness(axes, results, workload)
     backends = [name for name in results.backends if results.sizes(workload, name)]
     _label_ends(axes, [_draw_line(axes, results, workload, backend) for backend in backends])
@@ -34,8 +45,11 @@ def draw(results: Results, workload: str) -> Figure:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: power(round(size))))
     axes.set_xlabel("pending timers")
     format_costs(axes.yaxis)
-    write_title(figure, f"{workload}: cost per {results.item(workload)} by number of pending timers",
-                f"{what_is_shown(results)}; at the right in ns at the largest size")
+    write_title(
+        figure,
+        f"{workload}: cost per {results.item(workload)} by number of pending timers",
+        f"{what_is_shown(results)}; at the right in ns at the largest size",
+    )
     _explain_promises(figure, {results.precision(backend) for backend in backends})
     write_footer(figure, results)
     return figure
@@ -52,21 +66,35 @@ class EndLabel:
 
 
 def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> EndLabel:
-    cells = [(size, results.cells[workload, size, backend])
-             for size in results.sizes(workload, backend)]
+    cells = [
+        (size, results.cells[workload, size, backend]) for size in results.sizes(workload, backend)
+    ]
     shown = [(size, cell) for size, cell in cells if cell.has_figure]
-    failure = next((f"✕ {cell.status} at {power(size)}" for size, cell in cells
-                    if not cell.has_figure), "")
+    failure = next(
+        (f"✕ {cell.status} at {power(size)}" for size, cell in cells if not cell.has_figure), ""
+    )
     tint = colour(backend)
     if not shown:
         return EndLabel(f"{backend}  {failure}", tint)
     promise = results.precision(backend)
     costs = [cell.cost for _, cell in shown]
-    whiskers = ([cell.cost - min(cell.costs) for _, cell in shown],
-                [max(cell.costs) - cell.cost for _, cell in shown])
-    axes.errorbar([size for size, _ in shown], costs, whiskers, color=tint, linestyle=LINES[promise],
-                  marker=MARKERS[promise], markersize=4.2, linewidth=1.3, elinewidth=0.8, capsize=2,
-                  markerfacecolor="white" if promise == "early" else tint)
+    whiskers = (
+        [cell.cost - min(cell.costs) for _, cell in shown],
+        [max(cell.costs) - cell.cost for _, cell in shown],
+    )
+    axes.errorbar(
+        [size for size, _ in shown],
+        costs,
+        whiskers,
+        color=tint,
+        linestyle=LINES[promise],
+        marker=MARKERS[promise],
+        markersize=4.2,
+        linewidth=1.3,
+        elinewidth=0.8,
+        capsize=2,
+        markerfacecolor="white" if promise == "early" else tint,
+    )
     end = (shown[-1][0], costs[-1])
     if failure:
         axes.plot(*end, "x", color=tint, markersize=9, markeredgewidth=1.5, zorder=4)
@@ -74,19 +102,35 @@ def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> End
 
 
 def _label_ends(axes: Axes, labels: list[EndLabel]) -> None:
-    """Writes a column at the right, every label as near to the end of its line as the others let it."""
+    """Writes a column at the right, each label as near to its line as the others let it."""
     inches = axes.figure.get_figheight() * axes.get_position().height
     gap = min(1.3 * LABEL_SIZE / 72 / inches, 1.1 / len(labels))
     bottom, top = map(math.log, axes.get_ylim())
-    wanted = [(math.log(label.end[1]) - bottom) / (top - bottom) if label.end else 0
-              for label in labels]
+    wanted = [
+        (math.log(label.end[1]) - bottom) / (top - bottom) if label.end else 0 for label in labels
+    ]
     for label, y in zip(labels, spread_out(wanted, gap, -0.02, 1.02)):
-        leader = {"arrowstyle": "-", "color": label.colour, "linewidth": 0.6, "relpos": (0, 0.5),
-                  "linestyle": ":" if label.is_cut else "-", "shrinkA": 0, "shrinkB": 3}
-        axes.annotate(label.text, label.end or (1, y), (1.05, y), color=label.colour,
-                      xycoords="data" if label.end else "axes fraction",
-                      textcoords="axes fraction", fontsize=LABEL_SIZE, va="center",
-                      arrowprops=leader if label.end else None, annotation_clip=False)
+        leader = {
+            "arrowstyle": "-",
+            "color": label.colour,
+            "linewidth": 0.6,
+            "relpos": (0, 0.5),
+            "linestyle": ":" if label.is_cut else "-",
+            "shrinkA": 0,
+            "shrinkB": 3,
+        }
+        axes.annotate(
+            label.text,
+            label.end or (1, y),
+            (1.05, y),
+            color=label.colour,
+            xycoords="data" if label.end else "axes fraction",
+            textcoords="axes fraction",
+            fontsize=LABEL_SIZE,
+            va="center",
+            arrowprops=leader if label.end else None,
+            annotation_clip=False,
+        )
 
 
 def spread_out(wanted: list[float], gap: float, low: float, high: float) -> list[float]:
@@ -96,7 +140,7 @@ def spread_out(wanted: list[float], gap: float, low: float, high: float) -> list
     want (the pool-adjacent-violators algorithm).
     """
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    clusters: list[tuple[float, int]] = []  # where the lowest member is to be, and how many there are
+    clusters: list[tuple[float, int]] = []  # place of the lowest member, and size
     for rank, index in enumerate(order):
         place, count = wanted[index] - rank * gap, 1
         while clusters and clusters[-1][0] > place:
@@ -113,18 +157,39 @@ def spread_out(wanted: list[float], gap: float, low: float, high: float) -> list
 
 def _shade_harness(axes: Axes, results: Results, workload: str) -> None:
     """Where no backend can be: what walking the operations costs with the null backend."""
-    costs = [(size, cell.cost) for size in results.sizes(workload, "null")
-             if (cell := results.cells[workload, size, "null"]).has_figure]
+    costs = [
+        (size, cell.cost)
+        for size in results.sizes(workload, "null")
+        if (cell := results.cells[workload, size, "null"]).has_figure
+    ]
     if costs:
         axes.fill_between(*zip(*costs), axes.get_ylim()[0], color=SHADE, zorder=0, linewidth=0)
 
 
 def _explain_promises(figure: Figure, precisions: set[str]) -> None:
     handles = [
-        Line2D([], [], color=FAINT, linestyle=LINES[promise], marker=MARKERS[promise], markersize=4.2,
-               linewidth=1.2, markerfacecolor="white" if promise == "early" else FAINT,
-               label=f"{promise if promise != 'none' else 'control'}: {meaning}")
-        for promise, meaning in PROMISES.items() if promise in precisions
+        Line2D(
+            [],
+            [],
+            color=FAINT,
+            linestyle=LINES[promise],
+            marker=MARKERS[promise],
+            markersize=4.2,
+            linewidth=1.2,
+            markerfacecolor="white" if promise == "early" else FAINT,
+            label=f"{promise if promise != 'none' else 'control'}: {meaning}",
+        )
+        for promise, meaning in PROMISES.items()
+        if promise in precisions
     ]
-    figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.01, 0.055), ncols=2,
-                  frameon=False, fontsize=7, handlelength=3, columnspacing=2, labelspacing=0.35)
+    figure.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0.01, 0.055),
+        ncols=2,
+        frameon=False,
+        fontsize=7,
+        handlelength=3,
+        columnspacing=2,
+        labelspacing=0.35,
+    )

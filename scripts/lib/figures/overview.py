@@ -11,8 +11,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from figures.parts import (FAINT, INK, SHADE, format_costs, limits_around, text_left_of, title_panel,
-                           what_is_shown, write_footer, write_title)
+from figures.parts import (
+    FAINT,
+    INK,
+    SHADE,
+    format_costs,
+    limits_around,
+    text_left_of,
+    title_panel,
+    what_is_shown,
+    write_footer,
+    write_title,
+)
 from results import Cell, Results
 from style import HEADINGS, colour
 from words import power
@@ -33,9 +43,15 @@ def draw(results: Results) -> Figure:
     panel_height = LINE * len(lines)
     width, height = NAMES + PANELS + 0.2, rows * (panel_height + TITLE) + 0.9
     figure, grid = plt.subplots(rows, columns, figsize=(width, height), dpi=170, squeeze=False)
-    figure.subplots_adjust(left=NAMES / width, right=1 - 0.2 / width, wspace=0.08,
-                           bottom=0.7 / height, top=1 - 0.95 / height, hspace=TITLE / panel_height)
-    for axes in grid.flat[len(results.workloads):]:
+    figure.subplots_adjust(
+        left=NAMES / width,
+        right=1 - 0.2 / width,
+        wspace=0.08,
+        bottom=0.7 / height,
+        top=1 - 0.95 / height,
+        hspace=TITLE / panel_height,
+    )
+    for axes in grid.flat[len(results.workloads) :]:
         axes.set_visible(False)
     costs = [cost for workload in results.workloads for cost in results.costs(workload)]
     for axes, workload in zip(grid.flat, results.workloads):
@@ -43,8 +59,11 @@ def draw(results: Results) -> Figure:
         _draw_panel(axes, results, workload, lines)
     for axes in grid[:, 0]:
         _name_lines(axes, lines)
-    write_title(figure, "What timer operations cost",
-                f"{what_is_shown(results, whiskers=False)}; grey: the least that the harness itself costs")
+    write_title(
+        figure,
+        "What timer operations cost",
+        f"{what_is_shown(results, whiskers=False)}; grey: the least that the harness itself costs",
+    )
     _explain_dots(figure, results)
     write_footer(figure, results)
     return figure
@@ -60,14 +79,22 @@ def _name_lines(axes: Axes, lines: list[tuple[str, bool]]) -> None:
 
 def _draw_panel(axes: Axes, results: Results, workload: str, lines: list[tuple[str, bool]]) -> None:
     left, _ = axes.get_xlim()
-    harness = min((cell.cost for size in results.sizes(workload, "null")
-                   if (cell := results.cells[workload, size, "null"]).has_figure), default=left)
+    harness = min(
+        (
+            cell.cost
+            for size in results.sizes(workload, "null")
+            if (cell := results.cells[workload, size, "null"]).has_figure
+        ),
+        default=left,
+    )
     axes.axvspan(left, harness, color=SHADE, zorder=0, linewidth=0)
     for y, (backend, is_backend) in enumerate(lines):
         if is_backend:
             axes.axhline(y, color="#eeeeee", linewidth=0.5, zorder=0.5)
-            cells = [(size, results.cells[workload, size, backend])
-                     for size in results.sizes(workload, backend)]
+            cells = [
+                (size, results.cells[workload, size, backend])
+                for size in results.sizes(workload, backend)
+            ]
             _draw_dots(axes, y, backend, cells)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -82,8 +109,15 @@ def _draw_dots(axes: Axes, y: int, backend: str, cells: list[tuple[int, Cell]]) 
     shown = [(size, cell.cost) for size, cell in cells if cell.has_figure]
     axes.plot([cost for _, cost in shown], [y] * len(shown), color=tint, linewidth=1)
     for size, cost in reversed(shown):  # small dots lie on large ones
-        axes.plot(cost, y, "o", color=tint, markersize=_diameter(size), markeredgecolor="white",
-                  markeredgewidth=0.3)
+        axes.plot(
+            cost,
+            y,
+            "o",
+            color=tint,
+            markersize=_diameter(size),
+            markeredgecolor="white",
+            markeredgewidth=0.3,
+        )
     failed = [(size, cell.status) for size, cell in cells if not cell.has_figure]
     if failed:
         size, status = failed[0]
@@ -95,8 +129,16 @@ def _write_beside(axes: Axes, y: int, costs: list[float], text: str, tint: str) 
     left, right = axes.get_xlim()
     is_left = bool(costs) and min(costs) / left > right / max(costs)
     anchor = left if not costs else min(costs) if is_left else max(costs)
-    axes.annotate(text, (anchor, y), (-4 if is_left else 4, 0), textcoords="offset points",
-                  ha="right" if is_left else "left", va="center", fontsize=6, color=tint)
+    axes.annotate(
+        text,
+        (anchor, y),
+        (-4 if is_left else 4, 0),
+        textcoords="offset points",
+        ha="right" if is_left else "left",
+        va="center",
+        fontsize=6,
+        color=tint,
+    )
 
 
 def _diameter(size: int) -> float:
@@ -104,10 +146,34 @@ def _diameter(size: int) -> float:
 
 
 def _explain_dots(figure: Figure, results: Results) -> None:
-    sizes = sorted({size for name in results.workloads for size in results.sizes(name)
-                    if len(results.sizes(name)) > 1})
-    handles = [Line2D([], [], linestyle="", marker="o", color=INK, markersize=_diameter(size),
-                      label=f"{power(size)} timers") for size in sizes]
+    sizes = sorted(
+        {
+            size
+            for name in results.workloads
+            for size in results.sizes(name)
+            if len(results.sizes(name)) > 1
+        }
+    )
+    handles = [
+        Line2D(
+            [],
+            [],
+            linestyle="",
+            marker="o",
+            color=INK,
+            markersize=_diameter(size),
+            label=f"{power(size)} timers",
+        )
+        for size in sizes
+    ]
     if handles:
-        figure.legend(handles=handles, loc="upper right", bbox_to_anchor=(1, 1), ncols=len(sizes),
-                      frameon=False, fontsize=7.5, handletextpad=0, columnspacing=1)
+        figure.legend(
+            handles=handles,
+            loc="upper right",
+            bbox_to_anchor=(1, 1),
+            ncols=len(sizes),
+            frameon=False,
+            fontsize=7.5,
+            handletextpad=0,
+            columnspacing=1,
+        )

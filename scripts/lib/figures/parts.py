@@ -21,27 +21,29 @@ INK = "#222222"
 FAINT = "#707070"
 SHADE = "#eaeaea"
 
-plt.rcParams.update({
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "text.color": INK,
-    "axes.edgecolor": "#999999",
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.5,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "svg.hashsalt": "timerbench",  # the same results give the same file
-})
+plt.rcParams.update(
+    {
+        "font.family": "DejaVu Sans",
+        "font.size": 9,
+        "text.color": INK,
+        "axes.edgecolor": "#999999",
+        "axes.labelcolor": INK,
+        "axes.linewidth": 0.7,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "axes.grid": True,
+        "grid.color": "#dddddd",
+        "grid.linewidth": 0.5,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "svg.hashsalt": "timerbench",  # the same results give the same file
+    }
+)
 
 
 def limits_around(costs: Sequence[float], margin: float, end: float = 0) -> tuple[float, float]:
-    """Limits of a logarithmic axis: factors of room at both ends, or another one at the upper end."""
+    """Limits of a logarithmic axis, with factors of room: `end` is that at the upper end."""
     return min(costs) / margin, max(costs) * (end or margin)
 
 
@@ -49,8 +51,9 @@ def format_costs(axis: Axis, every: int = 1) -> None:
     """Powers of ten with their unit, such as 10 ns and 1 µs; a label at every so many of them."""
     axis.set_major_locator(LogLocator(10, numticks=20))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(
-        lambda cost, _: "" if round(math.log10(cost)) % every else with_unit(cost)))
+    axis.set_major_formatter(
+        FuncFormatter(lambda cost, _: "" if round(math.log10(cost)) % every else with_unit(cost))
+    )
 
 
 def with_unit(nanoseconds: float) -> str:
@@ -65,7 +68,7 @@ def what_is_shown(results: Results, whiskers: bool = True) -> str:
     """Which of the repetitions a figure shows."""
     if results.repetitions < 2:
         return "one measurement a cell"
-    spread = ", from the least to the greatest of them" if whiskers else ""
+    spread = ", with the least and the greatest" if whiskers else ""
     return f"median of {results.repetitions} repetitions{spread}"
 
 
@@ -79,12 +82,16 @@ def write_title(figure: Figure, title: str, note: str) -> None:
 def write_footer(figure: Figure, results: Results) -> None:
     """The machine, and the command that makes the figure again."""
     width, height = figure.get_size_inches()
-    lines = [f"{machine_line(results.facts)} · suite {results.facts.get('suite', 'unknown')}",
-             f"remake: {remake_line(results.facts)}"]
+    cut = f" · interrupted, {results.interrupted} cells missing" if results.interrupted else ""
+    lines = [
+        f"{machine_line(results.facts)} · suite {results.facts.get('suite', 'unknown')}{cut}",
+        f"remake: {remake_line(results.facts)}",
+    ]
     letters = int(width * 17)
     text = "\n".join(textwrap.shorten(line, letters, placeholder=" …") for line in lines)
-    figure.text(0.15 / width, 0.1 / height, text, fontsize=6.5, color=FAINT, va="bottom",
-                linespacing=1.4)
+    figure.text(
+        0.15 / width, 0.1 / height, text, fontsize=6.5, color=FAINT, va="bottom", linespacing=1.4
+    )
 
 
 def title_panel(axes: Axes, results: Results, workload: str, note: str = "") -> None:
@@ -93,12 +100,31 @@ def title_panel(axes: Axes, results: Results, workload: str, note: str = "") -> 
         (workload, 13, {"fontsize": 9, "fontweight": "bold"}),
         (f"per {results.item(workload)}{note}", 3.5, {"fontsize": 7, "color": FAINT}),
     ):
-        axes.annotate(text, (0, 1), (0, points), xycoords="axes fraction",
-                      textcoords="offset points", annotation_clip=False, **style)
+        axes.annotate(
+            text,
+            (0, 1),
+            (0, points),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            annotation_clip=False,
+            **style,
+        )
 
 
-def text_left_of(axes: Axes, y: float, text: str, *, size: float, colour: str, **style: str) -> None:
+def text_left_of(
+    axes: Axes, y: float, text: str, *, size: float, colour: str, **style: str
+) -> None:
     """Names a line of a plot, at its left."""
-    axes.annotate(text, (0, y), (-5, 0), xycoords=axes.get_yaxis_transform(),
-                  textcoords="offset points", ha="right", va="center", fontsize=size, color=colour,
-                  annotation_clip=False, **style)
+    axes.annotate(
+        text,
+        (0, y),
+        (-5, 0),
+        xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=size,
+        color=colour,
+        annotation_clip=False,
+        **style,
+    )

@@ -7,16 +7,27 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from figures.parts import (FAINT, INK, SHADE, format_costs, limits_around, text_left_of,
-                           title_panel, what_is_shown, write_footer, write_title)
+from figures.parts import (
+    FAINT,
+    INK,
+    SHADE,
+    format_costs,
+    limits_around,
+    text_left_of,
+    title_panel,
+    what_is_shown,
+    write_footer,
+    write_title,
+)
 from results import Cell, Results
 from style import HEADINGS, RANKED, colour
 from words import digits, power
 
 LINE = 0.155  # inches that a bar takes, with its gap
-COLUMN = 2.5  # inches that a panel is wide
+COLUMN = 2.5  # inches that a panel is wide at least
 NAMES = 1.5  # inches for the names at its left
 TITLE = 0.8  # inches between the panels
+PAGE = 8.3  # inches that the page is wide at least
 
 
 def draw(results: Results, size: int) -> Figure:
@@ -26,20 +37,29 @@ def draw(results: Results, size: int) -> Figure:
     columns = min(3, len(panels))
     rows = math.ceil(len(panels) / columns)
     panel_height = LINE * max(map(len, lines))
-    width = columns * (NAMES + COLUMN) + 0.3
+    panel_width = max(COLUMN, (PAGE - 0.3) / columns - NAMES)
+    width = columns * (NAMES + panel_width) + 0.3
     height = rows * (panel_height + TITLE) + 1.0
     figure, grid = plt.subplots(rows, columns, figsize=(width, height), dpi=150, squeeze=False)
-    figure.subplots_adjust(left=NAMES / width, right=1 - 0.3 / width, wspace=NAMES / COLUMN,
-                           bottom=0.75 / height, top=1 - 1.0 / height, hspace=TITLE / panel_height)
+    figure.subplots_adjust(
+        left=NAMES / width,
+        right=1 - 0.3 / width,
+        wspace=NAMES / panel_width,
+        bottom=0.75 / height,
+        top=1 - 1.0 / height,
+        hspace=TITLE / panel_height,
+    )
     costs = [cost for panel in panels for cost in results.costs(*panel)]
-    for axes in grid.flat[len(panels):]:
+    for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     for axes, panel, panel_lines in zip(grid.flat, panels, lines):
         axes.set(xscale="log", xlim=limits_around(costs, margin=1.8, end=7))
         _draw_panel(axes, results, *panel, panel_lines)
-    write_title(figure, f"Cost per workload at {power(size)} pending timers",
-                f"{what_is_shown(results)}; every promise is ranked on its own; "
-                "grey: what the null backend costs, which is the harness itself")
+    write_title(
+        figure,
+        f"Cost per workload at {power(size)} pending timers",
+        f"{what_is_shown(results)}; each promise is ranked on its own; " "grey: the harness itself",
+    )
     write_footer(figure, results)
     return figure
 
@@ -56,8 +76,11 @@ class BarLine:
 def _lines(results: Results, workload: str, size: int) -> list[BarLine]:
     lines = []
     for promise, backends in results.backends_by_promise().items():
-        bars = [BarLine(name, promise, cell) for name in backends
-                if (cell := results.cell(workload, size, name))]
+        bars = [
+            BarLine(name, promise, cell)
+            for name in backends
+            if (cell := results.cell(workload, size, name))
+        ]
         if bars:
             lines += [BarLine(HEADINGS[promise], promise, None), *sorted(bars, key=_by_cost)]
     return lines
@@ -67,8 +90,9 @@ def _by_cost(line: BarLine) -> float:
     return line.cell.cost if line.cell and line.cell.has_figure else math.inf
 
 
-def _draw_panel(axes: Axes, results: Results, workload: str, size: int,
-                lines: list[BarLine]) -> None:
+def _draw_panel(
+    axes: Axes, results: Results, workload: str, size: int, lines: list[BarLine]
+) -> None:
     axes.set_ylim(len(lines) - 0.4, -0.6)
     null = results.cell(workload, size, "null")
     if null and null.has_figure:
@@ -91,8 +115,23 @@ def _draw_bar(axes: Axes, y: int, backend: str, cell: Cell, is_ranked: bool) -> 
     if not cell.has_figure:
         axes.text(left * 1.15, y, f"✕ {cell.status}", va="center", fontsize=7, color=tint)
         return
-    axes.barh(y, cell.cost - left, left=left, height=0.74, linewidth=0.6, edgecolor=tint,
-              color=tint if is_ranked else "white", hatch=None if is_ranked else "//////")
+    axes.barh(
+        y,
+        cell.cost - left,
+        left=left,
+        height=0.74,
+        linewidth=0.6,
+        edgecolor=tint,
+        color=tint if is_ranked else "white",
+        hatch=None if is_ranked else "//////",
+    )
     axes.plot((min(cell.costs), max(cell.costs)), (y, y), color=INK, linewidth=1)
-    axes.annotate(digits(cell.cost), (max(cell.costs), y), (3, 0), textcoords="offset points",
-                  va="center", fontsize=6.5, color=INK)
+    axes.annotate(
+        digits(cell.cost),
+        (max(cell.costs), y),
+        (3, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=6.5,
+        color=INK,
+    )
