@@ -10,22 +10,24 @@ namespace timerbench {
 // Granule n is the instant n * ticks.
 class Granularity {
  public:
-  explicit Granularity(Tick ticks) : ticks_(ticks) {}
+  explicit Granularity(Tick ticks) : ticks_(ticks), is_one_(ticks == 1) {}
 
   // The last granule not after t.
-  Tick floor(Tick t) const { return ticks_ == 1 ? t : t / ticks_; }
+  Tick floor(Tick t) const { return is_one_ ? t : t / ticks_; }
 
   // The first granule not before t.
-  Tick ceil(Tick t) const { return ticks_ == 1 ? t : t / ticks_ + (t % ticks_ != 0); }
+  Tick ceil(Tick t) const { return is_one_ ? t : t / ticks_ + (t % ticks_ != 0); }
 
   // When granule n begins. The granule that follows the end of time begins at its last instant.
   Tick instant(Tick n) const {
-    if (ticks_ == 1) return n;
+    if (is_one_) return n;
     return n <= (kNever - 1) / ticks_ ? n * ticks_ : kNever - 1;
   }
 
  private:
   Tick ticks_;
+  // Kept apart: GCC sees that t / 1 is t, and turns `ticks_ == 1 ? t : t / ticks_` into a division.
+  bool is_one_;
 };
 
 }  // namespace timerbench
