@@ -1,6 +1,7 @@
 // The virtual-time loop: a trace replayed by a queue as fast as it goes.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "core/timer_queue.h"

@@ -4,6 +4,7 @@
 // fire; time passes. Those that do fire are armed again at once, and their cost is in the figure.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "trace/model.h"

@@ -1,7 +1,6 @@
 // Writes the operations of a generated trace and keeps what its description needs.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "trace/trace.h"

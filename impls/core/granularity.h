@@ -1,8 +1,6 @@
 // Rounding of instants to granules, free of division for the usual granularity of 1.
 #pragma once
 
-#include <algorithm>
-
 #include "core/timer_queue.h"
 
 namespace timerbench {

@@ -21,6 +21,7 @@
 // deadlines are rounded up, so that a multiple of the tick is on time.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "core/bitmap.h"
