@@ -202,9 +202,10 @@ class CliTest(unittest.TestCase):
         run = subprocess.Popen(
             [PROGRAM, "run", "--workloads=fill,drain", "--sizes=1000", f"--benchmark_out={out}",
              "--benchmark_min_time=0.1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
+        first_cell = run.stdout.readline()
         run.send_signal(signal.SIGINT)
         stdout, _ = run.communicate(timeout=30)
+        self.assertIn(" ns ", first_cell)
         self.assertEqual(run.returncode, 1)
         self.assertRegex(stdout, r"interrupted: \d+ cells measured.*" + str(out))
         runs = json.loads(out.read_text())["benchmarks"]

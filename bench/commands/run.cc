@@ -51,6 +51,7 @@ Suite own_choice() {
           .sizes = {},
           .traces = {},
           .items = 0,
+          .remote_items = 10'000,
           .repetitions = 3,
           .min_seconds = 0.05,
           .replay_seconds = 60};
@@ -58,8 +59,9 @@ Suite own_choice() {
 
 fs::path shipped_trace(std::string_view name) { return fs::path(TIMERBENCH_TRACES) / name; }
 
-void add_workload(Campaign& campaign, const Workload& workload, const WorkloadOptions& options) {
-  campaign.add_input(Input(std::string(workload.name), options.size, bytes_needed(options),
+void add_workload(Campaign& campaign, const Workload& workload, Input::Reach reach,
+                  const WorkloadOptions& options) {
+  campaign.add_input(Input(std::string(workload.name), options.size, reach, bytes_needed(options),
                            /*seeded=*/true, [&workload, options](std::size_t variant) {
                              WorkloadOptions own = options;
                              own.seed += variant;
@@ -70,7 +72,7 @@ void add_workload(Campaign& campaign, const Workload& workload, const WorkloadOp
 void add_trace_file(Campaign& campaign, const fs::path& path) {
   Trace trace = Trace::load(path);  // now: a bad file is found before the run
   const std::string name = path.filename().replace_extension().string();
-  campaign.add_input(Input(name, trace.info().peak_pending, 0, /*seeded=*/false,
+  campaign.add_input(Input(name, trace.info().peak_pending, Input::Reach::both, 0, /*seeded=*/false,
                            [trace](std::size_t) { return trace; }));
 }
 
@@ -157,10 +159,16 @@ Campaign plan(const RunOptions& options, const Suite& suite) {
   for (const std::string& name : names) {
     const Workload& workload = find_workload(name);
     for (const TimerId size : sizes.empty() ? std::vector{workload.default_size} : sizes) {
-      add_workload(campaign, workload,
-                   {.size = size,
-                    .items = options.items > 0 ? options.items : suite.items,
-                    .seed = options.seed});
+      const auto add = [&](Input::Reach reach, std::uint64_t items) {
+        add_workload(campaign, workload, reach,
+                     {.size = size, .items = items, .seed = options.seed});
+      };
+      if (options.items > 0) {
+        add(Input::Reach::both, options.items);
+      } else {
+        add(Input::Reach::local, suite.items);
+        add(Input::Reach::remote, suite.remote_items);
+      }
     }
   }
   for (const std::string& path : split(options.traces)) add_trace_file(campaign, path);

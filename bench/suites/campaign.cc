@@ -31,10 +31,11 @@ constexpr std::chrono::milliseconds kNoWarmUp{100};
 
 }  // namespace
 
-Input::Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed, bool seeded,
-             std::function<Trace(std::size_t)> make)
+Input::Input(std::string workload, std::uint64_t size, Reach reach, std::uint64_t bytes_needed,
+             bool seeded, std::function<Trace(std::size_t)> make)
     : workload_(std::move(workload)),
       size_(size),
+      reach_(reach),
       bytes_needed_(bytes_needed),
       seeded_(seeded),
       make_(std::move(make)) {}
@@ -57,6 +58,7 @@ void Campaign::register_cells(const std::vector<const Backend*>& backends) {
   cells_.reserve(inputs_.size() * backends.size());  // the benchmarks keep references
   for (Input& input : inputs_) {
     for (const Backend* backend : backends) {
+      if (!input.is_for(*backend)) continue;
       cells_.push_back({input, *backend,
                         fmt::format("{}/{}/{}/{}", suite_, input.workload(), input.size(),
                                     backend->traits.name)});

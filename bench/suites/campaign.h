@@ -31,14 +31,20 @@ class Input {
     Outcome expected;
   };
 
+  // Which backends it is for: those in this process, those in another, or both.
+  enum class Reach { local, remote, both };
+
   // `bytes_needed`: roughly what making and replaying one takes. `make(variant)` is given 0 and, if
   // `seeded` and as long as that is little, 1, 2, ...
-  Input(std::string workload, std::uint64_t size, std::uint64_t bytes_needed, bool seeded,
-        std::function<Trace(std::size_t)> make);
+  Input(std::string workload, std::uint64_t size, Reach reach, std::uint64_t bytes_needed,
+        bool seeded, std::function<Trace(std::size_t)> make);
 
   const std::string& workload() const { return workload_; }
   std::uint64_t size() const { return size_; }
   std::uint64_t bytes_needed() const { return bytes_needed_; }
+  bool is_for(const Backend& backend) const {
+    return reach_ == Reach::both || (reach_ == Reach::remote) == backend.traits.remote;
+  }
 
   // Makes the traces, unless that has been done. Throws TraceError, std::bad_alloc.
   void prepare();
@@ -51,6 +57,7 @@ class Input {
  private:
   std::string workload_;
   std::uint64_t size_;
+  Reach reach_;
   std::uint64_t bytes_needed_;
   bool seeded_;
   std::function<Trace(std::size_t)> make_;
@@ -66,7 +73,8 @@ class Campaign {
 
   void add_input(Input input) { inputs_.push_back(std::move(input)); }
 
-  // Registers a benchmark SUITE/WORKLOAD/SIZE/BACKEND for every input and backend, inputs outermost.
+  // Registers a benchmark SUITE/WORKLOAD/SIZE/BACKEND for every input and each of the backends that
+  // it is for, inputs outermost.
   // Nothing is made or measured yet. REQUIRES: this outlives the run.
   void register_cells(const std::vector<const Backend*>& backends);
 

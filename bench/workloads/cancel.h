@@ -18,12 +18,12 @@ struct Cancel {
   Trace generate(const WorkloadOptions& options) const {
     TraceWriter trace(*this, options, 2 * std::uint64_t{options.size});
     trace.note("max_delay", fill.max_delay);
-    fill.arm_all(trace, options);
+    Random random(options.seed);
+    fill.arm_all(trace, random, options.size);
     trace.end_setup();
 
     std::vector<TimerId> order(options.size);
     std::iota(order.begin(), order.end(), TimerId{0});
-    Random random(options.seed + 1);
     for (TimerId left = options.size; left > 1; --left) {
       std::swap(order[left - 1], order[random.below(left)]);
     }

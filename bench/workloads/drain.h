@@ -15,7 +15,8 @@ struct Drain {
   Trace generate(const WorkloadOptions& options) const {
     TraceWriter trace(*this, options, options.size + std::uint64_t{fill.max_delay});
     trace.note("max_delay", fill.max_delay);
-    fill.arm_all(trace, options);
+    Random random(options.seed);
+    fill.arm_all(trace, random, options.size);
     trace.end_setup();
     for (std::uint32_t tick = 0; tick < fill.max_delay; ++tick) trace.pass_time(1);
     return trace.finish(options.size, options.size);

@@ -1,9 +1,11 @@
-// Circular doubly linked lists over one array, linked by 32-bit indices: the slots of a wheel.
+// Circular doubly linked lists over arrays, linked by 32-bit indices: the slots of a wheel.
 //
-// Nodes 0 .. ids - 1 are the timers; the list heads follow them in the same array, so that unlinking
-// needs no list and no branch. A node is 16 bytes, four to a cache line.
+// Links 0 .. ids - 1 are the timers'; the list heads follow them in the same array, so that unlinking
+// needs no list and no branch. They are 8 bytes, eight to a cache line; the deadlines lie in an array
+// of their own, for unlinking does not look at them.
 //
-//   append  3 lines: the node, the head, the old tail       unlink  3 lines: the node, its neighbours
+//   append  4 lines: the links, the head, the old tail, the deadline
+//   unlink  3 lines: the links, those of both neighbours
 //
 // Appending in the order of the ids and into few lists touches one new line in four appends; what
 // costs is unlinking at random, and walking a list, which is a chain of dependent loads.
@@ -11,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/timer_queue.h"
@@ -25,15 +28,15 @@ class IndexLists {
 
   // REQUIRES: ids + max_lists < 2^32 - 1. add_list() may be called max_lists times without moving
   // the array.
-  IndexLists(TimerId ids, std::size_t max_lists) {
-    nodes_.reserve(ids + max_lists);
-    nodes_.resize(ids, Node{kUnlinked, kUnlinked, 0});
+  IndexLists(TimerId ids, std::size_t max_lists) : deadlines_(ids) {
+    links_.reserve(ids + max_lists);
+    links_.resize(ids, {kUnlinked, kUnlinked});
   }
 
   // A new, empty list.
   List add_list() {
-    const auto head = static_cast<std::uint32_t>(nodes_.size());
-    nodes_.push_back({head, head, 0});
+    const auto head = static_cast<std::uint32_t>(links_.size());
+    links_.push_back({head, head});
     return List{head};
   }
 
@@ -48,56 +51,52 @@ class IndexLists {
     return List{static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(n)};
   }
 
-  bool linked(TimerId id) const { return nodes_[id].next != kUnlinked; }
+  bool linked(TimerId id) const { return links_[id].next != kUnlinked; }
 
-  Tick deadline(TimerId id) const { return nodes_[id].deadline; }
+  Tick deadline(TimerId id) const { return deadlines_[id]; }
 
   bool empty(List list) const { return head(list).next == index(list); }
 
-  // Puts a node that is in no list at the end of one. Returns whether that list was empty.
+  // Puts a timer that is in no list at the end of one. Returns whether that list was empty.
   bool append(List list, TimerId id, Tick deadline) {
-    Node& end = head(list);
+    Links& end = head(list);
     const std::uint32_t tail = end.prev;
-    nodes_[id] = {index(list), tail, deadline};
-    nodes_[tail].next = id;
+    deadlines_[id] = deadline;
+    links_[id] = {index(list), tail};
+    links_[tail].next = id;
     end.prev = id;
     return tail == index(list);
   }
 
   // Returns the list that this left empty, or kNoList. REQUIRES: linked(id).
   List unlink(TimerId id) {
-    Node& node = nodes_[id];
-    const std::uint32_t next = node.next;
-    const std::uint32_t prev = node.prev;
-    nodes_[next].prev = prev;
-    nodes_[prev].next = next;
-    node.next = kUnlinked;
+    const auto [next, prev] = links_[id];
+    links_[next].prev = prev;
+    links_[prev].next = next;
+    links_[id].next = kUnlinked;
     return next == prev ? List{next} : kNoList;  // only a head can be both neighbours
   }
 
-  // Empties the list and calls visit(id, deadline) for each node in order; the nodes are in no list
-  // by then and may be appended to any.
+  // Empties the list and calls visit(id, deadline) for each timer in order; they are in no list by
+  // then and may be appended to any.
   template <class Visit>
   void drain(List list, Visit&& visit) {
-    Node& end = head(list);
-    std::uint32_t id = end.next;
-    end = {index(list), index(list), 0};
+    std::uint32_t id = head(list).next;
+    head(list) = {index(list), index(list)};
     while (id != index(list)) {
-      Node& node = nodes_[id];
       const TimerId current = id;
-      id = node.next;
-      node.next = kUnlinked;
-      visit(current, node.deadline);
+      id = std::exchange(links_[current].next, kUnlinked);
+      visit(current, deadlines_[current]);
     }
   }
 
-  // Takes out of the list the nodes that are due by `last` and calls visit(id, deadline) for each.
+  // Takes out of the list the timers that are due by `last` and calls visit(id, deadline) for each.
   template <class Visit>
   void drain_due(List list, Tick last, Visit&& visit) {
     for (std::uint32_t id = head(list).next; id != index(list);) {
       const TimerId current = id;
-      const Tick deadline = nodes_[id].deadline;
-      id = nodes_[id].next;
+      const Tick deadline = deadlines_[id];
+      id = links_[id].next;
       if (deadline > last) continue;
       unlink(current);
       visit(current, deadline);
@@ -107,17 +106,17 @@ class IndexLists {
  private:
   static constexpr std::uint32_t kUnlinked = ~std::uint32_t{0};
 
-  struct Node {
+  struct Links {
     std::uint32_t next;
     std::uint32_t prev;
-    Tick deadline;
   };
 
   static std::uint32_t index(List list) { return static_cast<std::uint32_t>(list); }
-  Node& head(List list) { return nodes_[index(list)]; }
-  const Node& head(List list) const { return nodes_[index(list)]; }
+  Links& head(List list) { return links_[index(list)]; }
+  const Links& head(List list) const { return links_[index(list)]; }
 
-  std::vector<Node> nodes_;
+  std::vector<Links> links_;
+  std::vector<Tick> deadlines_;
 };
 
 }  // namespace timerbench

@@ -78,6 +78,7 @@ struct Traits {
   Precision precision;
   bool ordered;            // rule 6
   std::string_view paper;  // the paper or system that it follows
+  bool remote = false;     // operations are messages to another process, so suites measure fewer
 };
 
 // The sink of whoever only wants the count.

@@ -11,11 +11,11 @@
 // cascade once more. A bucket emptied by cancels stays queued until its time and costs an empty
 // wakeup. Both are Kafka's behaviour.
 //
-//   schedule O(levels), 2 to 3 in use: the node, the head and tail of a bucket (3 lines), the hands
-//   cancel O(1): the node and its two neighbours (3 lines)
+//   schedule O(levels), 2 to 3 in use: 4 lines (core/index_lists.h), the hands
+//   cancel O(1): the links of the timer and its two neighbours (3 lines)
 //   advance O(fired + cascaded + buckets expired); a timer cascades at most once a level
 //   next_wakeup O(1): the first queued bucket, an upper one usually earlier than its first timer
-//   16 bytes a timer, and for each level 16 a bucket
+//   16 bytes a timer, and for each level 8 a bucket
 //
 // Good for any mix of delays, above all when most timers are cancelled. Bad: a cascade moves a whole
 // bucket in one advance(), along a chain of dependent misses; few slots mean many levels, so more
@@ -207,9 +207,11 @@ class KafkaWheel {
 
     next_bucket_ = kNever;
     for (std::size_t i = 0; i < level_count_; ++i) {
-      const std::size_t empty = queued_[i].distance((hands_[i] + 1) % Slots);
+      const Tick next = hands_[i] + 1;
+      if (next_bucket_ <= next * kTicks[i]) break;  // nothing from this level on begins earlier
+      const std::size_t empty = queued_[i].distance(next % Slots);
       if (empty == queued_[i].kNone) continue;
-      next_bucket_ = std::min(next_bucket_, (hands_[i] + 1 + empty) * kTicks[i]);
+      next_bucket_ = std::min(next_bucket_, (next + empty) * kTicks[i]);
     }
   }
 

@@ -36,7 +36,8 @@ class RedisZset : public TimerZset {
                                  .summary = "Redis sorted set, pipelined, batch pop by script",
                                  .precision = Precision::exact,
                                  .ordered = true,
-                                 .paper = "Redis delay queue"};
+                                 .paper = "Redis delay queue",
+                                 .remote = true};
 
   explicit RedisZset(const QueueConfig& config) try
       : TimerZset(config),

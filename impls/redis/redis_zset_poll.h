@@ -27,7 +27,8 @@ class RedisZsetPoll : public TimerZset {
                                  .summary = "Redis sorted set, one round trip an operation",
                                  .precision = Precision::exact,
                                  .ordered = true,
-                                 .paper = "Carlson 2013, Redis in Action"};
+                                 .paper = "Carlson 2013, Redis in Action",
+                                 .remote = true};
 
   explicit RedisZsetPoll(const QueueConfig& config) : TimerZset(config) {}
 
