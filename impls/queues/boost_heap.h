@@ -3,6 +3,7 @@
 // The heap's own code does all the work; this maps ids to its handles.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "core/timer_queue.h"
@@ -21,24 +22,23 @@ struct HeapEntry {
 template <class Heap>
 class BoostHeap {
  public:
-  explicit BoostHeap(const QueueConfig& config) : now_(config.start), timers_(config.capacity) {
+  explicit BoostHeap(const QueueConfig& config) : now_(config.start), handles_(config.capacity) {
     if constexpr (requires { heap_.reserve(0); }) heap_.reserve(config.capacity);
   }
 
   void schedule(TimerId id, Tick deadline) {
-    Timer& timer = timers_[id];
-    if (timer.pending) {
-      heap_.update(timer.handle, HeapEntry{deadline, id});
+    Handle& handle = handles_[id];
+    if (handle == kNotPending) {
+      handle = heap_.push({deadline, id});
     } else {
-      timer = {heap_.push({deadline, id}), true};
+      heap_.update(handle, HeapEntry{deadline, id});
     }
   }
 
   bool cancel(TimerId id) {
-    Timer& timer = timers_[id];
-    if (!timer.pending) return false;
-    timer.pending = false;
-    heap_.erase(timer.handle);
+    Handle& handle = handles_[id];
+    if (handle == kNotPending) return false;
+    heap_.erase(std::exchange(handle, kNotPending));
     return true;
   }
 
@@ -50,7 +50,7 @@ class BoostHeap {
     for (; !heap_.empty() && heap_.top().deadline <= now; ++fired) {
       const HeapEntry due = heap_.top();
       heap_.pop();
-      timers_[due.id].pending = false;
+      handles_[due.id] = kNotPending;
       sink(due.id, due.deadline);
     }
     return fired;
@@ -60,14 +60,14 @@ class BoostHeap {
   std::size_t size() const { return heap_.size(); }
 
  protected:
-  struct Timer {
-    typename Heap::handle_type handle{};
-    bool pending = false;
-  };
+  Heap heap_;
+
+ private:
+  using Handle = typename Heap::handle_type;
+  static inline const Handle kNotPending{};
 
   Tick now_;
-  std::vector<Timer> timers_;  // by id
-  Heap heap_;
+  std::vector<Handle> handles_;  // by id
 };
 
 }  // namespace timerbench
