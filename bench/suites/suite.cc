@@ -33,7 +33,7 @@ const std::vector<Suite>& suites() {
        .remote_items = 10'000,
        .repetitions = 3,
        .min_seconds = 0.02,
-       .replay_seconds = 6},
+       .replay_seconds = 5},
   };
   return all;
 }
