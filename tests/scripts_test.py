@@ -64,6 +64,7 @@ def measured(
     *costs: float,
     precision: str = "exact",
     item: str = "insert",
+    items: int | None = None,
 ) -> list[dict[str, Any]]:
     """The entries of a cell, one for each repetition."""
     name = f"quick/{workload}/{size}/{backend}/manual_time"
@@ -72,7 +73,7 @@ def measured(
             "name": name,
             "run_type": "iteration",
             "repetition_index": i,
-            "items": size,
+            "items": size if items is None else items,
             "ns_per_item": cost,
             "label": f"{precision}, per {item}",
         }
@@ -281,6 +282,21 @@ class TableTest(Scratch):
     def row(self, backend: str) -> list[str]:
         line = next(line for line in self.text.splitlines() if line.startswith(f"| `{backend}`"))
         return [entry.strip() for entry in line.strip("|").split("|")]
+
+    def test_a_cost_over_fewer_operations_is_marked(self) -> None:
+        self.assertNotIn("†", self.text)
+        self.text = table.markdown(
+            self.load(
+                [
+                    *measured("churn", 1000, "scan", 10.0, items=500),
+                    *measured("churn", 1000, "redis_zset", 900.0, items=20),
+                ]
+            ),
+            1000,
+        )
+        self.assertEqual(self.row("redis_zset")[2:], ["900 †"])
+        self.assertEqual(self.row("scan")[2:], ["**10.0**"])
+        self.assertIn("† over fewer operations", self.text.splitlines()[0])
 
     def test_the_best_of_each_promise_is_bold(self) -> None:
         self.assertEqual(self.row("scan"), ["`scan`", "exact", "**10.0 ±10%**", "timeout", "5.00"])
@@ -518,7 +534,8 @@ else:
     print("[1/2] quick/fill/10/scan       1.00 ns [1.00 - 1.00]  exact, per insert", flush=True)
     while "SLOW" in os.environ and not interrupted or "STUBBORN" in os.environ:
         time.sleep(0.01)
-    entries = [dict(name="quick/fill/10/scan", ns_per_item=1.0, label="exact, per insert")]
+    entries = [dict(name="quick/fill/10/scan", items=10, ns_per_item=1.0,
+                    label="exact, per insert")]
     if interrupted:
         message = "interrupted: the run was ended before this cell"
         entries += [dict(name="quick/fill/10/ring_512", error_occurred=True, error_message=message)]

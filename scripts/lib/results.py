@@ -29,6 +29,7 @@ class Cell:
     """What became of one backend on one workload at one size."""
 
     costs: list[float] = field(default_factory=list)  # ns per item, one a repetition
+    items: float = 0  # that one replay measured
     failure: str = ""  # not empty: the status, and what is to be said about it
 
     @property
@@ -94,6 +95,13 @@ class Results:
             and cell.has_figure
             for cost in cell.costs
         ]
+
+    def most_items(self, workload: str, size: int) -> float:
+        """That any backend was measured over."""
+        return max(
+            (cell.items for (name, own, _), cell in self.cells.items() if (name, own) == (workload, size)),
+            default=0,
+        )
 
     def item(self, workload: str) -> str:
         """What the workload's costs are per."""
@@ -185,14 +193,17 @@ def _add(results: Results, entry: Any, file: Path) -> None:
             return
         precision, item = entry["label"].split(", per ", 1)
         cost = float(entry["ns_per_item"])
+        items = float(entry["items"])
         if precision not in PROMISES or not 0 < cost < math.inf:
             raise ValueError
     except (AttributeError, KeyError, TypeError, ValueError):
         raise Failure(
             f"{file}: {json.dumps(entry)[:80]}... is not a cell SUITE/WORKLOAD/SIZE/BACKEND "
-            "of 'timerbench run' with its label and ns_per_item"
+            "of 'timerbench run' with its label, items and ns_per_item"
         ) from None
-    results.cells.setdefault(key, Cell()).costs.append(cost)
+    cell = results.cells.setdefault(key, Cell())
+    cell.costs.append(cost)
+    cell.items = items
     results.precisions[backend] = precision
     results.items[workload] = item
 

@@ -12,6 +12,7 @@ from style import RANKED
 from words import digits, machine_line, power, remake_line
 
 NOT_RUN = "–"
+FEWER = "†"
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,11 @@ def caption(results: Results, size: int) -> str:
         if results.repetitions > 1
         else ""
     )
+    fewer = any(FEWER in entry.text for row in rows(results, size) for entry in row.entries)
     return (
         f"Cost in ns at {power(size)} pending timers, {what}{spread}. "
         "Bold: the cheapest of those that promise the same."
+        + (f" {FEWER} over fewer operations, for each is a message to a server." if fewer else "")
     )
 
 
@@ -112,6 +115,7 @@ def _column(
     cells = [results.cell(workload, shown, backend) for backend in backends]
     costs = [cell.cost for cell in cells if cell and cell.has_figure]
     best = min(costs) if is_ranked and len(costs) > 1 else None
+    most_items = results.most_items(workload, shown)
     entries = []
     for cell in cells:
         if not cell:
@@ -120,7 +124,8 @@ def _column(
             entries.append(Entry(cell.status))
         else:
             spread = f" ±{cell.spread:.0%}" if len(cell.costs) > 1 else ""
-            entries.append(Entry(digits(cell.cost) + spread, cell.cost == best))
+            mark = f" {FEWER}" if cell.items < most_items else ""
+            entries.append(Entry(digits(cell.cost) + spread + mark, cell.cost == best))
     return entries
 
 
