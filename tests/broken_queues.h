@@ -471,8 +471,56 @@ class BrokenHeap {
   std::vector<TimerId> heap_;
 };
 
-using SoundQueues =
-    std::tuple<BrokenWheel<Bug::none>, BrokenRing<Bug::none>, BrokenHeap<Bug::none>>;
+// Sound, and as late as Precision::relative allows: a timer waits under its latest instant.
+class LateByAnEighth {
+ public:
+  static constexpr Traits traits{.name = "late_by_an_eighth",
+                                 .summary = "fires an eighth of its delay late",
+                                 .precision = Precision::relative,
+                                 .ordered = false,
+                                 .paper = ""};
+
+  explicit LateByAnEighth(const QueueConfig& config)
+      : now_(config.start), timers_(config.capacity) {}
+
+  void schedule(TimerId id, Tick deadline) {
+    cancel(id);
+    const Tick eighth = deadline > now_ ? (deadline - now_) / 8 : 0;
+    timers_[id] = {deadline, deadline + std::min(eighth, kNever - 1 - deadline)};
+    waiting_.emplace(timers_[id].latest, id);
+  }
+
+  bool cancel(TimerId id) { return waiting_.erase({timers_[id].latest, id}) > 0; }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) return 0;
+    now_ = now;
+    std::size_t fired = 0;
+    for (; !waiting_.empty() && waiting_.begin()->first <= now; ++fired) {
+      const TimerId id = waiting_.begin()->second;
+      waiting_.erase(waiting_.begin());
+      sink(id, timers_[id].deadline);
+    }
+    return fired;
+  }
+
+  Tick next_wakeup() const { return waiting_.empty() ? kNever : waiting_.begin()->first; }
+  std::size_t size() const { return waiting_.size(); }
+
+ private:
+  struct Timer {
+    Tick deadline = 0;
+    Tick latest = 0;
+  };
+
+  Tick now_;
+  std::vector<Timer> timers_;
+  std::set<std::pair<Tick, TimerId>> waiting_;
+};
+
+using SoundQueues = std::tuple<BrokenWheel<Bug::none>, BrokenRing<Bug::none>, BrokenHeap<Bug::none>,
+                               LateByAnEighth>;
 
 // What a trace can show.
 using BrokenOnTraces = std::tuple<  //

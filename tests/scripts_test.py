@@ -201,7 +201,7 @@ class LoadTest(Scratch):
             self.assertEqual((cell.has_figure, cell.status), (False, "wrong"))
 
     def test_cells_that_a_run_did_not_reach_are_counted(self) -> None:
-        unreached = failed("hold", 10, "scan", "interrupted: the run was ended before this cell")
+        unreached = 3 * failed("hold", 10, "scan", "interrupted: the run was ended before this cell")
         results = self.load(measured("fill", 10, "scan", 1.0) + unreached)
         self.assertEqual((results.workloads, results.interrupted), (["fill"], 1))
         self.assertIn("1 cells were not measured", table.markdown(results, 10))
@@ -476,7 +476,7 @@ class ProgressTest(unittest.TestCase):
             for line in ("a ok", "b WRONG: early", "5,schedule"):
                 progress.line(line)
         self.assertEqual(out.getvalue(), "Verifying ...\na ok\nb WRONG: early\n5,schedule\n")
-        self.assertEqual(progress.notable, ["b"])
+        self.assertEqual([step["name"] for step in progress.notable], ["b"])
 
 
 class PlotCommandTest(Scratch):
@@ -588,10 +588,16 @@ class BenchTest(Scratch):
         )
         self.assertEqual(context["command"], "scripts/bench full --sizes=1k,10k --seed 7")
 
-    def test_a_wrong_backend_does_not_stop_the_others_but_is_told(self) -> None:
-        code, out, err = self.run_bench(WRONG="ring_512")
+    def test_a_wrong_backend_is_told_and_not_timed_and_does_not_stop_the_others(self) -> None:
+        code, out, err = self.run_bench("--backends", "scan,ring_512", WRONG="ring_512")
         self.assertEqual(code, 1)
         self.assertIn("| `scan`", out)
+        self.assertNotIn("| `ring_512`", out)
+        self.assertIn("ring_512: not measured", out)
+        context = json.loads((self.out / "results.json").read_text())["context"]
+        self.assertEqual(context["not_verified"], "ring_512")
+        self.assertIn("--backends=scan", context["argv"])
+        self.assertEqual(context["command"], "scripts/bench quick --backends=scan,ring_512")
         self.assertEqual(
             err, "scripts/bench: ring_512: not verified; see above, or timerbench verify\n"
         )

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <stdexcept>
 
+#include "core/timer_queue.h"
+
 namespace timerbench {
 
 void add_list(CLI::App& app);
@@ -11,6 +13,14 @@ void add_run(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_trace(CLI::App& app);
+
+// The option --granularity, of the commands that replay.
+inline CLI::Option* add_granularity_option(CLI::App& command, Tick& granularity) {
+  return command
+      .add_option("--granularity", granularity, "Ticks to which granular backends round deadlines")
+      ->capture_default_str()
+      ->check(CLI::Range(Tick{1}, Tick{1} << 32));
+}
 
 // The user asked for something that is not there: exit code 2. The text is one line.
 struct UsageError : std::runtime_error {

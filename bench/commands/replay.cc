@@ -90,11 +90,7 @@ void add_replay(CLI::App& app) {
   command->add_option("--backend", options->backend, "One of 'timerbench list'")->required();
   command->add_option("--fired", options->fired,
                       "Write now,id,deadline of every fire to this file");
-  command
-      ->add_option("--granularity", options->granularity,
-                   "Ticks to which granular backends round deadlines")
-      ->capture_default_str()
-      ->check(CLI::Range(Tick{1}, Tick{1} << 32));
+  add_granularity_option(*command, options->granularity);
   command->callback([options] { replay(*options); });
 }
 

@@ -125,8 +125,10 @@ class ResultFile {
   fs::path path_;
 };
 
-void add_context(const Suite& suite) {
+void add_context(const Suite& suite, const RunOptions& options) {
   benchmark::AddCustomContext("suite", std::string(suite.name));
+  benchmark::AddCustomContext("granularity", std::to_string(options.granularity));
+  benchmark::AddCustomContext("seed", std::to_string(options.seed));
   for (const auto& [key, value] : machine_facts()) benchmark::AddCustomContext(key, value);
 }
 
@@ -193,7 +195,7 @@ void run(const RunOptions& options, std::vector<std::string> flags) {
   const ResultFile results(flags);
   const bool own_report =
       !any_begins(flags, "--benchmark_format") && !any_begins(flags, "--benchmark_list_tests");
-  add_context(suite);
+  add_context(suite, options);
   initialize_benchmark(flags);
   campaign.register_cells(chosen);
 
@@ -231,17 +233,16 @@ void add_run(CLI::App& app) {
   command->add_option("--workloads", options->workloads, "Comma-separated workloads");
   command->add_option("--sizes", options->sizes, "Comma-separated populations: 1000,10k,1e6");
   command->add_option("--trace", options->traces, "Comma-separated trace files");
-  command
-      ->add_option("--granularity", options->granularity,
-                   "Ticks to which granular backends round deadlines")
-      ->capture_default_str()
-      ->check(CLI::Range(Tick{1}, Tick{1} << 32));
+  add_granularity_option(*command, options->granularity);
   command->add_option("--items", options->items,
                       "Operations measured where the workload leaves it free; 0: the suite's");
   command->add_option("--seed", options->seed, "Of the workloads")->capture_default_str();
-  command->add_option(
-      "--replay-seconds", options->replay_seconds,
-      "The most that one replay may take before its cell is a timeout; 0: the suite's");
+  command
+      ->add_option(
+          "--replay-seconds", options->replay_seconds,
+          "The most that one replay may take, setup included, before its cell is a timeout; "
+          "0: the suite's")
+      ->check(CLI::Range(0.0, 1e6));
   command->callback([options, command] { run(*options, command->remaining()); });
 }
 

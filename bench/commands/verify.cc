@@ -3,13 +3,16 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "commands/command.h"
 #include "commands/names.h"
 #include "core/backend_error.h"
 #include "replay/stop.h"
 #include "trace/csv.h"
+#include "trace/trace.h"
 #include "verify/audited_queue.h"
+#include "verify/check.h"
 #include "verify/contract.h"
 #include "verify/differential.h"
 
@@ -20,48 +23,74 @@ struct VerifyOptions {
   std::vector<std::string> backends;
   double seconds = 1;
   std::uint64_t seed = 1;
+  std::string trace;
+  Tick granularity = 1;
+  bool sleeping = false;
 };
 
 void print_counterexample(const Backend& backend, const Counterexample& found) {
   fmt::print("{:<22} WRONG: {}\n", backend.traits.name, found.violation);
   fmt::print(
-      "  the smallest trace that shows it, at --granularity={}; saved as F.csv it is replayed by\n"
-      "  timerbench trace import --format=csv F.csv F && timerbench replay --trace F --backend "
-      "{}\n",
-      found.config.granularity, backend.traits.name);
+      "  the smallest trace that shows it; saved as F.csv it is checked again by\n"
+      "  timerbench trace import --format=csv F.csv F && "
+      "timerbench verify {} --trace F --granularity {}{}\n",
+      backend.traits.name, found.config.granularity,
+      found.driver == AuditedQueue::Driver::sleeping ? " --sleeping" : "");
   fmt::print("{}", to_csv(found.ops));
 }
 
-// Whether the backend keeps the contract; prints one line, and a trace if it does not.
-bool verify(const Backend& backend, const VerifyOptions& options) {
+// Whether the backend keeps the contract on the given trace; prints one line.
+bool verify_on_trace(const Backend& backend, const Trace& trace, const VerifyOptions& options) {
+  const auto driver =
+      options.sleeping ? AuditedQueue::Driver::sleeping : AuditedQueue::Driver::ticking;
+  const auto violation = find_violation(backend, trace, options.granularity, interrupted(), driver);
+  if (interrupted()) return false;
+  fmt::print(
+      "{:<22} {}\n", backend.traits.name,
+      violation ? "WRONG: " + *violation : fmt::format("ok: {} operations", trace.ops().size()));
+  return !violation;
+}
+
+// Whether the backend keeps the contract in its scenarios and on random traces; prints one line, and
+// a trace if it does not. `stage` says what is being done.
+bool verify_by_contract(const Backend& backend, const VerifyOptions& options,
+                        std::string_view& stage) {
+  for (const Scenario& scenario : contract()) {
+    if (interrupted()) return false;
+    stage = scenario.name;
+    scenario.run(backend);
+  }
+  stage = "random traces";
+  const auto result = test_differentially(
+      backend, options.seed, std::chrono::duration<double>(options.seconds), interrupted());
+  if (result.counterexample) {
+    print_counterexample(backend, *result.counterexample);
+    return false;
+  }
+  if (interrupted()) return false;
+  fmt::print("{:<22} ok: {} scenarios, {} random traces, {} fires, {} empty wakeups\n",
+             backend.traits.name, contract().size(), result.traces, result.fired,
+             result.empty_wakeups);
+  return true;
+}
+
+bool verify(const Backend& backend, const std::optional<Trace>& trace,
+            const VerifyOptions& options) {
   const std::string_view name = backend.traits.name;
   if (backend.is_control()) {
     fmt::print("{:<22} a control, promises nothing\n", name);
     return true;
   }
-  std::string_view scenario;
+  std::string_view stage = "the trace";
   try {
-    for (const Scenario& next : contract()) {
-      if (interrupted()) return true;
-      scenario = next.name;
-      next.run(backend);
-    }
-    scenario = "random traces";
-    const auto result = test_differentially(
-        backend, options.seed, std::chrono::duration<double>(options.seconds), interrupted());
-    if (result.counterexample) {
-      print_counterexample(backend, *result.counterexample);
-      return false;
-    }
-    fmt::print("{:<22} ok: {} scenarios, {} random traces, {} fires, {} empty wakeups\n", name,
-               contract().size(), result.traces, result.fired, result.empty_wakeups);
-    return true;
+    return trace ? verify_on_trace(backend, *trace, options)
+                 : verify_by_contract(backend, options, stage);
   } catch (const ContractViolation& violation) {
-    fmt::print("{:<22} WRONG: {}: {}\n", name, scenario, violation.what());
+    fmt::print("{:<22} WRONG: {}: {}\n", name, stage, violation.what());
   } catch (const BackendUnavailable& error) {
     fmt::print("{:<22} UNAVAILABLE: {}\n", name, error.what());
   } catch (const BackendError& error) {
-    fmt::print("{:<22} ERROR: {}: {}\n", name, scenario, error.what());
+    fmt::print("{:<22} ERROR: {}: {}\n", name, stage, error.what());
   }
   return false;
 }
@@ -71,20 +100,31 @@ bool verify(const Backend& backend, const VerifyOptions& options) {
 void add_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyOptions>();
   auto* command = app.add_subcommand(
-      "verify", "Check backends against the contract: its scenarios, then random traces");
+      "verify", "Check backends against the contract: its scenarios and random traces, or a trace");
   command->add_option("backends", options->backends, "Backends or families; none: all");
   command->add_option("--seconds", options->seconds, "Time for random traces, for each backend")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--seed", options->seed, "The same seed tries the same traces")
       ->capture_default_str();
+  auto* trace = command->add_option("--trace", options->trace,
+                                    "This trace instead, replayed and checked fire by fire");
+  add_granularity_option(*command, options->granularity)->needs(trace);
+  command
+      ->add_flag("--sleeping", options->sleeping,
+                 "Replay it as a driver does that sleeps until next_wakeup()")
+      ->needs(trace);
   command->callback([options] {
+    const auto chosen = find_backends(options->backends);
+    std::optional<Trace> trace;
+    if (!options->trace.empty()) trace = Trace::load(options->trace);
     bool all_ok = true;
-    for (const Backend* backend : find_backends(options->backends)) {
+    for (const Backend* backend : chosen) {
       if (interrupted()) break;
-      all_ok &= verify(*backend, *options);
+      all_ok &= verify(*backend, trace, *options);
       std::fflush(stdout);
     }
+    if (interrupted()) throw std::runtime_error("interrupted; what is not listed was not verified");
     if (!all_ok) throw CommandFailed();
   });
 }

@@ -24,7 +24,6 @@ class TimeLimit {
   TimeLimit& operator=(const TimeLimit&) = delete;
 
   const StopFlag& stop() const;
-  bool exceeded() const { return stop() && !interrupted(); }
 };
 
 }  // namespace timerbench

@@ -115,6 +115,7 @@ void Campaign::replay_for_state(Cell& cell, benchmark::State& state) {
     cell.checked = true;
     if (first.elapsed >= kNoWarmUp) cell.ready = first;
   }
+  cell.input.rewind();
   Measurement total{};
   for (auto iteration : state) {
     (void)iteration;
@@ -127,8 +128,8 @@ void Campaign::replay_for_state(Cell& cell, benchmark::State& state) {
   const auto items = static_cast<double>(std::max<std::uint64_t>(1, total.items));
   state.counters["items"] = items / static_cast<double>(state.iterations());
   state.counters["ns_per_item"] = total.elapsed.count() * 1e9 / items;
-  state.SetLabel(fmt::format("{}, per {}", to_string(cell.backend.traits.precision),
-                             cell.input.next().trace.info().item));
+  state.SetLabel(
+      fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
 }
 
 Campaign::Measurement Campaign::checked_replay(Cell& cell) {
@@ -139,11 +140,11 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
     const TimeLimit limit(replay_seconds_);
     replay = backend.time_replay({.capacity = trace.info().capacity, .granularity = granularity_},
                                  trace.setup(), trace.measured(), limit.stop());
-    if (limit.exceeded()) {
-      throw CellFailure(fmt::format("timeout: one replay takes more than {} s", replay_seconds_));
-    }
   }
-  if (replay.stopped) throw CellFailure(kInterrupted);
+  if (replay.stopped) {
+    if (interrupted()) throw CellFailure(kInterrupted);
+    throw CellFailure(fmt::format("timeout: one replay takes more than {} s", replay_seconds_));
+  }
   const Measurement measured{replay.elapsed, trace.info().items};
   if (backend.is_control()) return measured;
   const bool exact = must_be_exact(backend.traits, granularity_);

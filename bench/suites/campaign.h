@@ -51,8 +51,12 @@ class Input {
   bool prepared() const { return !variants_.empty(); }
   void drop() { variants_.clear(); }
 
-  // The variants in turn. REQUIRES: prepared().
+  // What its costs are per. REQUIRES: prepared().
+  const std::string& item() const { return variants_.front().trace.info().item; }
+
+  // The variants in turn, from the first again after rewind(). REQUIRES: prepared().
   const Variant& next() { return variants_[turn_++ % variants_.size()]; }
+  void rewind() { turn_ = 0; }
 
  private:
   std::string workload_;

@@ -19,7 +19,9 @@ void CellReporter::ReportRuns(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     if (!run.error_occurred) costs.push_back(run.counters.at("ns_per_item"));
   }
-  const Run& first = runs.front();
+  const auto failed_run =
+      std::ranges::find_if(runs, [](const Run& run) { return run.error_occurred; });
+  const Run& first = failed_run != runs.end() ? *failed_run : runs.front();
   if (first.error_message.starts_with("interrupted")) {  // hundreds of lines would say nothing
     ++counts_.without;
     return;

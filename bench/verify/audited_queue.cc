@@ -28,6 +28,7 @@ AuditedQueue::AuditedQueue(const Backend& backend, const QueueConfig& config)
       now_(config.start),
       queue_(backend.make(config)),
       deadlines_(config.capacity),
+      latest_(config.capacity),
       due_(config) {
   check_observers();
 }
@@ -39,7 +40,9 @@ Tick AuditedQueue::earliest(Tick deadline) const {
 Tick AuditedQueue::latest(Tick deadline) const {
   switch (traits_.precision) {
     case Precision::granular: return round_up(deadline, granularity_);
-    case Precision::relative: return deadline <= now_ ? deadline : deadline + (deadline - now_) / 8;
+    case Precision::relative:
+      return deadline <= now_ ? deadline
+                              : deadline + std::min((deadline - now_) / 8, kNever - 1 - deadline);
     default: return deadline;
   }
 }
@@ -47,7 +50,8 @@ Tick AuditedQueue::latest(Tick deadline) const {
 void AuditedQueue::schedule(TimerId id, Tick deadline) {
   queue_->schedule(id, deadline);
   deadlines_[id] = deadline;
-  due_.schedule(id, latest(deadline));
+  latest_[id] = latest(deadline);
+  due_.schedule(id, latest_[id]);
   check_observers();
 }
 
@@ -73,7 +77,7 @@ void AuditedQueue::check_fire(TimerId id, Tick deadline, Tick now, Tick& last_du
   if (now < earliest(deadline)) {
     violated(1, "timer {} fired at {}, before its deadline {}", id, now, deadline);
   }
-  const Tick due = traits_.precision == Precision::early ? earliest(deadline) : latest(deadline);
+  const Tick due = traits_.precision == Precision::early ? earliest(deadline) : latest_[id];
   if (traits_.ordered && due < last_due) {
     violated(6, "timer {} (due {}) fired after one that is due at {}", id, due, last_due);
   }

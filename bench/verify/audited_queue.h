@@ -54,7 +54,7 @@ class AuditedQueue {
 
  private:
   Tick earliest(Tick deadline) const;
-  Tick latest(Tick deadline) const;
+  Tick latest(Tick deadline) const;  // of a timer that is armed now
   void check_fire(TimerId id, Tick deadline, Tick now, Tick& last_due);
   void check_observers() const;
 
@@ -63,6 +63,7 @@ class AuditedQueue {
   Tick now_;
   std::unique_ptr<AnyQueue> queue_;
   std::vector<Tick> deadlines_;  // by id, of what is pending
+  std::vector<Tick> latest_;     // by id, the instant at which it must have fired
   Model due_;                    // pending timers by the instant at which they must have fired
   std::vector<TimerId> fired_;
   std::size_t empty_wakeups_ = 0;

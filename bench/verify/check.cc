@@ -2,7 +2,6 @@
 
 #include "replay/replay.h"
 #include "trace/model.h"
-#include "verify/audited_queue.h"
 
 namespace timerbench {
 
@@ -24,9 +23,10 @@ bool must_be_exact(const Traits& traits, Tick granularity) {
 }
 
 std::optional<std::string> find_violation(const Backend& backend, const Trace& trace,
-                                          Tick granularity, const StopFlag& stop) {
+                                          Tick granularity, const StopFlag& stop,
+                                          AuditedQueue::Driver driver) {
   AuditedQueue queue(backend, {.capacity = trace.info().capacity, .granularity = granularity});
-  return queue.audit(trace.ops(), AuditedQueue::Driver::ticking, stop);
+  return queue.audit(trace.ops(), driver, stop);
 }
 
 }  // namespace timerbench

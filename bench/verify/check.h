@@ -8,6 +8,7 @@
 #include "replay/outcome.h"
 #include "replay/stop.h"
 #include "trace/trace.h"
+#include "verify/audited_queue.h"
 
 namespace timerbench {
 
@@ -19,7 +20,8 @@ bool must_be_exact(const Traits& traits, Tick granularity);
 
 // Why the backend breaks the contract on this trace, found by replaying it under audit; nothing if it
 // does not. Stops early, with nothing, when `stop` is set.
-std::optional<std::string> find_violation(const Backend& backend, const Trace& trace,
-                                          Tick granularity, const StopFlag& stop);
+std::optional<std::string> find_violation(
+    const Backend& backend, const Trace& trace, Tick granularity, const StopFlag& stop,
+    AuditedQueue::Driver driver = AuditedQueue::Driver::ticking);
 
 }  // namespace timerbench

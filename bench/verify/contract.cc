@@ -60,7 +60,7 @@ void fires_on_time_when_stepped_tick_by_tick(const Backend& backend) {
   constexpr TimerId kTimers = 300;
   AuditedQueue queue(backend, {.capacity = kTimers});
   for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, Tick{2} * id + 1);
-  for (Tick now = 0; now <= Tick{2} * kTimers; ++now) queue.advance(now);
+  for (Tick now = 0; now <= Tick{3} * kTimers; ++now) queue.advance(now);
   require(queue.size() == 0, 2, "timers are left after the last deadline");
 }
 
@@ -190,7 +190,8 @@ void one_advance_fires_in_order(const Backend& backend) {
 }
 
 void far_deadlines_are_kept(const Backend& backend) {
-  for (const Tick granularity : {Tick{1}, Tick{7}}) {
+  for (const Tick granularity :
+       {Tick{1}, Tick{7}, Tick{10}}) {  // 10 does not divide the end of time
     AuditedQueue queue(backend, {.capacity = 16, .granularity = granularity});
     TimerId id = 0;
     for (const Tick deadline : kFarDeadlines) queue.schedule(id++, deadline);
@@ -204,7 +205,7 @@ void far_deadlines_are_kept(const Backend& backend) {
       queue.advance(deadline - 1);
       queue.advance(deadline);
     }
-    if (granularity == 1) require(queue.size() == 0, 2, "timers are left at the end of time");
+    require(queue.size() == 0, 2, "timers are left at the end of time");
   }
 }
 
@@ -262,7 +263,7 @@ void a_sleeping_driver_misses_nothing(const Backend& backend) {
     for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1 + random.below(spread));
     for (TimerId id = 0; id < kTimers; id += 3) queue.cancel(id);
     for (TimerId id = 1; id < kTimers; id += 3) queue.schedule(id, 1 + random.below(2 * spread));
-    for (Tick step = 1; step <= 8; ++step) queue.sleep_until(step * spread / 4);
+    for (Tick step = 1; step <= 10; ++step) queue.sleep_until(step * spread / 4);
     require(queue.size() == 0, 9, "timers are left after the last deadline");
   }
 }
@@ -304,7 +305,8 @@ void a_herd_fires_together(const Backend& backend) {
     for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, deadline);
     queue.advance(deadline - 1);
     queue.advance(deadline);
-    require(queue.fired().size() == kTimers, 2, "part of a herd did not fire");
+    queue.advance(deadline + delay / 8);  // as late as any promise allows
+    require(queue.size() == 0, 2, "part of a herd did not fire");
   }
 }
 

@@ -4,9 +4,6 @@
 #include <rapidcheck.h>
 
 #include <array>
-
-#include "verify/audited_queue.h"
-
 namespace timerbench {
 namespace {
 
@@ -77,7 +74,7 @@ Counterexample smallest(const Backend& backend, const Shape& shape,
       }
     }
   }
-  return {failing.value(), shape.config, std::move(violation)};
+  return {failing.value(), shape.config, shape.driver, std::move(violation)};
 }
 
 }  // namespace

@@ -10,12 +10,14 @@
 #include "replay/backend.h"
 #include "replay/stop.h"
 #include "trace/op.h"
+#include "verify/audited_queue.h"
 
 namespace timerbench {
 
 struct Counterexample {
   std::vector<Op> ops;
   QueueConfig config;
+  AuditedQueue::Driver driver;
   std::string violation;
 };
 

@@ -21,8 +21,8 @@ struct Churn {
 
   std::uint32_t min_delay = 30'000;  // ticks; delays are uniform over min_delay .. max_delay
   std::uint32_t max_delay = 60'000;
-  std::uint32_t pace = 30'000;  // a tick passes every max(1, N / pace) pairs: N pairs in about
-                                // min_delay, so that a fifth to a third of the timers live to fire
+  std::uint32_t pace = 30'000;  // a tick passes every max(1, N / pace) pairs: from N = pace on, a
+                                // timer is chosen once in min_delay, and a quarter of them fire
 
   Trace generate(const WorkloadOptions& options) const {
     const TimerId size = options.size;
@@ -37,12 +37,24 @@ struct Churn {
 
     Random random(options.seed);
     Model model({.capacity = size});
-    const auto arm = [&](TimerId id) {
-      const std::uint32_t delay = random.between(min_delay, max_delay);
+    const auto arm_for = [&](TimerId id, std::uint32_t delay) {
       model.schedule(id, model.now() + delay);
       trace.schedule(id, delay);
     };
-    for (TimerId id = 0; id < size; ++id) arm(id);
+    const auto arm = [&](TimerId id) { arm_for(id, random.between(min_delay, max_delay)); };
+
+    // As old as after a long churn, so that fires come from the beginning, at the rate at which they
+    // go on: a timer is chosen at a constant rate, and those that would have fired are not there.
+    const std::uint64_t mean_age = size / pairs_a_tick;
+    for (TimerId id = 0; id < size; ++id) {
+      std::uint32_t delay = 0;
+      std::uint64_t age = 0;
+      do {
+        delay = random.between(min_delay, max_delay);
+        age = random.exponential(mean_age) >> 32;
+      } while (age >= delay);
+      arm_for(id, delay - static_cast<std::uint32_t>(age));
+    }
     trace.end_setup();
 
     std::vector<TimerId> fired;

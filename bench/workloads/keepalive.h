@@ -26,8 +26,9 @@ struct Keepalive {
 
   Trace generate(const WorkloadOptions& options) const {
     const TimerId size = options.size;
-    const std::uint64_t mean_gap_ns = std::min<std::uint64_t>(
-        100'000'000'000'000 / requests_per_100k_s / std::max(1U, size), ~std::uint32_t{0});
+    const std::uint64_t mean_gap_ns =
+        100'000'000'000'000 / requests_per_100k_s / std::max(1U, size);
+    const std::uint64_t gap_unit_ns = mean_gap_ns < 100'000'000 ? 1 : 1'000'000;  // a tick, if long
     const std::uint64_t requests_a_second = std::uint64_t{size} * requests_per_100k_s / 100'000 + 1;
     const std::uint64_t requests =
         options.items != 0 ? options.items : requests_a_second * measured_seconds;
@@ -58,7 +59,7 @@ struct Keepalive {
     const auto serve_next = [&] {
       pass_time_to(arrival_ns / 1'000'000);
       arm(random.below(size), timeout);
-      arrival_ns += random.exponential(mean_gap_ns) >> 32;
+      arrival_ns += (random.exponential(mean_gap_ns / gap_unit_ns) >> 32) * gap_unit_ns;
     };
     while (arrival_ns < timeout * std::uint64_t{1'000'000}) serve_next();
     trace.end_setup();

@@ -10,8 +10,10 @@ class Granularity {
  public:
   explicit Granularity(Tick ticks) : ticks_(ticks), is_one_(ticks == 1) {}
 
-  // The last granule not after t.
-  Tick floor(Tick t) const { return is_one_ ? t : t / ticks_; }
+  // The last granule not after t. The end of time is no granule's middle: it ends the last one.
+  Tick floor(Tick t) const {
+    return is_one_ ? t : t / ticks_ + (t == kNever - 1 && t % ticks_ != 0);
+  }
 
   // The first granule not before t.
   Tick ceil(Tick t) const { return is_one_ ? t : t / ticks_ + (t % ticks_ != 0); }

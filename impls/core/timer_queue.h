@@ -86,7 +86,8 @@ struct IgnoreExpiry {
   void operator()(TimerId, Tick) const {}
 };
 
-// REQUIRES of the caller: id < capacity, deadline < kNever, one thread.
+// REQUIRES of the caller: id < capacity; deadline < kNever and now < kNever (next_wakeup() of an empty
+// queue is no instant to advance to); one thread.
 // A backend that needs something beyond memory (a server) throws BackendUnavailable from its
 // constructor and BackendError from any call; all others throw nothing but std::bad_alloc.
 template <class Q>

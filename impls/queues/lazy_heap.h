@@ -32,7 +32,7 @@ class LazyHeap {
       .paper = "java.util.Timer, Go"};
 
   explicit LazyHeap(const QueueConfig& config) : now_(config.start), timers_(config.capacity) {
-    heap_.reserve(2 * std::size_t{config.capacity} + kSmallDebt);
+    heap_.reserve(2 * std::size_t{config.capacity} + kSmallDebt + 1);
   }
 
   void schedule(TimerId id, Tick deadline) {
@@ -77,9 +77,6 @@ class LazyHeap {
 
   Tick next_wakeup() const { return heap_.empty() ? kNever : heap_.front().deadline; }
   std::size_t size() const { return size_; }
-
-  // Entries in the heap, dead ones included.
-  std::size_t entries() const { return heap_.size(); }
 
  private:
   // A heap this small is not worth rebuilding.

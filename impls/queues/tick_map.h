@@ -4,8 +4,8 @@
 // have passed than there are lists, it goes through the lists instead, so that a jump costs what is
 // pending and not the distance.
 //
-//   schedule, cancel O(1): a probe of the map and 3 lines of list      advance O(ticks + fired)
-//   next_wakeup O(1): the first tick not yet looked at                 40 bytes a timer, 48 a tick
+//   schedule, cancel O(1): a probe of the map and 3 to 4 lines of list      advance O(ticks + fired)
+//   next_wakeup O(1): the first tick not yet looked at          24 bytes a timer, some 40 a tick
 //
 // Good for dense deadlines and steady ticks. Bad for sparse ones, where each timer pays for a map
 // node of its own and most ticks find nothing, and for random access: every operation hashes.

@@ -41,17 +41,25 @@ VERIFY_SECONDS = 0.2  # of random traces, for each backend
 CELL = re.compile(r"\[ *\d+/\d+\] (?P<name>\S+)")
 FAILED_CELL = re.compile(r"\d\] \S+ +(wrong|error|unavailable|oom):")
 INTERRUPTED_CELL = re.compile(r"\d\] \S+ +interrupted:")
-VERIFIED = re.compile(r"(?P<name>\w+) +(ok:|a control|WRONG|ERROR|UNAVAILABLE)")
+VERIFIED = re.compile(r"(?P<name>\w+) +(?P<verdict>ok|a control|WRONG|ERROR|UNAVAILABLE)\b")
 NOT_VERIFIED = re.compile(r"\w+ +(WRONG|ERROR|UNAVAILABLE)")
 
 
 def main() -> int:
     arguments, options = _parse(sys.argv[1:])
-    run = [str(TIMERBENCH), "run", f"--suite={arguments.suite}", *options]
+    run = _run_command(arguments, options)
     cells = _list_cells(run)
     folder = _make_folder(arguments)
-    facts = {"command": shlex.join(["scripts/bench", arguments.suite, *options]), **_commit()}
-    complaints = _verify(list(dict.fromkeys(cell.split("/")[3] for cell in cells)))
+    facts = {"command": shlex.join(["scripts/bench", arguments.suite, *run[3:]]), **_commit()}
+    backends = list(dict.fromkeys(cell.split("/")[3] for cell in cells))
+    wrong, complaints = _verify(backends)
+    if wrong:  # what does not keep the contract is not timed
+        facts["not_verified"] = ", ".join(wrong)
+        arguments.backends = ",".join(name for name in backends if name not in wrong)
+        if not arguments.backends:
+            raise Failure("no backend keeps the contract; see above, or timerbench verify")
+        run = _run_command(arguments, options)
+        cells = _list_cells(run)
     complaints += _measure(run, cells, folder / "results.json")
     _add_facts(folder / "results.json", facts)
 
@@ -84,6 +92,7 @@ def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         metavar="SUITE",
         help="smoke, quick (if none is given) or full; the name alone will do",
     )
+    parser.add_argument("--backends", metavar="LIST", help="separated by commas; none: all")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go")
     if argv and not argv[0].startswith("-"):
         argv = [f"--suite={argv[0]}", *argv[1:]]
@@ -92,6 +101,11 @@ def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         if option.startswith(NOT_TAKEN):
             parser.error(f"{option} is for build/release/timerbench run; results go to --out")
     return arguments, options
+
+
+def _run_command(arguments: argparse.Namespace, options: list[str]) -> list[str]:
+    backends = [f"--backends={arguments.backends}"] if arguments.backends else []
+    return [str(TIMERBENCH), "run", f"--suite={arguments.suite}", *options, *backends]
 
 
 def _list_cells(run: list[str]) -> list[str]:
@@ -124,8 +138,8 @@ def _commit() -> dict[str, str]:
     return {"commit": run.stdout.strip()}
 
 
-def _verify(backends: Sequence[str]) -> list[str]:
-    """What is to be said in the end: a wrong backend does not stop the others."""
+def _verify(backends: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Who is wrong, and what is to be said in the end: they do not stop the others."""
     progress = Progress("Verifying", backends, VERIFIED, NOT_VERIFIED)
     code, interrupted = _follow(
         [str(TIMERBENCH), "verify", f"--seconds={VERIFY_SECONDS}", *backends], progress
@@ -135,8 +149,10 @@ def _verify(backends: Sequence[str]) -> list[str]:
     good = len(backends) - len(progress.notable)
     print(f"{good} of {len(backends)} backends keep the contract")
     if progress.notable:
-        return [f"{', '.join(progress.notable)}: not verified; see above, or timerbench verify"]
-    return [f"timerbench verify ended with code {code}"] if code else []
+        wrong = [step["name"] for step in progress.notable if step["verdict"] == "WRONG"]
+        names = ", ".join(step["name"] for step in progress.notable)
+        return wrong, [f"{names}: not verified; see above, or timerbench verify"]
+    return [], [f"timerbench verify ended with code {code}"] if code else []
 
 
 def _measure(run: list[str], cells: Sequence[str], file: Path) -> list[str]:
@@ -149,7 +165,8 @@ def _measure(run: list[str], cells: Sequence[str], file: Path) -> list[str]:
     print(f"Measured in {duration(time.monotonic() - begin)}")
     if interrupted:
         return [f"interrupted; what was measured is in {os.path.relpath(file.parent)}"]
-    return [f"cells failed: {', '.join(progress.notable) or f'code {code}'}"] if code else []
+    failed = ", ".join(step["name"] for step in progress.notable)
+    return [f"cells failed: {failed or f'code {code}'}"] if code else []
 
 
 def _follow(command: list[str], progress: Progress) -> tuple[int, bool]:

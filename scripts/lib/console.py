@@ -104,7 +104,7 @@ class Progress:
     def __init__(
         self, title: str, steps: Sequence[str], step: re.Pattern[str], notable: re.Pattern[str]
     ) -> None:
-        self.notable: list[str] = []  # names of the steps
+        self.notable: list[re.Match[str]] = []  # steps
         self._step = step
         self._is_notable = notable.search
         self._left = TimeLeft(steps)
@@ -130,7 +130,7 @@ class Progress:
         if step:
             self._left.step_done()
         if step and is_notable:
-            self.notable.append(step["name"])
+            self.notable.append(step)
         if not self._bar:
             print(line)
         elif not step or is_notable:

@@ -17,8 +17,8 @@ from console import Failure
 from style import PROMISES
 
 # Facts that are shown; those of BINDING must agree for figures to be set side by side.
-BINDING = ("processor", "compiler", "flags", "build")
-FACTS = (*BINDING, "suite", "kernel", "commit", "command", "date")
+BINDING = ("processor", "compiler", "flags", "build", "granularity", "seed")
+FACTS = (*BINDING, "suite", "kernel", "commit", "command", "date", "not_verified")
 
 # A cell that was ever wrong has no figure, whatever its other repetitions say.
 DISQUALIFYING = ("wrong", "error")
@@ -62,7 +62,12 @@ class Results:
     cells: dict[tuple[str, int, str], Cell] = field(default_factory=dict)
     precisions: dict[str, str] = field(default_factory=dict)  # of backends
     items: dict[str, str] = field(default_factory=dict)  # what workloads are costed per
-    interrupted: int = 0  # cells that are not here, because a run was ended before them
+    unreached: set[tuple[str, int, str]] = field(default_factory=set)  # a run was ended before
+
+    @property
+    def interrupted(self) -> int:
+        """How many cells are not here, because a run was ended before them."""
+        return len(self.unreached - self.cells.keys())
 
     @property
     def workloads(self) -> list[str]:
@@ -98,10 +103,8 @@ class Results:
 
     def most_items(self, workload: str, size: int) -> float:
         """That any backend was measured over."""
-        return max(
-            (cell.items for (name, own, _), cell in self.cells.items() if (name, own) == (workload, size)),
-            default=0,
-        )
+        cells = self.cells.items()
+        return max(cell.items for (name, own, _), cell in cells if (name, own) == (workload, size))
 
     def item(self, workload: str) -> str:
         """What the workload's costs are per."""
@@ -175,7 +178,7 @@ def _merge_facts(results: Results, context: dict[str, Any], file: Path) -> None:
         if one and other and one != other:
             raise Failure(
                 f"{file}: its {key} is '{other}', that of the others is '{one}': "
-                "figures of different machines or builds do not belong in one plot"
+                "figures of different machines, builds or settings do not belong in one plot"
             )
     for key, value in facts.items():
         known = results.facts.get(key, value)
@@ -210,7 +213,7 @@ def _add(results: Results, entry: Any, file: Path) -> None:
 
 def _add_failure(results: Results, key: tuple[str, int, str], message: str) -> None:
     if message.startswith("interrupted"):
-        results.interrupted += 1
+        results.unreached.add(key)
         return
     cell = results.cells.setdefault(key, Cell())
     if not cell.failure or message.startswith(DISQUALIFYING):

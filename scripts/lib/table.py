@@ -20,7 +20,7 @@ class Entry:
     """A cell of the table."""
 
     text: str
-    is_best: bool = False
+    is_best: bool = False  # or not told apart from the best
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def caption(results: Results, size: int) -> str:
     fewer = any(FEWER in entry.text for row in rows(results, size) for entry in row.entries)
     return (
         f"Cost in ns at {power(size)} pending timers, {what}{spread}. "
-        "Bold: the cheapest of those that promise the same."
+        "Bold: the cheapest of those that promise the same, and all whose range meets its."
         + (f" {FEWER} over fewer operations, for each is a message to a server." if fewer else "")
     )
 
@@ -113,8 +113,8 @@ def _column(
 ) -> list[Entry]:
     shown = results.shown_size(workload, size)
     cells = [results.cell(workload, shown, backend) for backend in backends]
-    costs = [cell.cost for cell in cells if cell and cell.has_figure]
-    best = min(costs) if is_ranked and len(costs) > 1 else None
+    measured = [cell for cell in cells if cell and cell.has_figure]
+    best = min(measured, key=lambda cell: cell.cost) if is_ranked and len(measured) > 1 else None
     most_items = results.most_items(workload, shown)
     entries = []
     for cell in cells:
@@ -124,8 +124,9 @@ def _column(
             entries.append(Entry(cell.status))
         else:
             spread = f" ±{cell.spread:.0%}" if len(cell.costs) > 1 else ""
-            mark = f" {FEWER}" if cell.items < most_items else ""
-            entries.append(Entry(digits(cell.cost) + spread + mark, cell.cost == best))
+            mark = f" {FEWER}" if cell.items < most_items / 2 else ""
+            is_best = best is not None and min(cell.costs) <= max(best.costs)
+            entries.append(Entry(digits(cell.cost) + spread + mark, is_best))
     return entries
 
 
@@ -136,6 +137,8 @@ def _failures(results: Results, size: int) -> list[str]:
         if not cell.has_figure and own_size == results.shown_size(workload, size):
             befell.setdefault(cell.failure, {})[backend] = None
     lines = [f"{', '.join(backends)}: {reason}" for reason, backends in befell.items()]
+    if not_verified := results.facts.get("not_verified"):
+        lines.append(f"{not_verified}: not measured, for they do not keep the contract")
     if results.interrupted:
         lines.append(f"{results.interrupted} cells were not measured: the run was interrupted")
     return lines
