@@ -123,6 +123,16 @@ class CliTest(unittest.TestCase):
 
     # What does not
 
+    def test_verify_checks_a_given_trace(self) -> None:
+        trace = str(self.folder / "t")
+        timerbench("trace", "generate", "churn", trace, "--size=50", "--items=500")
+        for options in ([], ["--granularity=10"], ["--sleeping", "--granularity=100"]):
+            done = timerbench("verify", "ring_512", "skiplist", "--trace", trace, *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, r"^skiplist +ok: \d+ operations\nring_512 +ok: \d+ operations\n$")
+        self.assert_refused(2, "--trace", "verify", "ring_512", "--sleeping")
+        self.assert_refused(1, "nowhere", "verify", "ring_512", "--trace=nowhere")
+
     def test_unknown_names_are_refused_with_the_nearest(self) -> None:
         self.assert_refused(2, "did you mean 'verify'?", "verfy")
         self.assert_refused(2, "did you mean 'quick'?", "run", "--suite=quikc")
