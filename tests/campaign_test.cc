@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "broken_queues.h"
+#include "core/backend_error.h"
 #include "replay/make_backend.h"
 #include "suites/reporter.h"
 #include "workloads/workload.h"
@@ -56,16 +57,33 @@ class Remote : public Sound {
   using Sound::Sound;
 };
 
+// Whose server is lost after some replays.
+class FailsLater : public Sound {
+ public:
+  static constexpr Traits traits = [] {
+    Traits own = Sound::traits;
+    own.name = "fails_later";
+    return own;
+  }();
+  static inline int replays_left = 0;
+  explicit FailsLater(const QueueConfig& config) : Sound(config) {
+    if (replays_left-- == 0) throw BackendError("connection lost");
+  }
+};
+
 class CampaignTest : public testing::Test {
  protected:
-  CampaignTest() {
-    std::string program = "campaign_test";
-    std::string briefly = "--benchmark_min_time=1e-9";  // one iteration
-    std::array<char*, 2> arguments{program.data(), briefly.data()};
+  CampaignTest() { repeat(1); }
+  ~CampaignTest() override { benchmark::ClearRegisteredBenchmarks(); }
+
+  // Each cell, one iteration at a time.
+  static void repeat(int repetitions) {
+    std::array<std::string, 3> words{"campaign_test", "--benchmark_min_time=1e-9",
+                                     "--benchmark_repetitions=" + std::to_string(repetitions)};
+    std::array<char*, 3> arguments{words[0].data(), words[1].data(), words[2].data()};
     int count = static_cast<int>(arguments.size());
     benchmark::Initialize(&count, arguments.data());
   }
-  ~CampaignTest() override { benchmark::ClearRegisteredBenchmarks(); }
 
   static Input drain(std::uint64_t size, Input::Reach reach = Input::Reach::both) {
     return Input("drain", size, reach, 0, /*seeded=*/false, [size](std::size_t) {
@@ -92,7 +110,10 @@ class CampaignTest : public testing::Test {
   struct Collector : benchmark::BenchmarkReporter {
     bool ReportContext(const Context&) override { return true; }
     void ReportRuns(const std::vector<Run>& reported) override {
-      for (const Run& run : reported) runs.emplace(run.run_name.function_name, run);
+      for (const Run& run : reported) {
+        const auto [known, is_new] = runs.emplace(run.run_name.function_name, run);
+        if (!is_new && run.error_occurred) known->second = run;
+      }
     }
     std::map<std::string, Run> runs;
   };
@@ -152,6 +173,19 @@ TEST_F(CampaignTest, RemoteBackendsHaveInputsOfTheirOwn) {
   ASSERT_EQ(cells.size(), 2U);
   EXPECT_TRUE(cells.contains("test/drain/100/" + std::string(Sound::traits.name)));
   EXPECT_TRUE(cells.contains("test/drain/10/remote"));
+}
+
+TEST_F(CampaignTest, AFailureInALaterRepetitionDoesNotEndTheRun) {
+  repeat(6);
+  for (const int replays : {1, 2, 3, 4, 5}) {
+    Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/60);
+    campaign.add_input(drain(10));
+    FailsLater::replays_left = replays;
+    const auto cells = run(campaign, {make_backend<FailsLater>(), make_backend<Sound>()});
+    benchmark::ClearRegisteredBenchmarks();
+    EXPECT_EQ(cells.at("test/drain/10/fails_later").error_message, "error: connection lost");
+    EXPECT_FALSE(cells.at("test/drain/10/" + std::string(Sound::traits.name)).error_occurred);
+  }
 }
 
 TEST(CellReporterTest, AnErrorInALaterRepetitionSpoilsTheCell) {

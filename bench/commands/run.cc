@@ -114,6 +114,11 @@ class ResultFile {
     fs::rename(partial(), path_);
   }
 
+  // Leaves nothing behind.
+  void drop() const {
+    if (!path_.empty()) fs::remove(partial());
+  }
+
   std::string path() const { return path_.string(); }
 
  private:
@@ -202,9 +207,13 @@ void run(const RunOptions& options, std::vector<std::string> flags) {
   CellReporter reporter(campaign.cells());
   benchmark::RunSpecifiedBenchmarks(own_report ? &reporter : nullptr);
   benchmark::Shutdown();
+  const auto& counts = reporter.counts();
+  if (own_report && counts.measured + counts.failed + counts.without == 0) {
+    results.drop();
+    throw UsageError("no cell to measure; see --benchmark_filter and --benchmark_list_tests");
+  }
   results.keep();
   if (own_report) {
-    const auto& counts = reporter.counts();
     fmt::print("{}{} cells measured, {} failed, {} without a figure{}\n",
                interrupted() ? "interrupted: " : "", counts.measured, counts.failed, counts.without,
                results.path().empty() ? "" : "; results in " + results.path());

@@ -71,27 +71,50 @@ void Campaign::register_cells(const std::vector<const Backend*>& backends) {
 }
 
 void Campaign::measure(Cell& cell, benchmark::State& state) {
-  if (cell.failure.empty()) {
-    try {
-      if (interrupted()) throw CellFailure(kInterrupted);
-      if (const std::uint64_t size = timed_out_below(cell)) {
-        throw CellFailure(fmt::format("skipped: timeout at size {} already", size));
-      }
-      prepare(cell.input);
-      replay_for_state(cell, state);
-    } catch (const CellFailure& failure) {
-      cell.failure = failure.what();
-    } catch (const BackendUnavailable& error) {
-      cell.failure = fmt::format("unavailable: {}", error.what());
-    } catch (const BackendError& error) {
-      cell.failure = fmt::format("error: {}", error.what());
-    } catch (const TraceError& error) {
-      cell.failure = fmt::format("error: {}", error.what());
-    } catch (const std::bad_alloc&) {
-      cell.failure = "oom: the memory is used up; choose a smaller size";
+  Measurement total{};
+  for (auto iteration : state) {
+    (void)iteration;
+    // Within the loop: Google Benchmark aborts if the repetitions of a cell that has no figure any
+    // more have not as many iterations as those before, and it counts them from here on.
+    const auto measured = next_measurement(cell);
+    if (!measured) {
+      state.SkipWithError(cell.failure.c_str());
+      return;
     }
+    state.SetIterationTime(measured->elapsed.count());
+    total.elapsed += measured->elapsed;
+    total.items += measured->items;
   }
-  if (!cell.failure.empty()) state.SkipWithError(cell.failure.c_str());
+  const auto items = static_cast<double>(std::max<std::uint64_t>(1, total.items));
+  state.counters["items"] = items / static_cast<double>(state.iterations());
+  state.counters["ns_per_item"] = total.elapsed.count() * 1e9 / items;
+  state.SetLabel(
+      fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
+}
+
+std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell) {
+  if (!cell.failure.empty()) return std::nullopt;
+  try {
+    if (interrupted()) throw CellFailure(kInterrupted);
+    if (const std::uint64_t size = timed_out_below(cell)) {
+      throw CellFailure(fmt::format("skipped: timeout at size {} already", size));
+    }
+    prepare(cell.input);
+    if (!cell.checked) check(cell);
+    if (const auto ready = std::exchange(cell.ready, std::nullopt)) return ready;
+    return checked_replay(cell);
+  } catch (const CellFailure& failure) {
+    cell.failure = failure.what();
+  } catch (const BackendUnavailable& error) {
+    cell.failure = fmt::format("unavailable: {}", error.what());
+  } catch (const BackendError& error) {
+    cell.failure = fmt::format("error: {}", error.what());
+  } catch (const TraceError& error) {
+    cell.failure = fmt::format("error: {}", error.what());
+  } catch (const std::bad_alloc&) {
+    cell.failure = "oom: the memory is used up; choose a smaller size";
+  }
+  return std::nullopt;
 }
 
 // One trace at a time is kept: inputs are outermost, and the largest take gigabytes.
@@ -109,27 +132,12 @@ void Campaign::prepare(Input& input) {
   input.prepare();
 }
 
-void Campaign::replay_for_state(Cell& cell, benchmark::State& state) {
-  if (!cell.checked) {
-    const Measurement first = checked_replay(cell);
-    cell.checked = true;
-    if (first.elapsed >= kNoWarmUp) cell.ready = first;
-  }
+void Campaign::check(Cell& cell) {
   cell.input.rewind();
-  Measurement total{};
-  for (auto iteration : state) {
-    (void)iteration;
-    const auto ready = std::exchange(cell.ready, std::nullopt);
-    const Measurement measured = ready ? *ready : checked_replay(cell);
-    state.SetIterationTime(measured.elapsed.count());
-    total.elapsed += measured.elapsed;
-    total.items += measured.items;
-  }
-  const auto items = static_cast<double>(std::max<std::uint64_t>(1, total.items));
-  state.counters["items"] = items / static_cast<double>(state.iterations());
-  state.counters["ns_per_item"] = total.elapsed.count() * 1e9 / items;
-  state.SetLabel(
-      fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
+  const Measurement first = checked_replay(cell);
+  cell.checked = true;
+  if (first.elapsed >= kNoWarmUp) cell.ready = first;
+  cell.input.rewind();
 }
 
 Campaign::Measurement Campaign::checked_replay(Cell& cell) {

@@ -104,7 +104,10 @@ class Campaign {
 
   void measure(Cell& cell, benchmark::State& state);
   void prepare(Input& input);
-  void replay_for_state(Cell& cell, benchmark::State& state);
+  // Checks the cell first, if that has not been done. Nothing if it has no figure, for the reason
+  // that it then has.
+  std::optional<Measurement> next_measurement(Cell& cell);
+  void check(Cell& cell);
   Measurement checked_replay(Cell& cell);
   // The smaller size at which the cell's backend timed out on this workload, or 0.
   std::uint64_t timed_out_below(const Cell& cell) const;

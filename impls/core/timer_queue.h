@@ -15,8 +15,8 @@
 //     once per arming.
 //  4. Cancel returns true exactly when a pending timer was removed: false for a fired, a cancelled
 //     or a never armed id.
-//  5. Past deadlines (d <= now) are accepted and fire at the next advance(), even one to the same
-//     `now`.
+//  5. Past deadlines (d <= now) are accepted and fire at the next advance() that rule 2 allows, even
+//     one to the same `now`.
 //  6. Order.  If Traits::ordered, one advance() fires in non-decreasing order of the rounded
 //     deadline. Ties are free.
 //  7. Far deadlines up to kNever - 1 are accepted, never overflow, never fire early, never hang.
