@@ -25,7 +25,7 @@ const std::vector<Suite>& suites() {
        .min_seconds = 0.01,
        .replay_seconds = 1.5},
       {.name = "full",
-       .summary = "all backends, 10^3 to 10^7 timers and both kernel traces, half an hour",
+       .summary = "all backends, 10^3 to 10^7 timers and both kernel traces, 40 minutes",
        .workloads = {"fill", "cancel", "drain", "churn", "hold", "keepalive", "bulk"},
        .sizes = {1'000, 10'000, 100'000, 1'000'000, 10'000'000},
        .traces = {"nginx_keepalive_c256", "nginx_conn_per_request"},
