@@ -147,6 +147,8 @@ class CliTest(unittest.TestCase):
         self.assert_refused(2, "nothing to run", "run")
         self.assert_refused(2, "--frobnicate", "run", "--workloads=fill", "--frobnicate")
         self.assert_refused(2, "--seconds", "verify", "--seconds=-1")
+        self.assert_refused(2, "nan is not", "verify", "--seconds=nan")
+        self.assert_refused(2, "nan is not", "run", "--workloads=fill", "--replay-seconds=nan")
         self.assert_refused(2, "--granularity", "replay", "--trace=x", "--backend=ring",
                             "--granularity=0")
         self.assert_refused(2, "--trace", "replay", "--backend=ring")

@@ -251,7 +251,7 @@ void add_run(CLI::App& app) {
           "--replay-seconds", options->replay_seconds,
           "The most that one replay may take, setup included, before its cell is a timeout; "
           "0: the suite's")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(seconds_range());
   command->callback([options, command] { run(*options, command->remaining()); });
 }
 

@@ -104,7 +104,7 @@ void add_verify(CLI::App& app) {
   command->add_option("backends", options->backends, "Backends or families; none: all");
   command->add_option("--seconds", options->seconds, "Time for random traces, for each backend")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(seconds_range());
   command->add_option("--seed", options->seed, "The same seed tries the same traces")
       ->capture_default_str();
   auto* trace = command->add_option("--trace", options->trace,
