@@ -18,6 +18,7 @@
 
 #include "core/granularity.h"
 #include "core/timer_queue.h"
+#include "trace/model.h"
 
 namespace timerbench {
 
@@ -481,42 +482,27 @@ class LateByAnEighth {
                                  .paper = ""};
 
   explicit LateByAnEighth(const QueueConfig& config)
-      : now_(config.start), timers_(config.capacity) {}
+      : waiting_(config), deadlines_(config.capacity) {}
 
   void schedule(TimerId id, Tick deadline) {
-    cancel(id);
-    const Tick eighth = deadline > now_ ? (deadline - now_) / 8 : 0;
-    timers_[id] = {deadline, deadline + std::min(eighth, kNever - 1 - deadline)};
-    waiting_.emplace(timers_[id].latest, id);
+    const Tick eighth = deadline > waiting_.now() ? (deadline - waiting_.now()) / 8 : 0;
+    waiting_.schedule(id, deadline + std::min(eighth, kNever - 1 - deadline));
+    deadlines_[id] = deadline;
   }
 
-  bool cancel(TimerId id) { return waiting_.erase({timers_[id].latest, id}) > 0; }
+  bool cancel(TimerId id) { return waiting_.cancel(id); }
 
   template <class Sink>
   std::size_t advance(Tick now, Sink&& sink) {
-    if (now < now_) return 0;
-    now_ = now;
-    std::size_t fired = 0;
-    for (; !waiting_.empty() && waiting_.begin()->first <= now; ++fired) {
-      const TimerId id = waiting_.begin()->second;
-      waiting_.erase(waiting_.begin());
-      sink(id, timers_[id].deadline);
-    }
-    return fired;
+    return waiting_.advance(now, [&](TimerId id, Tick) { sink(id, deadlines_[id]); });
   }
 
-  Tick next_wakeup() const { return waiting_.empty() ? kNever : waiting_.begin()->first; }
+  Tick next_wakeup() const { return waiting_.next_wakeup(); }
   std::size_t size() const { return waiting_.size(); }
 
  private:
-  struct Timer {
-    Tick deadline = 0;
-    Tick latest = 0;
-  };
-
-  Tick now_;
-  std::vector<Timer> timers_;
-  std::set<std::pair<Tick, TimerId>> waiting_;
+  Model waiting_;  // by latest instant
+  std::vector<Tick> deadlines_;
 };
 
 using SoundQueues = std::tuple<BrokenWheel<Bug::none>, BrokenRing<Bug::none>, BrokenHeap<Bug::none>,

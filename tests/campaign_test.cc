@@ -8,6 +8,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -15,23 +16,27 @@
 #include "core/backend_error.h"
 #include "replay/make_backend.h"
 #include "suites/reporter.h"
-#include "workloads/workload.h"
+#include "workloads/drain.h"
 
 namespace timerbench {
 namespace {
 
 using Sound = BrokenRing<Bug::none>;
 
+constexpr Traits sound_traits(std::string_view name, bool remote = false) {
+  Traits traits = Sound::traits;
+  traits.name = name;
+  traits.remote = remote;
+  return traits;
+}
+
 // A sound queue that takes its time where `slow` says.
 enum class Slow { advance, destructor };
 template <Slow kSlow>
 class SlowQueue : public Sound {
  public:
-  static constexpr Traits traits = [] {
-    Traits own = Sound::traits;
-    own.name = kSlow == Slow::advance ? "slow_advance" : "slow_destructor";
-    return own;
-  }();
+  static constexpr Traits traits =
+      sound_traits(kSlow == Slow::advance ? "slow_advance" : "slow_destructor");
   using Sound::Sound;
   ~SlowQueue() {
     if (kSlow == Slow::destructor) take_long();
@@ -48,23 +53,14 @@ class SlowQueue : public Sound {
 
 class Remote : public Sound {
  public:
-  static constexpr Traits traits = [] {
-    Traits own = Sound::traits;
-    own.name = "remote";
-    own.remote = true;
-    return own;
-  }();
+  static constexpr Traits traits = sound_traits("remote", /*remote=*/true);
   using Sound::Sound;
 };
 
 // Whose server is lost after some replays.
 class FailsLater : public Sound {
  public:
-  static constexpr Traits traits = [] {
-    Traits own = Sound::traits;
-    own.name = "fails_later";
-    return own;
-  }();
+  static constexpr Traits traits = sound_traits("fails_later");
   static inline int replays_left = 0;
   explicit FailsLater(const QueueConfig& config) : Sound(config) {
     if (replays_left-- == 0) throw BackendError("connection lost");
@@ -85,14 +81,9 @@ class CampaignTest : public testing::Test {
     benchmark::Initialize(&count, arguments.data());
   }
 
-  static Input drain(std::uint64_t size, Input::Reach reach = Input::Reach::both) {
-    return Input("drain", size, reach, 0, /*seeded=*/false, [size](std::size_t) {
-      for (const Workload& workload : workloads()) {
-        if (workload.name == "drain")
-          return workload.generate({.size = static_cast<TimerId>(size)});
-      }
-      throw std::logic_error("there is no drain");
-    });
+  static Input drain(TimerId size, Input::Reach reach = Input::Reach::both) {
+    return Input("drain", size, reach, 0, /*seeded=*/false,
+                 [size](std::size_t) { return Drain{}.generate({.size = size}); });
   }
 
   // The cells by name, measured once each.

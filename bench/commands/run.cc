@@ -107,7 +107,7 @@ class ResultFile {
     if (path_.empty()) return;
     std::ifstream file(partial());
     if (is_json_ && nlohmann::json::parse(file, nullptr, false).is_discarded()) {
-      fs::remove(partial());
+      drop();
       throw std::runtime_error(
           fmt::format("{}: could not be written completely; is the disk full?", path()));
     }

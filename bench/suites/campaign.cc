@@ -96,7 +96,7 @@ std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell) {
   if (!cell.failure.empty()) return std::nullopt;
   try {
     if (interrupted()) throw CellFailure(kInterrupted);
-    if (const std::uint64_t size = timed_out_below(cell)) {
+    if (const std::uint64_t size = cell.checked ? 0 : timed_out_below(cell)) {
       throw CellFailure(fmt::format("skipped: timeout at size {} already", size));
     }
     prepare(cell.input);

@@ -28,7 +28,6 @@ AuditedQueue::AuditedQueue(const Backend& backend, const QueueConfig& config)
       now_(config.start),
       queue_(backend.make(config)),
       deadlines_(config.capacity),
-      latest_(config.capacity),
       due_(config) {
   check_observers();
 }
@@ -50,8 +49,7 @@ Tick AuditedQueue::latest(Tick deadline) const {
 void AuditedQueue::schedule(TimerId id, Tick deadline) {
   queue_->schedule(id, deadline);
   deadlines_[id] = deadline;
-  latest_[id] = latest(deadline);
-  due_.schedule(id, latest_[id]);
+  due_.schedule(id, latest(deadline));
   check_observers();
 }
 
@@ -77,7 +75,7 @@ void AuditedQueue::check_fire(TimerId id, Tick deadline, Tick now, Tick& last_du
   if (now < earliest(deadline)) {
     violated(1, "timer {} fired at {}, before its deadline {}", id, now, deadline);
   }
-  const Tick due = traits_.precision == Precision::early ? earliest(deadline) : latest_[id];
+  const Tick due = traits_.precision == Precision::early ? earliest(deadline) : due_.deadline(id);
   if (traits_.ordered && due < last_due) {
     violated(6, "timer {} (due {}) fired after one that is due at {}", id, due, last_due);
   }

@@ -63,7 +63,6 @@ class AuditedQueue {
   Tick now_;
   std::unique_ptr<AnyQueue> queue_;
   std::vector<Tick> deadlines_;  // by id, of what is pending
-  std::vector<Tick> latest_;     // by id, the instant at which it must have fired
   Model due_;                    // pending timers by the instant at which they must have fired
   std::vector<TimerId> fired_;
   std::size_t empty_wakeups_ = 0;

@@ -190,8 +190,8 @@ void one_advance_fires_in_order(const Backend& backend) {
 }
 
 void far_deadlines_are_kept(const Backend& backend) {
-  for (const Tick granularity :
-       {Tick{1}, Tick{7}, Tick{10}}) {  // 10 does not divide the end of time
+  // 7 divides the end of time, 10 does not.
+  for (const Tick granularity : {Tick{1}, Tick{7}, Tick{10}}) {
     AuditedQueue queue(backend, {.capacity = 16, .granularity = granularity});
     TimerId id = 0;
     for (const Tick deadline : kFarDeadlines) queue.schedule(id++, deadline);

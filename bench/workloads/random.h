@@ -28,10 +28,9 @@ class Random {
     return first + below(last - first + 1);
   }
 
-  // Exponential with the given mean in units of 2^-32. REQUIRES: mean < 2^27, and then no run is long
-  // enough to overflow. Von Neumann's method (1951): a
-  // falling run of uniform numbers has an odd length with probability 1 - e^-u, u its first, so that
-  // comparing is all it takes.
+  // Exponential with the given mean, in units of 2^-32. REQUIRES: mean < 2^27, for the sum not to
+  // overflow. Von Neumann's method (1951): a falling run of uniform numbers has an odd length with
+  // probability 1 - e^-u, u its first, so that comparing is all it takes.
   std::uint64_t exponential(std::uint64_t mean) {
     for (std::uint64_t whole = 0;; ++whole) {
       const std::uint64_t first = next();

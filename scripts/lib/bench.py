@@ -59,7 +59,7 @@ def main() -> int:
         if not arguments.backends:
             raise Failure("no backend keeps the contract; see above, or timerbench verify")
         run = _run_command(arguments, options)
-        cells = _list_cells(run)
+        cells = [cell for cell in cells if cell.split("/")[3] not in wrong]
     complaints += _measure(run, cells, folder / "results.json")
     _add_facts(folder / "results.json", facts)
 
@@ -150,8 +150,7 @@ def _verify(backends: Sequence[str]) -> tuple[list[str], list[str]]:
     print(f"{good} of {len(backends)} backends keep the contract")
     if progress.notable:
         wrong = [step["name"] for step in progress.notable if step["verdict"] == "WRONG"]
-        names = ", ".join(step["name"] for step in progress.notable)
-        return wrong, [f"{names}: not verified; see above, or timerbench verify"]
+        return wrong, [f"{_names(progress)}: not verified; see above, or timerbench verify"]
     return [], [f"timerbench verify ended with code {code}"] if code else []
 
 
@@ -165,8 +164,12 @@ def _measure(run: list[str], cells: Sequence[str], file: Path) -> list[str]:
     print(f"Measured in {duration(time.monotonic() - begin)}")
     if interrupted:
         return [f"interrupted; what was measured is in {os.path.relpath(file.parent)}"]
-    failed = ", ".join(step["name"] for step in progress.notable)
-    return [f"cells failed: {failed or f'code {code}'}"] if code else []
+    return [f"cells failed: {_names(progress) or f'code {code}'}"] if code else []
+
+
+def _names(progress: Progress) -> str:
+    """Of the notable steps."""
+    return ", ".join(step["name"] for step in progress.notable)
 
 
 def _follow(command: list[str], progress: Progress) -> tuple[int, bool]:

@@ -58,7 +58,7 @@ def draw(results: Results, size: int) -> Figure:
     write_title(
         figure,
         f"Cost per workload at {power(size)} pending timers",
-        f"{what_is_shown(results)}; each promise is ranked on its own; " "grey: the harness itself",
+        f"{what_is_shown(results)}; each promise is ranked on its own; grey: the harness itself",
     )
     write_footer(figure, results)
     return figure
