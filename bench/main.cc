@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <new>
+#include <span>
+#include <system_error>
 
 #include "commands/command.h"
 #include "commands/names.h"
-#include "replay/stop.h"
+#include "trace/stop.h"
 
 namespace timerbench {
 namespace {
@@ -21,6 +25,17 @@ int fail(int code, std::string_view text) {
   return code;
 }
 
+// Whether what was printed has arrived. Says why not, unless nobody reads it any more.
+bool all_printed() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  if (!interrupted()) {
+    fail(kFailure, fmt::format("not all could be printed: {}; is the disk full?",
+                               errno != 0 ? std::strerror(errno) : "output error"));
+  }
+  return false;
+}
+
 // CLI11 would only say that a subcommand is missing.
 void check_command(const CLI::App& app, std::string_view name) {
   std::vector<std::string_view> known;
@@ -29,6 +44,20 @@ void check_command(const CLI::App& app, std::string_view name) {
     if (known.back() == name) return;
   }
   if (!name.starts_with('-')) throw UsageError(unknown("command", name, known));
+}
+
+// CLI11 would take the next argument for the value of `--sizes=`.
+void check_not_empty(std::span<char* const> arguments) {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument.empty()) {
+      throw UsageError(
+          fmt::format("the argument after '{}' is empty; name what you mean", arguments[i - 1]));
+    }
+    if (argument.starts_with("--") && argument.ends_with('=')) {
+      throw UsageError(fmt::format("'{}' has no value; give it one or leave it out", argument));
+    }
+  }
 }
 
 int run(int argc, char** argv) {
@@ -42,6 +71,7 @@ int run(int argc, char** argv) {
   add_replay(app);
   add_trace(app);
   try {
+    check_not_empty({argv, static_cast<std::size_t>(argc)});
     if (argc > 1) check_command(app, argv[1]);
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -52,6 +82,9 @@ int run(int argc, char** argv) {
     return fail(kUsage, error.what());
   } catch (const CommandFailed&) {
     return kFailure;
+  } catch (const std::system_error& error) {
+    // fmt's, if standard output takes no more: main() says so.
+    return std::ferror(stdout) != 0 ? kFailure : fail(kFailure, error.what());
   } catch (const std::bad_alloc&) {
     return fail(kFailure, "out of memory; choose a smaller size");
   } catch (const std::exception& error) {
@@ -64,6 +97,7 @@ int run(int argc, char** argv) {
 }  // namespace timerbench
 
 int main(int argc, char** argv) {
-  timerbench::stop_on_signals();
-  return timerbench::run(argc, argv);
+  timerbench::handle_signals();
+  const int code = timerbench::run(argc, argv);
+  return timerbench::all_printed() || code != 0 ? code : timerbench::kFailure;
 }

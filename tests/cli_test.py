@@ -130,6 +130,10 @@ class CliTest(unittest.TestCase):
             done = timerbench("verify", "ring_512", "skiplist", "--trace", trace, *options)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertRegex(done.stdout, r"^skiplist +ok: \d+ operations\nring_512 +ok: \d+ operations\n$")
+        done = timerbench("verify", "kafka_wheel", "--trace", trace, "--start=9007199254740900")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_refused(2, "at the latest", "verify", "ring_512", "--trace", trace,
+                            "--start=18446744073709551614")
         self.assert_refused(2, "--trace", "verify", "ring_512", "--sleeping")
         self.assert_refused(1, "nowhere", "verify", "ring_512", "--trace=nowhere")
 
@@ -144,11 +148,30 @@ class CliTest(unittest.TestCase):
     def test_bad_numbers_and_flags_are_refused(self) -> None:
         for size in ("0", "-1", "abc", "1e12", "10q", "1.5"):
             self.assert_refused(2, "is not a size", "run", "--workloads=fill", f"--sizes={size}")
+        for flag in ("--sizes=,", "--sizes=10,,20", "--backends=,ring"):
+            self.assert_refused(2, "before a comma", "run", "--workloads=fill", flag)
         self.assert_refused(2, "nothing to run", "run")
+        self.assert_refused(2, "--sizes is for workloads", "run", "--sizes=10",
+                            f"--trace={TRACES / 'nginx_keepalive_c256'}")
+        for flag in ("--items", "--seed"):
+            for number in ("-1", "1.5", "99999999999999999999999", "nan"):
+                self.assert_refused(2, "is not a whole number", "run", "--workloads=fill",
+                                    f"{flag}={number}")
+        for flag in ("--hz=nan", "--hz=0", "--unit-ns=inf", "--unit-ns=1e300", "--unit-ns=-1"):
+            self.assert_refused(2, "is not a number from", "trace", "import", "--format=csv", "in",
+                                "out", flag)
+        for flag in ("min_time=nan", "min_time=-1", "min_warmup_time=x", "repetitions=-1",
+                     "repetitions=0", "format=xml", "out_format=zzz", "min_time"):
+            self.assert_refused(2, f"--benchmark_{flag.partition('=')[0]}", "run",
+                                "--workloads=fill", f"--benchmark_{flag}")
+        for flag in ("--sizes=", "--benchmark_out=", "--suite="):
+            self.assert_refused(2, f"'{flag}' has no value", "run", flag, "--workloads=fill")
+        self.assert_refused(2, "'--fired' is empty", "replay", "--fired", "", "--trace=x",
+                            "--backend=ring")
         self.assert_refused(2, "--frobnicate", "run", "--workloads=fill", "--frobnicate")
         self.assert_refused(2, "--seconds", "verify", "--seconds=-1")
-        self.assert_refused(2, "nan is not", "verify", "--seconds=nan")
-        self.assert_refused(2, "nan is not", "run", "--workloads=fill", "--replay-seconds=nan")
+        self.assert_refused(2, "'nan' is not", "verify", "--seconds=nan")
+        self.assert_refused(2, "'nan' is not", "run", "--workloads=fill", "--replay-seconds=nan")
         self.assert_refused(2, "--granularity", "replay", "--trace=x", "--backend=ring",
                             "--granularity=0")
         self.assert_refused(2, "--trace", "replay", "--backend=ring")
@@ -208,6 +231,59 @@ class CliTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"redis_zset\s+unavailable: .*127.0.0.1:1")
         self.assertRegex(done.stdout, r"ring_512\s+[0-9.]+ ns")
         self.assertIn("unavailable", out.read_text())
+
+    def test_standard_output_that_takes_no_more_is_said(self) -> None:
+        out = self.folder / "out.json"
+        for command in (["list"], ["list", "--json"], ["--help"], ["verify", "null"],
+                        ["run", "--workloads=fill", "--sizes=10", "--backends=null",
+                         f"--benchmark_out={out}"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([PROGRAM, *command], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=120)
+            self.assertEqual(done.returncode, 1, command)
+            self.assertRegex(done.stderr, r"^timerbench: not all could be printed: .*\n$")
+        self.assertEqual(list(self.folder.iterdir()), [out])  # the figures are kept
+
+    def test_a_place_that_cannot_be_written_is_found_before_the_work(self) -> None:
+        started = time.monotonic()
+        self.assert_refused(1, "/nowhere/x", "trace", "generate", "churn", "/nowhere/x",
+                            "--size=1e6")
+        self.assertLess(time.monotonic() - started, 1)  # to generate it takes longer
+
+    def interrupt(self, signal_number: int, *args: str, after: float) -> tuple[int, str, float]:
+        """Exit code, stderr and the seconds that the program took to end."""
+        run = subprocess.Popen([PROGRAM, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+        time.sleep(after)
+        run.send_signal(signal_number)
+        sent = time.monotonic()
+        _, stderr = run.communicate(timeout=60)
+        return run.returncode, stderr, time.monotonic() - sent
+
+    def test_a_trace_that_is_being_made_can_be_interrupted(self) -> None:
+        code, stderr, took = self.interrupt(signal.SIGINT, "trace", "generate", "churn",
+                                            str(self.folder / "t"), "--size=1e7", after=0.5)
+        self.assertEqual((code, stderr), (1, "timerbench: interrupted; nothing was written\n"))
+        self.assertLess(took, 5)  # what was made is freed
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_run_whose_terminal_or_reader_goes_away_keeps_what_it_has(self) -> None:
+        out = self.folder / "out.json"
+        command = ["run", "--workloads=fill,drain", "--sizes=1000", f"--benchmark_out={out}",
+                   "--benchmark_min_time=0.1"]
+        code, stderr, _ = self.interrupt(signal.SIGHUP, *command, after=1)
+        self.assertEqual((code, stderr), (1, ""))
+        json.loads(out.read_text())
+        out.unlink()
+
+        run = subprocess.Popen([PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+        run.stdout.readline()
+        run.stdout.close()
+        self.assertEqual((run.wait(timeout=60), run.stderr.read()), (1, ""))
+        run.stderr.close()
+        json.loads(out.read_text())
+        self.assertEqual(list(self.folder.iterdir()), [out])
 
     def test_an_interrupted_run_keeps_what_it_has(self) -> None:
         out = self.folder / "out.json"

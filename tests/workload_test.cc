@@ -90,7 +90,7 @@ TEST(WorkloadTest, DefaultTracesAreWhatTheyWere) {
       {"fill", 3595422312884001293},  {"cancel", 8569025341450545435U},
       {"drain", 6332119807688911613}, {"churn", 686720146884736923},
       {"hold", 9189483940053035413},  {"keepalive", 5148517965551088837},
-      {"bulk", 17499612983526714084U}};
+      {"bulk", 11211916666635379192U}};
   for (const auto& [name, hash] : known) {
     EXPECT_EQ(hash_ops(generate(name, {.size = 1000, .items = 5000}).ops()), hash) << name;
   }
@@ -158,6 +158,7 @@ TEST(WorkloadTest, KeepaliveKeepsItsRateWithFewConnections) {
 TEST(WorkloadTest, BulkFiresAllOverAWideHorizon) {
   const TraceStat stat = stat_trace(generate("bulk", {.size = 20'000}));
   EXPECT_EQ(stat.fired, 20'000U);
+  EXPECT_EQ(stat.cancelled, 20'000U);  // once before, to warm the queue
   EXPECT_GT(stat.duration, Tick{1} << 30);
 }
 

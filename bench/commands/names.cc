@@ -44,10 +44,14 @@ std::string unknown(std::string_view kind, std::string_view name,
 }
 
 std::vector<std::string> split(std::string_view list) {
+  const std::string_view whole = list;
   std::vector<std::string> items;
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
-    if (comma > 0) items.emplace_back(list.substr(0, comma));
+    if (comma == 0) {
+      throw UsageError(fmt::format("'{}': nothing stands before a comma", whole));
+    }
+    items.emplace_back(list.substr(0, comma));
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return items;

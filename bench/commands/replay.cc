@@ -7,8 +7,8 @@
 
 #include "commands/command.h"
 #include "commands/names.h"
-#include "replay/stop.h"
 #include "trace/output_file.h"
+#include "trace/stop.h"
 #include "trace/trace.h"
 
 namespace timerbench {
@@ -67,7 +67,7 @@ void replay(const ReplayOptions& options) {
   };
   for (const Op op : trace.ops()) {
     if (op.id == kAdvance) {
-      if (interrupted()) throw std::runtime_error("interrupted; nothing was written");
+      throw_if_interrupted();
       now += op.arg;
       fired += queue->advance(now, sink);
     } else if (op.arg == kCancel) {

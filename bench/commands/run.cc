@@ -11,11 +11,11 @@
 
 #include "commands/command.h"
 #include "commands/names.h"
-#include "replay/stop.h"
 #include "suites/campaign.h"
 #include "suites/machine.h"
 #include "suites/reporter.h"
 #include "suites/suite.h"
+#include "trace/stop.h"
 
 namespace timerbench {
 namespace {
@@ -137,6 +137,27 @@ void add_context(const Suite& suite, const RunOptions& options) {
   for (const auto& [key, value] : machine_facts()) benchmark::AddCustomContext(key, value);
 }
 
+// Google Benchmark takes whatever it is given for these, and never ends or fails without a word.
+void check_flags(const std::vector<std::string>& flags) {
+  const CLI::Validator format = CLI::IsMember({"console", "json", "csv"});
+  const std::pair<std::string_view, CLI::Validator> checks[] = {
+      {"--benchmark_min_time", seconds_range()},
+      {"--benchmark_min_warmup_time", seconds_range()},
+      {"--benchmark_repetitions", in_range(1, 1'000'000)},
+      {"--benchmark_format", format},
+      {"--benchmark_out_format", format},
+  };
+  for (const std::string& flag : flags) {
+    const std::size_t equals = std::min(flag.find('='), flag.size());
+    for (const auto& [name, check] : checks) {
+      if (flag.substr(0, equals) != name) continue;
+      if (equals == flag.size()) throw UsageError(fmt::format("{0}: write {0}=VALUE", name));
+      const std::string problem = check(flag.substr(equals + 1));
+      if (!problem.empty()) throw UsageError(fmt::format("{}: {}", name, problem));
+    }
+  }
+}
+
 void initialize_benchmark(const std::vector<std::string>& flags) {
   static std::vector<std::string> arguments;  // Google Benchmark keeps the first for its context
   arguments = {"timerbench"};
@@ -170,13 +191,16 @@ Campaign plan(const RunOptions& options, const Suite& suite) {
         add_workload(campaign, workload, reach,
                      {.size = size, .items = items, .seed = options.seed});
       };
-      if (options.items > 0) {
+      if (options.items > 0 || !workload.items_are_free) {
         add(Input::Reach::both, options.items);
       } else {
         add(Input::Reach::local, suite.items);
         add(Input::Reach::remote, suite.remote_items);
       }
     }
+  }
+  if (names.empty() && !options.sizes.empty()) {
+    throw UsageError("--sizes is for workloads, a trace has its own; name some by --workloads");
   }
   for (const std::string& path : split(options.traces)) add_trace_file(campaign, path);
   if (options.traces.empty() && options.workloads.empty()) {
@@ -194,6 +218,7 @@ void run(const RunOptions& options, std::vector<std::string> flags) {
   const auto chosen = find_backends(split(options.backends));
   Campaign campaign = plan(options, suite);
 
+  check_flags(flags);
   // The suite's settings come first, so that flags on the command line override them.
   flags.insert(flags.begin(), {fmt::format("--benchmark_repetitions={}", suite.repetitions),
                                fmt::format("--benchmark_min_time={}", suite.min_seconds)});
@@ -243,9 +268,9 @@ void add_run(CLI::App& app) {
   command->add_option("--sizes", options->sizes, "Comma-separated populations: 1000,10k,1e6");
   command->add_option("--trace", options->traces, "Comma-separated trace files");
   add_granularity_option(*command, options->granularity);
-  command->add_option("--items", options->items,
-                      "Operations measured where the workload leaves it free; 0: the suite's");
-  command->add_option("--seed", options->seed, "Of the workloads")->capture_default_str();
+  add_items_option(*command, options->items,
+                   "Operations measured where the workload leaves it free; 0: the suite's");
+  add_seed_option(*command, options->seed, "Of the workloads");
   command
       ->add_option(
           "--replay-seconds", options->replay_seconds,

@@ -32,16 +32,16 @@ void add_generate(CLI::App& parent) {
   command->add_option("workload", options->workload, "One of 'timerbench list'")->required();
   command->add_option("out", options->out, "NAME: NAME.npy and NAME.json are written")->required();
   command->add_option("--size", options->size, "Population; none: the workload's default");
-  command->add_option("--items", options->items, "Measured operations; 0: the workload's default");
-  command->add_option("--seed", options->seed, "The same seed gives the same trace")
-      ->capture_default_str();
+  add_items_option(*command, options->items, "Measured operations; 0: the workload's default");
+  add_seed_option(*command, options->seed, "The same seed gives the same trace");
   command->callback([options] {
     const Workload& workload = find_workload(options->workload);
     const TimerId size = options->size.empty() ? workload.default_size : parse_size(options->size);
     const WorkloadOptions wanted{.size = size, .items = options->items, .seed = options->seed};
     if (bytes_needed(wanted) > available_memory()) throw std::bad_alloc();
+    TraceOutput output(options->out);
     const Trace trace = workload.generate(wanted);
-    trace.save(options->out);
+    output.write(trace);
     print_saved(trace, options->out);
   });
 }
@@ -61,16 +61,17 @@ void add_import(CLI::App& parent) {
   command
       ->add_option("--hz", options->hz,
                    "ftrace: jiffies per second, where the header does not say CONFIG_HZ")
-      ->check(CLI::PositiveNumber);
+      ->check(in_range(1e-3, 1e9));
   command->add_option("--unit-ns", options->unit_ns, "csv: how long a tick is")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(in_range(1e-3, 1e18));
   command->add_option("--source", options->source, "ftrace: what was recorded, for people");
   command->callback([options] {
+    TraceOutput output(options->out);
     const Trace trace = options->format == "csv"
                             ? import_csv(options->in, options->unit_ns)
                             : import_ftrace(options->in, {options->hz, options->source});
-    trace.save(options->out);
+    output.write(trace);
     print_saved(trace, options->out);
     for (const auto& warning : trace.info().parameters.value("warnings", nlohmann::json::array())) {
       fmt::print(stderr, "timerbench: warning: {}\n", warning.get<std::string>());

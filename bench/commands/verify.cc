@@ -8,8 +8,8 @@
 #include "commands/command.h"
 #include "commands/names.h"
 #include "core/backend_error.h"
-#include "replay/stop.h"
 #include "trace/csv.h"
+#include "trace/stop.h"
 #include "trace/trace.h"
 #include "verify/audited_queue.h"
 #include "verify/check.h"
@@ -24,26 +24,24 @@ struct VerifyOptions {
   double seconds = 1;
   std::uint64_t seed = 1;
   std::string trace;
-  Tick granularity = 1;
-  bool sleeping = false;
+  Conditions conditions;  // of the replay of `trace`
 };
 
 void print_counterexample(const Backend& backend, const Counterexample& found) {
   fmt::print("{:<22} WRONG: {}\n", backend.traits.name, found.violation);
+  const auto& [start, granularity, driver] = found.conditions;
   fmt::print(
       "  the smallest trace that shows it; saved as F.csv it is checked again by\n"
       "  timerbench trace import --format=csv F.csv F && "
-      "timerbench verify {} --trace F --granularity {}{}\n",
-      backend.traits.name, found.config.granularity,
-      found.driver == AuditedQueue::Driver::sleeping ? " --sleeping" : "");
+      "timerbench verify {} --trace F --granularity {}{}{}\n",
+      backend.traits.name, granularity, start > 0 ? fmt::format(" --start {}", start) : "",
+      driver == AuditedQueue::Driver::sleeping ? " --sleeping" : "");
   fmt::print("{}", to_csv(found.ops));
 }
 
 // Whether the backend keeps the contract on the given trace; prints one line.
-bool verify_on_trace(const Backend& backend, const Trace& trace, const VerifyOptions& options) {
-  const auto driver =
-      options.sleeping ? AuditedQueue::Driver::sleeping : AuditedQueue::Driver::ticking;
-  const auto violation = find_violation(backend, trace, options.granularity, interrupted(), driver);
+bool verify_on_trace(const Backend& backend, const Trace& trace, const Conditions& conditions) {
+  const auto violation = find_violation(backend, trace, conditions, interrupted());
   if (interrupted()) return false;
   fmt::print(
       "{:<22} {}\n", backend.traits.name,
@@ -74,6 +72,16 @@ bool verify_by_contract(const Backend& backend, const VerifyOptions& options,
   return true;
 }
 
+// Throws UsageError if a deadline could come to lie beyond the end of time.
+void check_start(Tick start, const Trace& trace) {
+  Tick reach = kMaxDelay;
+  for (const Op op : trace.ops()) reach += op.id == kAdvance ? op.arg : 0;
+  if (start > kNever - 1 - reach) {
+    throw UsageError(fmt::format("--start {}: this trace must begin at {} at the latest", start,
+                                 kNever - 1 - reach));
+  }
+}
+
 bool verify(const Backend& backend, const std::optional<Trace>& trace,
             const VerifyOptions& options) {
   const std::string_view name = backend.traits.name;
@@ -83,7 +91,7 @@ bool verify(const Backend& backend, const std::optional<Trace>& trace,
   }
   std::string_view stage = "the trace";
   try {
-    return trace ? verify_on_trace(backend, *trace, options)
+    return trace ? verify_on_trace(backend, *trace, options.conditions)
                  : verify_by_contract(backend, options, stage);
   } catch (const ContractViolation& violation) {
     fmt::print("{:<22} WRONG: {}: {}\n", name, stage, violation.what());
@@ -105,19 +113,25 @@ void add_verify(CLI::App& app) {
   command->add_option("--seconds", options->seconds, "Time for random traces, for each backend")
       ->capture_default_str()
       ->check(seconds_range());
-  command->add_option("--seed", options->seed, "The same seed tries the same traces")
-      ->capture_default_str();
+  add_seed_option(*command, options->seed, "The same seed tries the same traces");
   auto* trace = command->add_option("--trace", options->trace,
                                     "This trace instead, replayed and checked fire by fire");
-  add_granularity_option(*command, options->granularity)->needs(trace);
+  add_granularity_option(*command, options->conditions.granularity)->needs(trace);
+  command->add_option("--start", options->conditions.start, "Begin with the clock at this tick")
+      ->check(in_range(Tick{0}, kNever - 1))
+      ->needs(trace);
   command
-      ->add_flag("--sleeping", options->sleeping,
-                 "Replay it as a driver does that sleeps until next_wakeup()")
+      ->add_flag_callback(
+          "--sleeping", [options] { options->conditions.driver = AuditedQueue::Driver::sleeping; },
+          "Replay it as a driver does that sleeps until next_wakeup()")
       ->needs(trace);
   command->callback([options] {
     const auto chosen = find_backends(options->backends);
     std::optional<Trace> trace;
-    if (!options->trace.empty()) trace = Trace::load(options->trace);
+    if (!options->trace.empty()) {
+      trace = Trace::load(options->trace);
+      check_start(options->conditions.start, *trace);
+    }
     bool all_ok = true;
     for (const Backend* backend : chosen) {
       if (interrupted()) break;

@@ -6,8 +6,8 @@
 
 #include "core/timer_queue.h"
 #include "replay/outcome.h"
-#include "replay/stop.h"
 #include "trace/op.h"
+#include "trace/stop.h"
 
 namespace timerbench {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/backend_error.h"
-#include "replay/stop.h"
 #include "suites/machine.h"
+#include "trace/stop.h"
 #include "verify/check.h"
 
 namespace timerbench {
@@ -19,8 +19,6 @@ namespace {
 struct CellFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-constexpr char kInterrupted[] = "interrupted: the run was ended before this cell";
 
 // More than a processor learns by heart, and traces enough for that whatever the size.
 constexpr std::size_t kManyOps = 1 << 16;
@@ -95,7 +93,7 @@ void Campaign::measure(Cell& cell, benchmark::State& state) {
 std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell) {
   if (!cell.failure.empty()) return std::nullopt;
   try {
-    if (interrupted()) throw CellFailure(kInterrupted);
+    throw_if_interrupted();
     if (const std::uint64_t size = cell.checked ? 0 : timed_out_below(cell)) {
       throw CellFailure(fmt::format("skipped: timeout at size {} already", size));
     }
@@ -105,6 +103,8 @@ std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell) {
     return checked_replay(cell);
   } catch (const CellFailure& failure) {
     cell.failure = failure.what();
+  } catch (const Interrupted&) {
+    cell.failure = "interrupted: the run was ended before this cell";
   } catch (const BackendUnavailable& error) {
     cell.failure = fmt::format("unavailable: {}", error.what());
   } catch (const BackendError& error) {
@@ -150,7 +150,7 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
                                  trace.setup(), trace.measured(), limit.stop());
   }
   if (replay.stopped) {
-    if (interrupted()) throw CellFailure(kInterrupted);
+    throw_if_interrupted();
     throw CellFailure(fmt::format("timeout: one replay takes more than {} s", replay_seconds_));
   }
   const Measurement measured{replay.elapsed, trace.info().items};
@@ -158,8 +158,9 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   const bool exact = must_be_exact(backend.traits, granularity_);
   if (exact && replay.outcome == expected) return measured;
   if (!exact && cell.checked) return measured;  // fire by fire, the first time
-  const auto violation = find_violation(backend, trace, granularity_, interrupted());
-  if (interrupted()) throw CellFailure(kInterrupted);
+  const auto violation =
+      find_violation(backend, trace, {.granularity = granularity_}, interrupted());
+  throw_if_interrupted();
   if (violation) throw CellFailure(fmt::format("wrong: {}", *violation));
   if (exact) throw CellFailure("wrong: its outcome is not the model's");
   return measured;

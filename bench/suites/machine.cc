@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -11,18 +12,18 @@ namespace timerbench {
 namespace {
 
 // The first line of a file, or "unknown".
-std::string first_line(const char* path) {
+std::string first_line(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
   return std::getline(file, line) ? line : "unknown";
 }
 
-// What follows "KEY:" on the first line of a file that begins so, or "unknown".
+// What follows `key`, blanks and colons on the first line of a file that begins so, or "unknown".
 std::string field(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(key)) continue;
-    const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+    const std::size_t begin = line.find_first_not_of(" \t:", key.size());
     return begin == std::string::npos ? "" : line.substr(begin);
   }
   return "unknown";
@@ -53,9 +54,16 @@ std::vector<std::pair<std::string, std::string>> machine_facts() {
 }
 
 std::uint64_t available_memory() {
-  const std::uint64_t kib = number(field("/proc/meminfo", "MemAvailable"));
-  const std::uint64_t limit = number(first_line("/sys/fs/cgroup/memory.max"));
-  return std::min(kib > limit / 1024 ? limit : kib * 1024, limit);
+  std::uint64_t available = number(field("/proc/meminfo", "MemAvailable"));
+  if (available < std::numeric_limits<std::uint64_t>::max() / 1024) available *= 1024;
+  // A control group's limit binds its descendants: this process's "0::/a/b", then /a, then the root.
+  namespace fs = std::filesystem;
+  const fs::path root = "/sys/fs/cgroup";
+  fs::path group = fs::path(field("/proc/self/cgroup", "0::")).relative_path();
+  for (;; group = group.parent_path()) {
+    available = std::min(available, number(first_line(root / group / "memory.max")));
+    if (group.empty()) return available;
+  }
 }
 
 }  // namespace timerbench

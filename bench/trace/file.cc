@@ -14,7 +14,6 @@
 #include <type_traits>
 
 #include "trace/excerpt.h"
-#include "trace/output_file.h"
 #include "trace/trace.h"
 
 namespace timerbench {
@@ -299,17 +298,21 @@ Trace Trace::load(const fs::path& path) {
   return trace;
 }
 
-void Trace::save(const fs::path& path) const {
-  const Files files = files_of(path);
-  OutputFile npy(files.npy);
-  OutputFile sidecar(files.json);
-  npy.write(npy_header(ops_.size()));
-  npy.write({reinterpret_cast<const char*>(ops_.data()), ops_.size_bytes()});
-  sidecar.write(to_json(info_, ops_).dump(2, ' ', false, json::error_handler_t::replace) + '\n');
-  npy.sync();
-  sidecar.sync();
-  npy.commit();
-  sidecar.commit();
+void Trace::save(const fs::path& path) const { TraceOutput(path).write(*this); }
+
+TraceOutput::TraceOutput(const fs::path& path)
+    : npy_(files_of(path).npy), sidecar_(files_of(path).json) {}
+
+void TraceOutput::write(const Trace& trace) {
+  const auto ops = trace.ops();
+  npy_.write(npy_header(ops.size()));
+  npy_.write({reinterpret_cast<const char*>(ops.data()), ops.size_bytes()});
+  sidecar_.write(to_json(trace.info(), ops).dump(2, ' ', false, json::error_handler_t::replace) +
+                 '\n');
+  npy_.sync();
+  sidecar_.sync();
+  npy_.commit();
+  sidecar_.commit();
 }
 
 }  // namespace timerbench

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "trace/stop.h"
 #include "trace/trace.h"
 
 namespace timerbench {
@@ -32,6 +33,7 @@ LineReader::LineReader(const std::filesystem::path& path)
 }
 
 std::optional<std::string_view> LineReader::next() {
+  throw_if_interrupted();
   try {
     text_.getline(line_.data(), static_cast<std::streamsize>(line_.size()));
   } catch (const boost::iostreams::lzma_error&) {

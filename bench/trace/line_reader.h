@@ -12,7 +12,8 @@
 
 namespace timerbench {
 
-// Every failure throws TraceError: no such file, damaged or truncated xz, not text.
+// Every failure throws TraceError: no such file, damaged or truncated xz, not text. next() throws
+// Interrupted too.
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path);

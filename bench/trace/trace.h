@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "trace/op.h"
+#include "trace/output_file.h"
 
 namespace timerbench {
 
@@ -71,8 +72,7 @@ class Trace {
   // ids always. O(ops). Throws TraceError.
   static Trace load(const std::filesystem::path& path);
 
-  // Writes NAME.npy and NAME.json, each to a temporary file that is renamed when complete, the
-  // .json last. Throws TraceError (folder not writable, disk full) and leaves nothing behind.
+  // Writes NAME.npy and NAME.json; see TraceOutput.
   void save(const std::filesystem::path& path) const;
 
   const TraceInfo& info() const { return info_; }
@@ -86,6 +86,21 @@ class Trace {
   TraceInfo info_;
   std::shared_ptr<const void> storage_;  // keeps ops_ alive
   std::span<const Op> ops_;
+};
+
+// The two files of a trace, each written to a temporary one that is renamed when complete, the .json
+// last. Opened before the trace is made, so that a bad place is found first. Everything throws
+// TraceError (folder not writable, disk full) and leaves nothing behind.
+class TraceOutput {
+ public:
+  explicit TraceOutput(const std::filesystem::path& path);
+
+  // Once.
+  void write(const Trace& trace);
+
+ private:
+  OutputFile npy_;
+  OutputFile sidecar_;
 };
 
 }  // namespace timerbench

@@ -11,9 +11,9 @@
 
 #include "core/timer_queue.h"
 #include "replay/backend.h"
-#include "replay/stop.h"
 #include "trace/model.h"
 #include "trace/op.h"
+#include "trace/stop.h"
 
 namespace timerbench {
 
@@ -67,6 +67,13 @@ class AuditedQueue {
   std::vector<TimerId> fired_;
   std::size_t empty_wakeups_ = 0;
   std::size_t total_fired_ = 0;
+};
+
+// How a trace is replayed under audit.
+struct Conditions {
+  Tick start = 0;  // of the clock
+  Tick granularity = 1;
+  AuditedQueue::Driver driver = AuditedQueue::Driver::ticking;
 };
 
 }  // namespace timerbench

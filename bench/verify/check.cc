@@ -23,10 +23,11 @@ bool must_be_exact(const Traits& traits, Tick granularity) {
 }
 
 std::optional<std::string> find_violation(const Backend& backend, const Trace& trace,
-                                          Tick granularity, const StopFlag& stop,
-                                          AuditedQueue::Driver driver) {
-  AuditedQueue queue(backend, {.capacity = trace.info().capacity, .granularity = granularity});
-  return queue.audit(trace.ops(), driver, stop);
+                                          const Conditions& conditions, const StopFlag& stop) {
+  AuditedQueue queue(backend, {.capacity = trace.info().capacity,
+                               .start = conditions.start,
+                               .granularity = conditions.granularity});
+  return queue.audit(trace.ops(), conditions.driver, stop);
 }
 
 }  // namespace timerbench

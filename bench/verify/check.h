@@ -6,7 +6,7 @@
 
 #include "replay/backend.h"
 #include "replay/outcome.h"
-#include "replay/stop.h"
+#include "trace/stop.h"
 #include "trace/trace.h"
 #include "verify/audited_queue.h"
 
@@ -19,9 +19,9 @@ Outcome expected_outcome(const Trace& trace, const StopFlag& stop);
 bool must_be_exact(const Traits& traits, Tick granularity);
 
 // Why the backend breaks the contract on this trace, found by replaying it under audit; nothing if it
-// does not. Stops early, with nothing, when `stop` is set.
-std::optional<std::string> find_violation(
-    const Backend& backend, const Trace& trace, Tick granularity, const StopFlag& stop,
-    AuditedQueue::Driver driver = AuditedQueue::Driver::ticking);
+// does not. Stops early, with nothing, when `stop` is set. REQUIRES: from its start the clock does
+// not come to kNever.
+std::optional<std::string> find_violation(const Backend& backend, const Trace& trace,
+                                          const Conditions& conditions, const StopFlag& stop);
 
 }  // namespace timerbench

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <array>
+
 namespace timerbench {
 namespace {
 
@@ -11,10 +12,21 @@ namespace {
 constexpr std::array<std::uint32_t, 16> kEdges = {
     1, 2, 4, 8, 16, 20, 64, 256, 400, 512, 4096, 8000, 65536, 262144, 1 << 24, 1u << 31};
 
+// Where the clock begins: mostly at 0, sometimes before the ends of types, of the whole numbers that
+// a double tells apart, and of time.
+constexpr std::array<Tick, 8> kStarts = {0,
+                                         0,
+                                         0,
+                                         0,
+                                         (Tick{1} << 32) - 500,
+                                         (Tick{1} << 53) - 500,
+                                         (Tick{1} << 63) - 500,
+                                         kNever - (Tick{1} << 41)};
+
 // Everything about a random trace but its operations.
 struct Shape {
-  QueueConfig config;
-  AuditedQueue::Driver driver;
+  TimerId capacity;
+  Conditions conditions;
 };
 
 // Mostly short, often on an edge or beside one, or on a multiple of it, sometimes far.
@@ -49,19 +61,27 @@ rc::Gen<Op> any_op(TimerId capacity) {
 // Replays under audit; adds what happened to the counts if nothing was wrong.
 std::optional<std::string> run(const Backend& backend, const Shape& shape, std::span<const Op> ops,
                                const StopFlag& stop, DifferentialResult& counts) {
-  AuditedQueue queue(backend, shape.config);
-  if (auto violation = queue.audit(ops, shape.driver, stop)) return violation;
+  const auto& [start, granularity, driver] = shape.conditions;
+  AuditedQueue queue(backend,
+                     {.capacity = shape.capacity, .start = start, .granularity = granularity});
+  if (auto violation = queue.audit(ops, driver, stop)) return violation;
   ++counts.traces;
   counts.fired += queue.total_fired();
   counts.empty_wakeups += queue.empty_wakeups();
   return std::nullopt;
 }
 
-// Follows RapidCheck's shrinks as long as one of them still fails.
-Counterexample smallest(const Backend& backend, const Shape& shape,
+// Begins at 0 if that fails too, then follows RapidCheck's shrinks as long as one of them still fails.
+Counterexample smallest(const Backend& backend, Shape shape,
                         rc::Shrinkable<std::vector<Op>> failing, std::string violation,
                         const StopFlag& stop) {
   DifferentialResult uncounted;
+  Shape from_zero = shape;
+  from_zero.conditions.start = 0;
+  if (auto text = run(backend, from_zero, failing.value(), stop, uncounted)) {
+    shape = from_zero;
+    violation = std::move(*text);
+  }
   for (bool smaller = true; smaller && !stop;) {
     smaller = false;
     auto shrinks = failing.shrinks();
@@ -74,7 +94,7 @@ Counterexample smallest(const Backend& backend, const Shape& shape,
       }
     }
   }
-  return {failing.value(), shape.config, shape.driver, std::move(violation)};
+  return {failing.value(), shape.conditions, std::move(violation)};
 }
 
 }  // namespace
@@ -89,12 +109,13 @@ DifferentialResult test_differentially(const Backend& backend, std::uint64_t see
   do {
     // Few ids meet often; many fill the structure.
     const std::uint64_t bits = random.split().next();
-    const Shape shape{.config = {.capacity = bits & 1 ? TimerId{6} : TimerId{40},
-                                 .granularity = std::array<Tick, 4>{1, 1, 3, 100}[bits >> 1 & 3]},
-                      .driver = (bits >> 3 & 3) == 0 ? AuditedQueue::Driver::sleeping
-                                                     : AuditedQueue::Driver::ticking};
-    auto ops =
-        rc::gen::container<std::vector<Op>>(any_op(shape.config.capacity))(random.split(), kSize);
+    const Shape shape{
+        .capacity = bits & 1 ? TimerId{6} : TimerId{40},
+        .conditions = {.start = kStarts[bits >> 5 & 7],
+                       .granularity = std::array<Tick, 4>{1, 1, 3, 100}[bits >> 1 & 3],
+                       .driver = (bits >> 3 & 3) == 0 ? AuditedQueue::Driver::sleeping
+                                                      : AuditedQueue::Driver::ticking}};
+    auto ops = rc::gen::container<std::vector<Op>>(any_op(shape.capacity))(random.split(), kSize);
     if (auto violation = run(backend, shape, ops.value(), stop, result)) {
       result.counterexample = smallest(backend, shape, std::move(ops), std::move(*violation), stop);
       break;

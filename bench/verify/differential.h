@@ -8,16 +8,15 @@
 #include <vector>
 
 #include "replay/backend.h"
-#include "replay/stop.h"
 #include "trace/op.h"
+#include "trace/stop.h"
 #include "verify/audited_queue.h"
 
 namespace timerbench {
 
 struct Counterexample {
   std::vector<Op> ops;
-  QueueConfig config;
-  AuditedQueue::Driver driver;
+  Conditions conditions;
   std::string violation;
 };
 

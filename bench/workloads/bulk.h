@@ -1,7 +1,8 @@
 // A bulk of delays over a wide horizon, armed and then expired: six million by default.
 //
 // Delays are log-uniform: as many between 1 and 2 ticks as between 2^24 and 2^25. The clock goes from
-// one due instant to the next, so that structures that pay for distance show it.
+// one due instant to the next, so that structures that pay for distance show it. As in `fill`, the
+// queue has held as many before.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +17,17 @@ struct Bulk {
   static constexpr std::string_view name = "bulk";
   static constexpr std::string_view summary = "N delays over a wide horizon, armed and expired";
   static constexpr std::string_view item = "insert + fire";
+  static constexpr bool items_are_free = false;
 
   std::uint32_t octaves = 31;  // delays are 1 .. 2^octaves - 1 ticks: 25 days of ms
 
   Trace generate(const WorkloadOptions& options) const {
-    TraceWriter trace(*this, options, 2 * std::uint64_t{options.size});
+    TraceWriter trace(*this, options, 4 * std::uint64_t{options.size});
     trace.note("octaves", octaves);
     Random random(options.seed);
+    for (TimerId id = 0; id < options.size; ++id) trace.schedule(id, random.log_uniform(octaves));
+    for (TimerId id = 0; id < options.size; ++id) trace.cancel(id);
+    trace.end_setup();
     std::vector<std::uint32_t> instants;
     instants.reserve(options.size);
     for (TimerId id = 0; id < options.size; ++id) {

@@ -12,6 +12,7 @@ struct Cancel {
   static constexpr std::string_view name = "cancel";
   static constexpr std::string_view summary = "N pending timers cancelled in random order";
   static constexpr std::string_view item = "cancel";
+  static constexpr bool items_are_free = false;
 
   Fill fill;  // how they were armed
 

@@ -18,6 +18,7 @@ struct Churn {
   static constexpr std::string_view summary =
       "N pending timers, a random one cancelled and armed again, time passing";
   static constexpr std::string_view item = "cancel + insert";
+  static constexpr bool items_are_free = true;
 
   std::uint32_t min_delay = 30'000;  // ticks; delays are uniform over min_delay .. max_delay
   std::uint32_t max_delay = 60'000;

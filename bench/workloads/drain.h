@@ -9,6 +9,7 @@ struct Drain {
   static constexpr std::string_view name = "drain";
   static constexpr std::string_view summary = "N pending timers expired tick by tick";
   static constexpr std::string_view item = "fire";
+  static constexpr bool items_are_free = false;
 
   Fill fill;  // how they were armed; with few timers most of the 60 000 ticks find nothing
 

@@ -13,6 +13,7 @@ struct Fill {
   static constexpr std::string_view name = "fill";
   static constexpr std::string_view summary = "N timers armed with uniform delays";
   static constexpr std::string_view item = "insert";
+  static constexpr bool items_are_free = false;
 
   std::uint32_t max_delay = 60'000;  // ticks; delays are uniform over 1 .. max_delay
 

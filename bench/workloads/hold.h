@@ -16,6 +16,7 @@ struct Hold {
   static constexpr std::string_view summary =
       "N pending timers, each fire re-arms, exponential delay";
   static constexpr std::string_view item = "fire + insert";
+  static constexpr bool items_are_free = true;
 
   std::uint32_t mean_delay = 10'000;  // ticks; exponential, at least 1
 

@@ -19,6 +19,7 @@ struct Keepalive {
   static constexpr std::string_view summary =
       "N connections with a 30 s time-out, each moved by its requests";
   static constexpr std::string_view item = "request";
+  static constexpr bool items_are_free = true;
 
   std::uint32_t timeout = 30'000;            // ms
   std::uint32_t requests_per_100k_s = 3000;  // per second and 10^5 connections; exponential gaps

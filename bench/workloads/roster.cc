@@ -13,8 +13,9 @@ namespace {
 
 template <Generator G>
 Workload workload(TimerId default_size) {
-  return {G::name, G::summary, G::item, default_size,
-          [](const WorkloadOptions& options) { return G{}.generate(options); }};
+  return {G::name,      G::summary,
+          G::item,      G::items_are_free,
+          default_size, [](const WorkloadOptions& options) { return G{}.generate(options); }};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "trace/stop.h"
 #include "trace/trace.h"
 #include "workloads/workload.h"
 
@@ -24,11 +25,12 @@ class TraceWriter {
     info_.parameters["size"] = options.size;
   }
 
-  void schedule(TimerId id, std::uint32_t delay) { ops_.push_back(schedule_op(id, delay)); }
-  void cancel(TimerId id) { ops_.push_back(cancel_op(id)); }
+  // These throw Interrupted.
+  void schedule(TimerId id, std::uint32_t delay) { write(schedule_op(id, delay)); }
+  void cancel(TimerId id) { write(cancel_op(id)); }
   void pass_time(Tick ticks) {
-    for (; ticks > kMaxStep; ticks -= kMaxStep) ops_.push_back(advance_op(kMaxStep));
-    ops_.push_back(advance_op(static_cast<std::uint32_t>(ticks)));
+    for (; ticks > kMaxStep; ticks -= kMaxStep) write(advance_op(kMaxStep));
+    write(advance_op(static_cast<std::uint32_t>(ticks)));
   }
 
   // All operations so far prepare, and are not measured.
@@ -50,6 +52,11 @@ class TraceWriter {
 
  private:
   static constexpr Tick kMaxStep = ~std::uint32_t{0};
+
+  void write(Op op) {
+    throw_if_interrupted();
+    ops_.push_back(op);
+  }
 
   TraceInfo info_;
   std::vector<Op> ops_;

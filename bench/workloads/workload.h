@@ -12,18 +12,20 @@ namespace timerbench {
 
 struct WorkloadOptions {
   TimerId size;             // timers pending, connections: what a suite sweeps
-  std::uint64_t items = 0;  // how many operations are measured, where that is free; 0: the default
+  std::uint64_t items = 0;  // how many operations are measured, if free; 0: the default
   std::uint64_t seed = 1;
 };
 
 // A generator is a struct with commented parameters and
 //   static constexpr std::string_view name, summary, item;   what a cost is quoted per
+//   static constexpr bool items_are_free;                    whether options.items is heeded
 //   Trace generate(const WorkloadOptions&) const;            no I/O, no clock, no state
 template <class G>
 concept Generator = requires(const G& generator, const WorkloadOptions& options) {
   { G::name } -> std::convertible_to<std::string_view>;
   { G::summary } -> std::convertible_to<std::string_view>;
   { G::item } -> std::convertible_to<std::string_view>;
+  { G::items_are_free } -> std::convertible_to<bool>;
   { generator.generate(options) } -> std::same_as<Trace>;
 };
 
@@ -31,6 +33,7 @@ struct Workload {
   std::string_view name;
   std::string_view summary;
   std::string_view item;
+  bool items_are_free;
   TimerId default_size;
   std::function<Trace(const WorkloadOptions&)> generate;
 };

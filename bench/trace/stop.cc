@@ -1,4 +1,4 @@
-#include "replay/stop.h"
+#include "trace/stop.h"
 
 #include <sys/time.h>
 
@@ -20,15 +20,21 @@ void set_timer(double seconds) {
 
 }  // namespace
 
-void stop_on_signals() {
+void handle_signals() {
   struct sigaction action {};
   action.sa_handler = [](int) {
     g_interrupted = true;
     g_stop_replay = true;
   };
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction inherited {};
+    sigaction(signal, nullptr, &inherited);
+    if (inherited.sa_handler == SIG_IGN) continue;  // nohup
+    // Whatever is still printed into a closed pipe raises the signal again.
+    action.sa_flags = signal == SIGPIPE ? SA_RESTART : SA_RESETHAND | SA_RESTART;
+    sigaction(signal, &action, nullptr);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 const StopFlag& interrupted() { return g_interrupted; }
