@@ -296,7 +296,7 @@ class BrokenRing {
     }
     std::size_t fired = visit(kOverdue, 1, sink);
     if constexpr (kBug == Bug::walks_every_tick) {
-      Tick patience = 1 << 21;  // of a test: enough to be noticed
+      Tick patience = 1 << 19;  // of a test: enough to be noticed
       for (; now - now_ > kSlots && patience > 0; --patience) {
         fired += visit(++now_ % kSlots, 1, sink);
       }

@@ -83,9 +83,11 @@ TEST(Ops, AreHashedAsFnv1aOf64BitWords) {
 }
 
 TEST(Ops, PeakPendingCountsFires) {
-  EXPECT_EQ(peak_pending(kOps, 3), 3u);
-  EXPECT_EQ(peak_pending(std::vector{schedule_op(0, 1), advance_op(1), schedule_op(1, 1)}, 2), 1u);
-  EXPECT_EQ(peak_pending({}, 0), 0u);
+  EXPECT_EQ(peak_pending(kOps, 3, "here"), 3u);
+  EXPECT_EQ(
+      peak_pending(std::vector{schedule_op(0, 1), advance_op(1), schedule_op(1, 1)}, 2, "here"),
+      1u);
+  EXPECT_EQ(peak_pending({}, 0, "here"), 0u);
 }
 
 // ---- .npy and .json ----
@@ -408,7 +410,7 @@ TEST(Csv, RoundTripIsExact) {
   EXPECT_EQ(trace.info().capacity, kLast + 1);
   EXPECT_EQ(trace.info().unit_ns, 1e6);
   EXPECT_EQ(trace.info().items, count_ops(ops).timer_ops());
-  EXPECT_EQ(trace.info().peak_pending, peak_pending(ops, kLast + 1));
+  EXPECT_EQ(trace.info().peak_pending, peak_pending(ops, kLast + 1, "t.csv"));
 }
 
 TEST(Csv, LaterRowImpliesAnAdvance) {

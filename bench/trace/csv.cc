@@ -26,7 +26,10 @@ class CsvImport {
   explicit CsvImport(const std::filesystem::path& path) : lines_(path) {}
 
   std::vector<Op> run() {
-    if (lines_.next() != kHeader) lines_.fail(fmt::format("the first line must be {}", kHeader));
+    if (const auto first = lines_.next(); first != kHeader) {
+      lines_.fail(fmt::format("the first line must be {}, not \"{}\"", kHeader,
+                              excerpt(first.value_or(""))));
+    }
     while (const auto line = lines_.next()) {
       if (!line->empty()) row(*line);
     }
@@ -171,7 +174,7 @@ Trace import_csv(const std::filesystem::path& path, double unit_ns) {
   info.unit_ns = unit_ns;
   info.capacity = import.capacity();
   info.items = count_ops(ops).timer_ops();
-  info.peak_pending = peak_pending(ops, info.capacity);
+  info.peak_pending = peak_pending(ops, info.capacity, path.string());
   info.workload = "csv";
   info.source = path.filename().string();
   return {std::move(info), std::move(ops)};

@@ -252,7 +252,7 @@ TraceInfo read_info(const Sidecar& sidecar) {
   if (!(info.unit_ns > 0)) sidecar.fail("\"unit_ns\" must be greater than 0");
   info.capacity = sidecar.required<TimerId>("capacity");
   info.setup_ops = sidecar.optional("setup_ops", info.setup_ops);
-  info.item = sidecar.optional("item", info.item);
+  info.item = excerpt(sidecar.optional("item", info.item));
   info.workload = sidecar.optional("workload", info.workload);
   info.parameters = sidecar.optional("parameters", info.parameters);
   info.seed = sidecar.optional("seed", info.seed);
@@ -293,7 +293,7 @@ Trace Trace::load(const fs::path& path) {
     info.peak_pending = sidecar.required<std::uint64_t>("peak_pending");
     if (info.peak_pending > info.capacity) sidecar.fail("\"peak_pending\" exceeds \"capacity\"");
   } else {
-    info.peak_pending = timerbench::peak_pending(trace.ops_, info.capacity);
+    info.peak_pending = timerbench::peak_pending(trace.ops_, info.capacity, npy);
   }
   return trace;
 }

@@ -319,7 +319,7 @@ class FtraceImport {
     info.unit_ns = 1e9 / hz_;
     info.capacity = capacity_;
     info.items = counts.timer_ops();
-    info.peak_pending = peak_pending(ops_, capacity_);
+    info.peak_pending = peak_pending(ops_, capacity_, path_.string());
     info.workload = "ftrace";
     info.parameters = {
         {"hz", hz_},

@@ -53,6 +53,7 @@ std::optional<std::string_view> LineReader::next() {
 }
 
 void LineReader::fail(std::string_view problem) const {
+  if (line_number_ == 0) throw TraceError(fmt::format("{}: is empty; {}", name_, problem));
   throw TraceError(fmt::format("{}:{}: {}", name_, line_number_, problem));
 }
 

@@ -25,7 +25,7 @@ class LineReader {
   // Of the line that next() returned last; the first is 1.
   std::uint64_t line_number() const { return line_number_; }
 
-  // Throws TraceError: "FILE:LINE: problem".
+  // Throws TraceError: "FILE:LINE: problem", of an empty file "FILE: is empty; problem".
   [[noreturn]] void fail(std::string_view problem) const;
 
  private:

@@ -55,7 +55,8 @@ void check_ids(std::span<const Op> ops, TimerId capacity, const std::string& whe
                   where, misfit - ops.begin(), ops.size(), misfit->id, capacity));
 }
 
-std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity) try {
+std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity,
+                           const std::string& where) try {
   Model model({.capacity = capacity});
   Tick now = 0;
   std::size_t peak = 0;
@@ -71,7 +72,8 @@ std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity) try {
   }
   return peak;
 } catch (const std::bad_alloc&) {
-  throw TraceError(fmt::format("no memory for ids up to {}: number them from 0", capacity));
+  throw TraceError(
+      fmt::format("{}: no memory for ids up to {}: number them from 0", where, capacity));
 }
 
 }  // namespace timerbench

@@ -58,7 +58,7 @@ void check_ids(std::span<const Op> ops, TimerId capacity, const std::string& whe
 
 // The most timers that are ever pending at once, by the model. REQUIRES: the ids are checked.
 // O(ops log n). Throws TraceError if there is no memory for that capacity.
-std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity);
+std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity, const std::string& where);
 
 // Owns its operations, in memory or as a mapped file. Movable.
 class Trace {

@@ -15,6 +15,7 @@ from typing import Any
 
 from console import Failure
 from style import PROMISES
+from words import FEWER
 
 # Facts that are shown; those of BINDING must agree for figures to be set side by side.
 BINDING = ("processor", "compiler", "flags", "build", "granularity", "seed")
@@ -101,10 +102,18 @@ class Results:
             for cost in cell.costs
         ]
 
-    def most_items(self, workload: str, size: int) -> float:
-        """That any backend was measured over."""
-        cells = self.cells.items()
-        return max(cell.items for (name, own, _), cell in cells if (name, own) == (workload, size))
+    def mark(self, workload: str, size: int, backend: str) -> str:
+        """The sign of a cell measured over less than half of the operations that others were."""
+        cell = self.cells[workload, size, backend]
+        most = max(
+            other.items for key, other in self.cells.items() if key[:2] == (workload, size)
+        )
+        return f" {FEWER}" if cell.has_figure and cell.items < most / 2 else ""
+
+    def mark_of(self, backend: str, workloads: Iterable[str]) -> str:
+        """The sign of a backend of which any cell of the workloads bears it."""
+        keys = [key for key in self.cells if key[0] in workloads and key[2] == backend]
+        return max(self.mark(*key) for key in keys)
 
     def item(self, workload: str) -> str:
         """What the workload's costs are per."""

@@ -9,10 +9,9 @@ from rich.text import Text
 
 from results import Results
 from style import RANKED
-from words import digits, machine_line, power, remake_line
+from words import FEWER, FEWER_NOTE, digits, machine_line, power, remake_line
 
 NOT_RUN = "–"
-FEWER = "†"
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def caption(results: Results, size: int) -> str:
     return (
         f"Cost in ns at {power(size)} pending timers, {what}{spread}. "
         "Bold: the cheapest of those that promise the same, and all whose range meets its."
-        + (f" {FEWER} over fewer operations, for each is a message to a server." if fewer else "")
+        + (f" {FEWER_NOTE}, for each is a message to a server." if fewer else "")
     )
 
 
@@ -115,16 +114,15 @@ def _column(
     cells = [results.cell(workload, shown, backend) for backend in backends]
     measured = [cell for cell in cells if cell and cell.has_figure]
     best = min(measured, key=lambda cell: cell.cost) if is_ranked and len(measured) > 1 else None
-    most_items = results.most_items(workload, shown)
     entries = []
-    for cell in cells:
+    for backend, cell in zip(backends, cells):
         if not cell:
             entries.append(Entry(NOT_RUN))
         elif not cell.has_figure:
             entries.append(Entry(cell.status))
         else:
             spread = f" ±{cell.spread:.0%}" if len(cell.costs) > 1 else ""
-            mark = f" {FEWER}" if cell.items < most_items / 2 else ""
+            mark = results.mark(workload, shown, backend)
             is_best = best is not None and min(cell.costs) <= max(best.costs)
             entries.append(Entry(digits(cell.cost) + spread + mark, is_best))
     return entries

@@ -2,6 +2,9 @@
 
 import math
 
+FEWER = "†"
+FEWER_NOTE = f"{FEWER} over fewer operations"
+
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

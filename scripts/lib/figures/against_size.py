@@ -14,6 +14,7 @@ from figures.parts import (
     SHADE,
     format_costs,
     limits_around,
+    note_on_marks,
     what_is_shown,
     write_footer,
     write_title,
@@ -48,7 +49,8 @@ def draw(results: Results, workload: str) -> Figure:
     write_title(
         figure,
         f"{workload}: cost per {results.item(workload)} by number of pending timers",
-        f"{what_is_shown(results)}; at the right in ns at the largest size",
+        f"{what_is_shown(results)}; at the right in ns at the largest size"
+        + note_on_marks(results, workload),
     )
     _explain_promises(figure, {results.precision(backend) for backend in backends})
     write_footer(figure, results)
@@ -98,7 +100,8 @@ def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> End
     end = (shown[-1][0], costs[-1])
     if failure:
         axes.plot(*end, "x", color=tint, markersize=9, markeredgewidth=1.5, zorder=4)
-    return EndLabel(f"{backend}  {failure or digits(costs[-1])}", tint, end, bool(failure))
+    name = backend + results.mark_of(backend, [workload])
+    return EndLabel(f"{name}  {failure or digits(costs[-1])}", tint, end, bool(failure))
 
 
 def _label_ends(axes: Axes, labels: list[EndLabel]) -> None:

@@ -17,6 +17,7 @@ from figures.parts import (
     SHADE,
     format_costs,
     limits_around,
+    note_on_marks,
     text_left_of,
     title_panel,
     what_is_shown,
@@ -58,21 +59,23 @@ def draw(results: Results) -> Figure:
         axes.set(xscale="log", xlim=limits_around(costs, margin=1.8), ylim=(len(lines) - 0.4, -0.6))
         _draw_panel(axes, results, workload, lines)
     for axes in grid[:, 0]:
-        _name_lines(axes, lines)
+        _name_lines(axes, results, lines)
     write_title(
         figure,
         "What timer operations cost",
-        f"{what_is_shown(results, whiskers=False)}; grey: the least that the harness itself costs",
+        f"{what_is_shown(results, whiskers=False)}; grey: the least that the harness itself costs"
+        + note_on_marks(results, *results.workloads),
     )
     _explain_dots(figure, results)
     write_footer(figure, results)
     return figure
 
 
-def _name_lines(axes: Axes, lines: list[tuple[str, bool]]) -> None:
+def _name_lines(axes: Axes, results: Results, lines: list[tuple[str, bool]]) -> None:
     for y, (name, is_backend) in enumerate(lines):
         if is_backend:
-            text_left_of(axes, y, name, size=7.5, colour=colour(name))
+            label = name + results.mark_of(name, results.workloads)
+            text_left_of(axes, y, label, size=7.5, colour=colour(name))
         else:
             text_left_of(axes, y, name, size=6.5, colour=FAINT, style="italic")
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from results import Results
-from words import machine_line, remake_line
+from words import FEWER_NOTE, machine_line, remake_line
 
 INK = "#222222"
 FAINT = "#707070"
@@ -70,6 +70,12 @@ def what_is_shown(results: Results, whiskers: bool = True) -> str:
         return "one measurement a cell"
     spread = ", with the least and the greatest" if whiskers else ""
     return f"median of {results.repetitions} repetitions{spread}"
+
+
+def note_on_marks(results: Results, *workloads: str) -> str:
+    """What the sign behind some of their costs says, if one is there."""
+    marked = any(results.mark(*key) for key in results.cells if key[0] in workloads)
+    return f"; {FEWER_NOTE}" if marked else ""
 
 
 def write_title(figure: Figure, title: str, note: str) -> None:

@@ -13,6 +13,7 @@ from figures.parts import (
     SHADE,
     format_costs,
     limits_around,
+    note_on_marks,
     text_left_of,
     title_panel,
     what_is_shown,
@@ -58,7 +59,8 @@ def draw(results: Results, size: int) -> Figure:
     write_title(
         figure,
         f"Cost per workload at {power(size)} pending timers",
-        f"{what_is_shown(results)}; each promise is ranked on its own; grey: the harness itself",
+        f"{what_is_shown(results)}; each promise is ranked on its own; grey: the harness itself"
+        + note_on_marks(results, *results.workloads),
     )
     write_footer(figure, results)
     return figure
@@ -71,13 +73,14 @@ class BarLine:
     label: str
     promise: str
     cell: Cell | None
+    mark: str = ""
 
 
 def _lines(results: Results, workload: str, size: int) -> list[BarLine]:
     lines = []
     for promise, backends in results.backends_by_promise().items():
         bars = [
-            BarLine(name, promise, cell)
+            BarLine(name, promise, cell, results.mark(workload, size, name))
             for name in backends
             if (cell := results.cell(workload, size, name))
         ]
@@ -99,7 +102,7 @@ def _draw_panel(
         axes.axvspan(axes.get_xlim()[0], null.cost, color=SHADE, zorder=0, linewidth=0)
     for y, line in enumerate(lines):
         if line.cell:
-            _draw_bar(axes, y, line.label, line.cell, line.promise in RANKED)
+            _draw_bar(axes, y, line, line.cell)
         else:
             text_left_of(axes, y, line.label, size=7, colour=FAINT, style="italic")
     axes.set_yticks([])
@@ -108,10 +111,11 @@ def _draw_panel(
     title_panel(axes, results, workload, f", {power(size)} timers")
 
 
-def _draw_bar(axes: Axes, y: int, backend: str, cell: Cell, is_ranked: bool) -> None:
-    tint = colour(backend)
+def _draw_bar(axes: Axes, y: int, line: BarLine, cell: Cell) -> None:
+    tint = colour(line.label)
+    is_ranked = line.promise in RANKED
     left = axes.get_xlim()[0]
-    text_left_of(axes, y, backend, size=7.5, colour=tint)
+    text_left_of(axes, y, line.label, size=7.5, colour=tint)
     if not cell.has_figure:
         axes.text(left * 1.15, y, f"✕ {cell.status}", va="center", fontsize=7, color=tint)
         return
@@ -127,7 +131,7 @@ def _draw_bar(axes: Axes, y: int, backend: str, cell: Cell, is_ranked: bool) -> 
     )
     axes.plot((min(cell.costs), max(cell.costs)), (y, y), color=INK, linewidth=1)
     axes.annotate(
-        digits(cell.cost),
+        digits(cell.cost) + line.mark,
         (max(cell.costs), y),
         (3, 0),
         textcoords="offset points",
