@@ -11,7 +11,7 @@
 
 #include "commands/command.h"
 #include "commands/names.h"
-#include "trace/stop.h"
+#include "system/stop.h"
 
 namespace timerbench {
 namespace {

@@ -164,6 +164,14 @@ class CliTest(unittest.TestCase):
                      "repetitions=0", "format=xml", "out_format=zzz", "min_time"):
             self.assert_refused(2, f"--benchmark_{flag.partition('=')[0]}", "run",
                                 "--workloads=fill", f"--benchmark_{flag}")
+        out = self.folder / "out.json"
+        for flag in ("--frobnicate", "--benchmark_format=json --benchmark_filter=nothing"):
+            self.assert_refused(2, "", "run", "--workloads=fill", f"--benchmark_out={out}",
+                                *flag.split())
+        done = timerbench("run", "--workloads=fill", f"--benchmark_out={out}",
+                          "--benchmark_list_tests", "--backends=scan")
+        self.assertEqual((done.returncode, done.stdout), (0, "own/fill/100000/scan/manual_time\n"))
+        self.assertEqual(list(self.folder.iterdir()), [])
         for flag in ("--sizes=", "--benchmark_out=", "--suite="):
             self.assert_refused(2, f"'{flag}' has no value", "run", flag, "--workloads=fill")
         self.assert_refused(2, "'--fired' is empty", "replay", "--fired", "", "--trace=x",
@@ -221,6 +229,16 @@ class CliTest(unittest.TestCase):
     def test_no_memory_for_the_size_is_said(self) -> None:
         done = timerbench("run", "--workloads=fill", "--sizes=1e9", "--backends=null")
         self.assertIn("oom: size 1000000000 needs about", done.stdout)
+        trace = self.folder / "t"
+        timerbench("trace", "generate", "fill", str(trace), "--size=10")
+        described = json.loads(trace.with_suffix(".json").read_text())
+        for capacity, expected in ((10**9, "needs about"), (2 * 10**9, "capacity")):
+            trace.with_suffix(".json").write_text(json.dumps(described | {"capacity": capacity}))
+            for command in (["replay", "--backend=ring"], ["verify", "ring"],
+                            ["run", "--backends=ring"]):
+                self.assert_refused(1, expected, *command, "--trace", str(trace))
+        self.assert_refused(1, "size 1000000000 needs about", "trace", "generate", "fill",
+                            str(trace), "--size=1e9")
 
     def test_a_missing_server_spoils_only_its_own_cells(self) -> None:
         out = self.folder / "out.json"

@@ -9,7 +9,7 @@
 
 #include "print_backend.h"
 #include "replay/backend.h"
-#include "trace/stop.h"
+#include "system/stop.h"
 #include "verify/differential.h"
 
 namespace timerbench {

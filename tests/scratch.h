@@ -52,15 +52,15 @@ class Scratch {
   std::filesystem::path folder_;
 };
 
-// The text of the TraceError that `action` must throw.
+// The text of the error, one of files or traces, that `action` must throw.
 inline std::string error_of(const std::function<void()>& action) {
   try {
     action();
-  } catch (const TraceError& error) {
+  } catch (const std::runtime_error& error) {
     EXPECT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos) << error.what();
     return error.what();
   }
-  ADD_FAILURE() << "no TraceError";
+  ADD_FAILURE() << "no error";
   return "";
 }
 

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -178,11 +179,11 @@ class LoadTest(Scratch):
         self.assertEqual((results.item("fill"), results.precision("scan")), ("insert", "exact"))
 
     def test_several_files_are_more_repetitions(self) -> None:
-        one = self.write(measured("fill", 10, "scan", 10.0), "1.json", commit="a")
-        other = self.write(measured("fill", 10, "scan", 20.0, 30.0), "2.json", commit="b")
+        one = self.write(measured("fill", 10, "scan", 10.0), "1.json", date="a")
+        other = self.write(measured("fill", 10, "scan", 20.0, 30.0), "2.json", date="b")
         results = load([one, other])
         self.assertEqual(results.cells["fill", 10, "scan"].cost, 20)
-        self.assertEqual(results.facts["commit"], "a; b")
+        self.assertEqual(results.facts["date"], "a; b")
         self.assertEqual(results.facts["suite"], "quick")
 
     def test_figures_of_two_machines_do_not_mix(self) -> None:
@@ -191,14 +192,21 @@ class LoadTest(Scratch):
         with self.assertRaisesRegex(Failure, "2.json: its processor is 'Other'"):
             load([one, other])
 
-    def test_a_cell_that_was_ever_wrong_has_no_figure(self) -> None:
-        wrong = failed("fill", 10, "scan", "wrong: fired early")
-        for entries in (
-            [*wrong, *measured("fill", 10, "scan", 1.0)],
-            [*measured("fill", 10, "scan", 1.0), *wrong],
-        ):
-            cell = self.load(entries).cells["fill", 10, "scan"]
-            self.assertEqual((cell.has_figure, cell.status), (False, "wrong"))
+    def test_figures_of_two_commits_do_not_mix(self) -> None:
+        one = self.write(measured("fill", 10, "scan", 10.0), "1.json", commit="a")
+        other = self.write(measured("fill", 10, "scan", 10.0), "2.json", commit="b")
+        with self.assertRaisesRegex(Failure, "2.json: its commit is 'b'"):
+            load([one, other])
+
+    def test_a_cell_of_which_any_repetition_failed_has_no_figure(self) -> None:
+        for status in ("wrong", "timeout"):
+            bad = failed("fill", 10, "scan", f"{status}: for a reason")
+            for entries in (
+                [*bad, *measured("fill", 10, "scan", 1.0)],
+                [*measured("fill", 10, "scan", 1.0), *bad],
+            ):
+                cell = self.load(entries).cells["fill", 10, "scan"]
+                self.assertEqual((cell.has_figure, cell.status), (False, status))
 
     def test_cells_that_a_run_did_not_reach_are_counted(self) -> None:
         unreached = 3 * failed("hold", 10, "scan", "interrupted: the run was ended before this cell")
@@ -524,7 +532,9 @@ if "--benchmark_list_tests" in sys.argv:
         sys.exit("timerbench: unknown backend 'nonsense'")
     print("quick/fill/10/scan/manual_time\\nquick/fill/10/ring_512/manual_time")
 elif sys.argv[1] == "verify":
-    print("scan                   ok: 20 scenarios")
+    print("scan                   ok: 20 scenarios", flush=True)
+    if os.environ.get("CRASH") == "verify":
+        os.kill(os.getpid(), signal.SIGSEGV)
     wrong = "ring_512" in os.environ.get("WRONG", "")
     print("ring_512               " + ("WRONG: fired early" if wrong else "ok: 20 scenarios"))
     sys.exit(wrong)
@@ -541,6 +551,11 @@ else:
         entries += [dict(name="quick/fill/10/ring_512", error_occurred=True, error_message=message)]
         print("[2/2] quick/fill/10/ring_512   " + message)
     out = next(a for a in sys.argv if a.startswith("--benchmark_out=")).partition("=")[2]
+    if os.environ.get("CRASH") == "run":  # as far as Google Benchmark's JSON had got
+        entry = json.dumps(entries[0], indent=2).replace("\\n", "\\n    ")
+        begun = '{{\\n  "context": {{}},\\n  "benchmarks": [\\n    ' + entry + ",\\n    " + entry[:30]
+        open(out + ".partial", "w").write(begun)
+        os.kill(os.getpid(), signal.SIGSEGV)
     json.dump(dict(context=dict(argv=sys.argv[1:]), benchmarks=entries), open(out, "w"))
     sys.exit(bool(interrupted))
 """
@@ -602,6 +617,24 @@ class BenchTest(Scratch):
             err, "scripts/bench: ring_512: not verified; see above, or timerbench verify\n"
         )
 
+    def test_what_a_crash_left_unverified_is_not_timed(self) -> None:
+        code, out, err = self.run_bench(CRASH="verify")
+        self.assertEqual(code, 1)
+        context = json.loads((self.out / "results.json").read_text())["context"]
+        self.assertEqual(context["not_verified"], "ring_512")
+        self.assertIn("--backends=scan", context["argv"])
+        self.assertIn("ended with code -11 at ring_512; not verified: ring_512\n", err)
+
+    def test_a_crash_keeps_what_was_measured(self) -> None:
+        code, out, err = self.run_bench(CRASH="run")
+        self.assertEqual(code, 1)
+        self.assertIn("| `scan`", out)
+        self.assertIn("ended with code -11; what was measured before is kept\n", err)
+        self.assertEqual(
+            len(json.loads((self.out / "results.json").read_text())["benchmarks"]), 1
+        )
+        self.assertEqual(list(self.out.glob("*.partial")), [])
+
     def interrupt_when_measuring(self, program: "subprocess.Popen[str]") -> None:
         assert program.stdout
         next(line for line in program.stdout if line.startswith("[1/2]"))
@@ -622,13 +655,28 @@ class BenchTest(Scratch):
         self.interrupt_when_measuring(program)
         assert program.stderr
         next(line for line in program.stderr if line.startswith("Interrupted: "))
+        program.send_signal(signal.SIGINT)  # the same one, told twice
+        time.sleep(1.2)
+        self.assertIsNone(program.poll())
         program.send_signal(signal.SIGINT)
         _, err = program.communicate(timeout=20)
         self.assertEqual(program.returncode, 1)
         self.assertEqual(
             err, "scripts/bench: timerbench run ended with code -9 and left no results\n"
         )
-        self.assertEqual(list(self.out.iterdir()), [])
+        self.assertFalse(self.out.exists())
+
+    def test_a_reader_that_goes_away_costs_nothing_but_its_own_lines(self) -> None:
+        program = self.start(SLOW="1")
+        self.interrupt_when_measuring(program)
+        assert program.stdout and program.stderr
+        program.stdout.close()
+        self.assertIn("interrupted; what was measured is in", program.stderr.read())
+        self.assertEqual(program.wait(), 1)
+        program.stderr.close()
+        for name in ("results.json", "table.md", "overview.png"):
+            self.assertTrue((self.out / name).exists(), name)
+        self.assertIn("command", json.loads((self.out / "results.json").read_text())["context"])
 
     def test_what_it_cannot_do_it_says_at_once(self) -> None:
         for arguments, complaint in (

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "commands/command.h"
+#include "system/machine.h"
 
 namespace timerbench {
 namespace {
@@ -91,8 +92,13 @@ const Workload& find_workload(const std::string& name) {
   throw UsageError(unknown("workload", name, known));
 }
 
+Trace load_trace(const std::string& name) {
+  Trace trace = Trace::load(name);
+  require_memory(bytes_needed({.size = trace.info().capacity, .items = trace.ops().size()}), name);
+  return trace;
+}
+
 TimerId parse_size(const std::string& text) {
-  constexpr double kLargest = 1e9;
   double value = 0;
   const char* end = text.data() + text.size();
   auto [rest, error] = std::from_chars(text.data(), end, value);
@@ -102,7 +108,7 @@ TimerId parse_size(const std::string& text) {
     else if (*rest == 'M')
       value *= 1e6, ++rest;
   }
-  if (error != std::errc{} || rest != end || value < 1 || value > kLargest ||
+  if (error != std::errc{} || rest != end || value < 1 || value > kMostIds ||
       value != static_cast<TimerId>(value)) {
     throw UsageError(fmt::format(
         "'{}' is not a size: give a whole number from 1 to 1e9, such as 1000, 10k or 1e6", text));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "replay/backend.h"
+#include "trace/trace.h"
 #include "workloads/workload.h"
 
 namespace timerbench {
@@ -28,7 +29,11 @@ const Backend& find_backend(const std::string& name);
 // Throws UsageError.
 const Workload& find_workload(const std::string& name);
 
-// "1000", "10k", "1e6": a number from 1 to the largest population. Throws UsageError.
+// The trace of NAME, NAME.npy or NAME.json. Throws TraceError, and OutOfMemory if there is not enough to
+// replay it.
+Trace load_trace(const std::string& name);
+
+// "1000", "10k", "1e6": a number from 1 to kMostIds. Throws UsageError.
 TimerId parse_size(const std::string& text);
 
 }  // namespace timerbench

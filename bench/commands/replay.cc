@@ -7,8 +7,8 @@
 
 #include "commands/command.h"
 #include "commands/names.h"
-#include "trace/output_file.h"
-#include "trace/stop.h"
+#include "system/output_file.h"
+#include "system/stop.h"
 #include "trace/trace.h"
 
 namespace timerbench {
@@ -53,7 +53,7 @@ class FiredRows {
 
 void replay(const ReplayOptions& options) {
   const Backend& backend = find_backend(options.backend);
-  const Trace trace = Trace::load(options.trace);
+  const Trace trace = load_trace(options.trace);
   std::optional<FiredRows> rows;
   if (!options.fired.empty()) rows.emplace(options.fired);
 
@@ -62,7 +62,7 @@ void replay(const ReplayOptions& options) {
   Tick now = 0;
   std::size_t fired = 0;
   std::size_t cancelled = 0;
-  const Sink sink = [&](TimerId id, Tick deadline) {
+  const AnySink sink = [&](TimerId id, Tick deadline) {
     if (rows) rows->add(now, id, deadline);
   };
   for (const Op op : trace.ops()) {
@@ -76,6 +76,7 @@ void replay(const ReplayOptions& options) {
       queue->schedule(op.id, now + op.arg);
     }
   }
+  queue->sync();
   if (rows) rows->finish();
   fmt::print("{}: {} operations up to {}, {} fired, {} cancelled, {} pending at the end\n",
              backend.traits.name, trace.ops().size(), now, fired, cancelled, queue->size());

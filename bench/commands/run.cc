@@ -12,10 +12,10 @@
 #include "commands/command.h"
 #include "commands/names.h"
 #include "suites/campaign.h"
-#include "suites/machine.h"
+#include "system/machine.h"
 #include "suites/reporter.h"
 #include "suites/suite.h"
-#include "trace/stop.h"
+#include "system/stop.h"
 
 namespace timerbench {
 namespace {
@@ -70,7 +70,7 @@ void add_workload(Campaign& campaign, const Workload& workload, Input::Reach rea
 }
 
 void add_trace_file(Campaign& campaign, const fs::path& path) {
-  Trace trace = Trace::load(path);  // now: a bad file is found before the run
+  Trace trace = load_trace(path.string());  // now: a bad file is found before the run
   const std::string name = path.filename().replace_extension().string();
   campaign.add_input(Input(name, trace.info().peak_pending, Input::Reach::both, 0, /*seeded=*/false,
                            [trace](std::size_t) { return trace; }));
@@ -81,7 +81,7 @@ bool any_begins(const std::vector<std::string>& flags, std::string_view prefix) 
 }
 
 // The file that --benchmark_out names. Google Benchmark writes it as it goes, so it is given another
-// name until it is complete.
+// name until it is complete; whatever is not kept is removed.
 class ResultFile {
  public:
   // Replaces the flag in `flags`, if it is there. Throws UsageError where nothing can be written.
@@ -101,22 +101,22 @@ class ResultFile {
     }
     *flag = std::string(kOutFlag) + partial();
   }
+  ~ResultFile() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove(partial(), ignored);  // not there any more if it was kept
+  }
+  ResultFile(const ResultFile&) = delete;
+  ResultFile& operator=(const ResultFile&) = delete;
 
   // Gives the complete file its name, or says that it is not complete: Google Benchmark does not.
   void keep() const {
     if (path_.empty()) return;
     std::ifstream file(partial());
     if (is_json_ && nlohmann::json::parse(file, nullptr, false).is_discarded()) {
-      drop();
       throw std::runtime_error(
           fmt::format("{}: could not be written completely; is the disk full?", path()));
     }
     fs::rename(partial(), path_);
-  }
-
-  // Leaves nothing behind.
-  void drop() const {
-    if (!path_.empty()) fs::remove(partial());
   }
 
   std::string path() const { return path_.string(); }
@@ -146,13 +146,15 @@ void check_flags(const std::vector<std::string>& flags) {
       {"--benchmark_repetitions", in_range(1, 1'000'000)},
       {"--benchmark_format", format},
       {"--benchmark_out_format", format},
+      {"--benchmark_list_tests", CLI::IsMember({"true", "false"})},
   };
   for (const std::string& flag : flags) {
     const std::size_t equals = std::min(flag.find('='), flag.size());
     for (const auto& [name, check] : checks) {
       if (flag.substr(0, equals) != name) continue;
-      if (equals == flag.size()) throw UsageError(fmt::format("{0}: write {0}=VALUE", name));
-      const std::string problem = check(flag.substr(equals + 1));
+      // Without a value it is Google Benchmark's --FLAG=true.
+      const std::string problem =
+          check(equals < flag.size() ? flag.substr(equals + 1) : std::string("true"));
       if (!problem.empty()) throw UsageError(fmt::format("{}: {}", name, problem));
     }
   }
@@ -223,21 +225,23 @@ void run(const RunOptions& options, std::vector<std::string> flags) {
   flags.insert(flags.begin(), {fmt::format("--benchmark_repetitions={}", suite.repetitions),
                                fmt::format("--benchmark_min_time={}", suite.min_seconds)});
   const ResultFile results(flags);
-  const bool own_report =
-      !any_begins(flags, "--benchmark_format") && !any_begins(flags, "--benchmark_list_tests");
+  const bool only_list = any_begins(flags, "--benchmark_list_tests") &&
+                         !any_begins(flags, "--benchmark_list_tests=false");
+  const bool own_report = !only_list && !any_begins(flags, "--benchmark_format");
   add_context(suite, options);
   initialize_benchmark(flags);
   campaign.register_cells(chosen);
 
   CellReporter reporter(campaign.cells());
-  benchmark::RunSpecifiedBenchmarks(own_report ? &reporter : nullptr);
+  const auto chosen_cells =
+      benchmark::RunSpecifiedBenchmarks(own_report ? &reporter : nullptr);
   benchmark::Shutdown();
-  const auto& counts = reporter.counts();
-  if (own_report && counts.measured + counts.failed + counts.without == 0) {
-    results.drop();
+  if (only_list) return;
+  if (chosen_cells == 0) {
     throw UsageError("no cell to measure; see --benchmark_filter and --benchmark_list_tests");
   }
   results.keep();
+  const auto& counts = reporter.counts();
   if (own_report) {
     fmt::print("{}{} cells measured, {} failed, {} without a figure{}\n",
                interrupted() ? "interrupted: " : "", counts.measured, counts.failed, counts.without,

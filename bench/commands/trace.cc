@@ -8,7 +8,7 @@
 
 #include "commands/command.h"
 #include "commands/names.h"
-#include "suites/machine.h"
+#include "system/machine.h"
 #include "trace/csv.h"
 #include "trace/ftrace.h"
 #include "trace/stat.h"
@@ -38,7 +38,7 @@ void add_generate(CLI::App& parent) {
     const Workload& workload = find_workload(options->workload);
     const TimerId size = options->size.empty() ? workload.default_size : parse_size(options->size);
     const WorkloadOptions wanted{.size = size, .items = options->items, .seed = options->seed};
-    if (bytes_needed(wanted) > available_memory()) throw std::bad_alloc();
+    require_memory(bytes_needed(wanted), fmt::format("size {}", size));
     TraceOutput output(options->out);
     const Trace trace = workload.generate(wanted);
     output.write(trace);
@@ -98,7 +98,7 @@ void add_stat(CLI::App& parent) {
   auto* command = parent.add_subcommand("stat", "What a trace consists of");
   command->add_option("trace", *path, "NAME, NAME.npy or NAME.json")->required();
   command->callback([path] {
-    const Trace trace = Trace::load(*path);
+    const Trace trace = load_trace(*path);
     fmt::print("{}", to_text(stat_trace(trace), trace.info()));
   });
 }

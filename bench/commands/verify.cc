@@ -9,7 +9,7 @@
 #include "commands/names.h"
 #include "core/backend_error.h"
 #include "trace/csv.h"
-#include "trace/stop.h"
+#include "system/stop.h"
 #include "trace/trace.h"
 #include "verify/audited_queue.h"
 #include "verify/check.h"
@@ -129,7 +129,7 @@ void add_verify(CLI::App& app) {
     const auto chosen = find_backends(options->backends);
     std::optional<Trace> trace;
     if (!options->trace.empty()) {
-      trace = Trace::load(options->trace);
+      trace = load_trace(options->trace);
       check_start(options->conditions.start, *trace);
     }
     bool all_ok = true;

@@ -14,11 +14,11 @@
 #include "core/timer_queue.h"
 #include "replay/outcome.h"
 #include "trace/op.h"
-#include "trace/stop.h"
+#include "system/stop.h"
 
 namespace timerbench {
 
-using Sink = std::function<void(TimerId, Tick)>;
+using AnySink = std::function<void(TimerId, Tick)>;
 
 // A timer queue behind virtual calls. The contract is TimerQueue's.
 class AnyQueue {
@@ -26,9 +26,10 @@ class AnyQueue {
   virtual ~AnyQueue() = default;
   virtual void schedule(TimerId id, Tick deadline) = 0;
   virtual bool cancel(TimerId id) = 0;
-  virtual std::size_t advance(Tick now, const Sink& sink) = 0;
+  virtual std::size_t advance(Tick now, const AnySink& sink) = 0;
   virtual Tick next_wakeup() const = 0;
   virtual std::size_t size() const = 0;
+  virtual void sync() = 0;  // nothing, unless the queue has it
 };
 
 struct TimedReplay {

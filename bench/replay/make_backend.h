@@ -13,9 +13,10 @@ class Erased final : public AnyQueue {
 
   void schedule(TimerId id, Tick deadline) override { queue_.schedule(id, deadline); }
   bool cancel(TimerId id) override { return queue_.cancel(id); }
-  std::size_t advance(Tick now, const Sink& sink) override { return queue_.advance(now, sink); }
+  std::size_t advance(Tick now, const AnySink& sink) override { return queue_.advance(now, sink); }
   Tick next_wakeup() const override { return queue_.next_wakeup(); }
   std::size_t size() const override { return queue_.size(); }
+  void sync() override { timerbench::sync(queue_); }
 
  private:
   Queue queue_;
@@ -28,8 +29,10 @@ TimedReplay time_replay(const QueueConfig& config, std::span<const Op> setup,
   Queue queue(config);
   Tick now = config.start;
   Outcome outcome = replay(queue, setup, now, stop);
+  sync(queue);
   const auto start = Clock::now();
   const Outcome measured_outcome = replay(queue, measured, now, stop);
+  sync(queue);
   const auto elapsed = Clock::now() - start;
   outcome += measured_outcome;
   return {outcome, elapsed, stop.load()};

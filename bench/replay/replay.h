@@ -7,32 +7,38 @@
 #include "core/timer_queue.h"
 #include "replay/outcome.h"
 #include "trace/op.h"
-#include "trace/stop.h"
+#include "system/stop.h"
 
 namespace timerbench {
 
-// Replays `ops` from `now` on, which it moves. Returns what happened up to the end or, if `stop` was
+// Replays `ops` from `clock` on, which it moves. Returns what happened up to the end or, if `stop` was
 // set meanwhile, to the advance() after that. REQUIRES: every id is below the queue's capacity.
 template <class Queue>
-Outcome replay(Queue& queue, std::span<const Op> ops, Tick& now, const StopFlag& stop) {
+Outcome replay(Queue& queue, std::span<const Op> ops, Tick& clock, const StopFlag& stop) {
   // Operations between two looks at the flag where no advance() does so.
   constexpr std::size_t kBlock = 4096;
   Outcome outcome;
+  // Copies, which no pointer of the queue can mean: they stay in registers.
+  Tick now = clock;
+  std::uint64_t cancelled = 0;
   while (!ops.empty() && !stop.load(std::memory_order_relaxed)) {
     const auto block = ops.first(std::min(kBlock, ops.size()));
     ops = ops.subspan(block.size());
     for (const Op op : block) {
       if (op.id == kAdvance) {
-        if (stop.load(std::memory_order_relaxed)) return outcome;
+        if (stop.load(std::memory_order_relaxed)) break;
         now += op.arg;
         outcome.fired += queue.advance(now, DigestFires(outcome, now));
       } else if (op.arg == kCancel) {
-        outcome.cancelled += queue.cancel(op.id);
+        cancelled += queue.cancel(op.id);
       } else {
         queue.schedule(op.id, now + op.arg);
       }
     }
   }
+  clock = now;
+  outcome.cancelled = cancelled;
+  outcome.pending = queue.size();
   return outcome;
 }
 

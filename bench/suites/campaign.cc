@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/backend_error.h"
-#include "suites/machine.h"
-#include "trace/stop.h"
+#include "system/machine.h"
+#include "system/stop.h"
 #include "verify/check.h"
 
 namespace timerbench {
@@ -44,7 +44,7 @@ void Input::prepare() {
   do {
     Trace trace = make_(variants_.size());
     const Outcome expected = expected_outcome(trace, interrupted());
-    ops += trace.ops().size();
+    ops += trace.measured().size();
     variants_.push_back({std::move(trace), expected});
   } while (seeded_ && ops < kManyOps && variants_.size() < kMostVariants);
 }
@@ -103,6 +103,8 @@ std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell) {
     return checked_replay(cell);
   } catch (const CellFailure& failure) {
     cell.failure = failure.what();
+  } catch (const OutOfMemory& error) {
+    cell.failure = fmt::format("oom: {}", error.what());
   } catch (const Interrupted&) {
     cell.failure = "interrupted: the run was ended before this cell";
   } catch (const BackendUnavailable& error) {
@@ -122,26 +124,24 @@ void Campaign::prepare(Input& input) {
   if (!input.prepared()) {
     if (prepared_) prepared_->drop();
     prepared_ = &input;
-    if (const std::uint64_t available = available_memory(); input.bytes_needed() > available) {
-      throw CellFailure(fmt::format(
-          "oom: size {} needs about {:.1f} GB and {:.1f} GB are available; choose a smaller one",
-          input.size(), static_cast<double>(input.bytes_needed()) / 1e9,
-          static_cast<double>(available) / 1e9));
-    }
+    require_memory(input.bytes_needed(), fmt::format("size {}", input.size()));
   }
   input.prepare();
 }
 
 void Campaign::check(Cell& cell) {
-  cell.input.rewind();
   const Measurement first = checked_replay(cell);
   cell.checked = true;
-  if (first.elapsed >= kNoWarmUp) cell.ready = first;
-  cell.input.rewind();
+  if (first.elapsed >= kNoWarmUp) {
+    cell.ready = first;
+  } else {
+    cell.turn = 0;
+  }
 }
 
 Campaign::Measurement Campaign::checked_replay(Cell& cell) {
-  const auto& [trace, expected] = cell.input.next();
+  const std::size_t variant = cell.turn++ % cell.input.variants().size();
+  const auto& [trace, expected] = cell.input.variants()[variant];
   const Backend& backend = cell.backend;
   TimedReplay replay;
   {
@@ -156,13 +156,16 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   const Measurement measured{replay.elapsed, trace.info().items};
   if (backend.is_control()) return measured;
   const bool exact = must_be_exact(backend.traits, granularity_);
-  if (exact && replay.outcome == expected) return measured;
-  if (!exact && cell.checked) return measured;  // fire by fire, the first time
+  cell.audited.resize(cell.input.variants().size());
+  std::optional<Outcome>& audited = cell.audited[variant];
+  if (replay.outcome == (exact ? expected : audited)) return measured;
+  if (audited) throw CellFailure("wrong: its outcome differs from replay to replay");
   const auto violation =
       find_violation(backend, trace, {.granularity = granularity_}, interrupted());
   throw_if_interrupted();
   if (violation) throw CellFailure(fmt::format("wrong: {}", *violation));
   if (exact) throw CellFailure("wrong: its outcome is not the model's");
+  audited = replay.outcome;
   return measured;
 }
 

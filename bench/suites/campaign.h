@@ -51,12 +51,11 @@ class Input {
   bool prepared() const { return !variants_.empty(); }
   void drop() { variants_.clear(); }
 
+  // Empty unless prepared().
+  const std::vector<Variant>& variants() const { return variants_; }
+
   // What its costs are per. REQUIRES: prepared().
   const std::string& item() const { return variants_.front().trace.info().item; }
-
-  // The variants in turn, from the first again after rewind(). REQUIRES: prepared().
-  const Variant& next() { return variants_[turn_++ % variants_.size()]; }
-  void rewind() { turn_ = 0; }
 
  private:
   std::string workload_;
@@ -66,7 +65,6 @@ class Input {
   bool seeded_;
   std::function<Trace(std::size_t)> make_;
   std::vector<Variant> variants_;
-  std::size_t turn_ = 0;
 };
 
 // The cells of one run and how each is measured.
@@ -97,6 +95,10 @@ class Campaign {
     std::string name;
     std::string failure{};  // not empty: why there is no figure, first the status
     bool checked = false;
+    std::size_t turn = 0;  // the next replay's variant, modulo their number
+    // By variant, what its first replay came to: that was audited fire by fire, and is what the others
+    // must come to. Only of backends that need not be exact.
+    std::vector<std::optional<Outcome>> audited{};
     // The replay that was checked, if it took so long that it needed no warm-up: the first
     // measurement. A shorter one is the warm-up.
     std::optional<Measurement> ready{};

@@ -10,7 +10,8 @@
 
 #include "trace/excerpt.h"
 #include "trace/line_reader.h"
-#include "trace/output_file.h"
+#include "system/output_file.h"
+#include "system/stop.h"
 
 namespace timerbench {
 namespace {
@@ -81,7 +82,7 @@ class CsvImport {
   }
 
   TimerId id() {
-    const auto id = static_cast<TimerId>(number(kId, kAdvance - 1));
+    const auto id = static_cast<TimerId>(number(kId, kMostIds - 1));
     capacity_ = std::max(capacity_, id + 1);
     return id;
   }
@@ -158,6 +159,7 @@ void export_csv(const Trace& trace, const std::filesystem::path& path) {
   for (const Op op : trace.ops()) {
     append_row(rows, op, now);
     if (rows.size() >= kFlush) {
+      throw_if_interrupted();
       file.write(rows);
       rows.clear();
     }

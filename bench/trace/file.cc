@@ -251,6 +251,9 @@ TraceInfo read_info(const Sidecar& sidecar) {
   info.unit_ns = sidecar.required<double>("unit_ns");
   if (!(info.unit_ns > 0)) sidecar.fail("\"unit_ns\" must be greater than 0");
   info.capacity = sidecar.required<TimerId>("capacity");
+  if (info.capacity > kMostIds) {
+    sidecar.fail(fmt::format("\"capacity\" is more than {}; number the ids from 0", kMostIds));
+  }
   info.setup_ops = sidecar.optional("setup_ops", info.setup_ops);
   info.item = excerpt(sidecar.optional("item", info.item));
   info.workload = sidecar.optional("workload", info.workload);

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "trace/stop.h"
+#include "system/stop.h"
 #include "trace/trace.h"
 
 namespace timerbench {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <vector>
 
+#include "system/stop.h"
 #include "trace/model.h"
 
 namespace timerbench {
@@ -37,6 +38,7 @@ TraceStat stat_trace(const Trace& trace) {
 
   Model model({.capacity = trace.info().capacity});
   for (const Op op : ops) {
+    throw_if_interrupted();
     if (op.id == kAdvance) {
       stat.duration += op.arg;
       stat.fired += model.advance(stat.duration, IgnoreExpiry{});

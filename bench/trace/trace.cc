@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "system/machine.h"
+#include "system/stop.h"
 #include "trace/model.h"
 
 namespace timerbench {
@@ -57,10 +59,12 @@ void check_ids(std::span<const Op> ops, TimerId capacity, const std::string& whe
 
 std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity,
                            const std::string& where) try {
+  require_memory(capacity * sizeof(Tick), where);
   Model model({.capacity = capacity});
   Tick now = 0;
   std::size_t peak = 0;
   for (const Op op : ops) {
+    throw_if_interrupted();
     if (op.id == kAdvance) {
       model.advance(now += op.arg, IgnoreExpiry{});
     } else if (op.arg == kCancel) {

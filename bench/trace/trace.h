@@ -14,11 +14,14 @@
 #include <vector>
 
 #include "trace/op.h"
-#include "trace/output_file.h"
+#include "system/output_file.h"
 
 namespace timerbench {
 
 inline constexpr int kTraceVersion = 1;
+
+// The most ids that a trace may have, which every backend can number in 32 bits with room for its own.
+inline constexpr TimerId kMostIds = 1'000'000'000;
 
 // Bad input: the text is one line that says what, where and what to do.
 struct TraceError : std::runtime_error {

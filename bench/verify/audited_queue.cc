@@ -141,6 +141,7 @@ std::optional<std::string> AuditedQueue::audit(std::span<const Op> ops, Driver d
       return fmt::format("operation {}: {}", i, violation.what());
     }
   }
+  queue_->sync();
   return std::nullopt;
 }
 

@@ -13,7 +13,7 @@
 #include "replay/backend.h"
 #include "trace/model.h"
 #include "trace/op.h"
-#include "trace/stop.h"
+#include "system/stop.h"
 
 namespace timerbench {
 

@@ -6,7 +6,7 @@
 
 #include "replay/backend.h"
 #include "replay/outcome.h"
-#include "trace/stop.h"
+#include "system/stop.h"
 #include "trace/trace.h"
 #include "verify/audited_queue.h"
 

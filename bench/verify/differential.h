@@ -9,7 +9,7 @@
 
 #include "replay/backend.h"
 #include "trace/op.h"
-#include "trace/stop.h"
+#include "system/stop.h"
 #include "verify/audited_queue.h"
 
 namespace timerbench {

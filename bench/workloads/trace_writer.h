@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "trace/stop.h"
+#include "system/stop.h"
 #include "trace/trace.h"
 #include "workloads/workload.h"
 

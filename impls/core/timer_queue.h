@@ -106,4 +106,11 @@ concept TimerQueue = std::constructible_from<Q, const QueueConfig&> &&
   { cq.size() } -> std::same_as<std::size_t>;
 };
 
+// A queue whose calls may return before they are carried out also has `void sync()`: it returns when
+// they all are, and throws what went wrong with them. Whoever measures waits for it.
+template <class Q>
+void sync(Q& queue) {
+  if constexpr (requires { queue.sync(); }) queue.sync();
+}
+
 }  // namespace timerbench

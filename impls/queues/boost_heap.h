@@ -25,6 +25,8 @@ class BoostHeap {
   explicit BoostHeap(const QueueConfig& config) : now_(config.start), handles_(config.capacity) {
     if constexpr (requires { heap_.reserve(0); }) heap_.reserve(config.capacity);
   }
+  BoostHeap(const BoostHeap&) = delete;  // the handles point into the heap
+  BoostHeap& operator=(const BoostHeap&) = delete;
 
   void schedule(TimerId id, Tick deadline) {
     Handle& handle = handles_[id];
@@ -60,13 +62,16 @@ class BoostHeap {
   std::size_t size() const { return heap_.size(); }
 
  protected:
-  Heap heap_;
+  void cancel_all() {
+    for (TimerId id = 0; id < handles_.size(); ++id) cancel(id);
+  }
 
  private:
   using Handle = typename Heap::handle_type;
   static inline const Handle kNotPending{};
 
   Tick now_;
+  Heap heap_;
   std::vector<Handle> handles_;  // by id
 };
 

@@ -25,10 +25,8 @@ struct PairingHeap : BoostHeap<boost::heap::pairing_heap<HeapEntry>> {
   using BoostHeap::BoostHeap;
 
   // Boost destroys the tree by recursion, as deep as the tree: timers armed each before the last
-  // form a chain that would overflow the stack. Popping needs no recursion.
-  ~PairingHeap() {
-    while (!heap_.empty()) heap_.pop();
-  }
+  // form a chain that would overflow the stack. Cancelling needs no recursion, and no order either.
+  ~PairingHeap() { cancel_all(); }
 };
 static_assert(TimerQueue<PairingHeap>);
 

@@ -171,15 +171,7 @@ void RedisConnection::connect() {
 RedisConnection::Reply RedisConnection::call(int type, Command command) {
   append(command);
   flush();
-  std::optional<RedisReplyError> late;
-  while (unanswered_ > 1) {
-    const Reply reply = read();
-    try {
-      check(*reply, REDIS_REPLY_INTEGER);
-    } catch (const RedisReplyError& error) {
-      if (!late) late = error;
-    }
-  }
+  const auto late = settle(1);
   Reply reply = read();
   if (late) throw *late;
   check(*reply, type);
@@ -191,6 +183,24 @@ void RedisConnection::post(Command command) {
   if (appended_ < kDepth) return;
   flush();
   while (unanswered_ > kDepth) check(*read(), REDIS_REPLY_INTEGER);
+}
+
+void RedisConnection::sync() {
+  flush();
+  if (const auto late = settle(0)) throw *late;
+}
+
+std::optional<RedisReplyError> RedisConnection::settle(std::size_t left) {
+  std::optional<RedisReplyError> first;
+  while (unanswered_ > left) {
+    const Reply reply = read();
+    try {
+      check(*reply, REDIS_REPLY_INTEGER);
+    } catch (const RedisReplyError& error) {
+      if (!first) first = error;
+    }
+  }
+  return first;
 }
 
 BackendError RedisConnection::error(std::string_view what, std::string_view advice) const {

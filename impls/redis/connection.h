@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -81,6 +82,9 @@ class RedisConnection {
 
   static constexpr std::size_t kDepth = 64;
 
+  // Waits for the replies to all that was posted. Throws the first error among them.
+  void sync();
+
   // An error of this server, to be thrown.
   BackendError error(std::string_view what, std::string_view advice) const;
 
@@ -93,6 +97,8 @@ class RedisConnection {
   void append(Command command);
   void flush();
   Reply read();
+  // Reads replies until `left` are outstanding; the first error among them, to be thrown.
+  std::optional<RedisReplyError> settle(std::size_t left);
   void check(const redisReply& reply, int type) const;
   [[noreturn]] void lose();
 

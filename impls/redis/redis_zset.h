@@ -73,6 +73,9 @@ class RedisZset : public TimerZset {
     return fired + finish(head, sink, [this](TimerId id) { send(id); });
   }
 
+  // Waits until the server has carried out what was sent. Throws BackendError if it has not.
+  void sync() { connection_.sync(); }
+
  private:
   // The members taken, and the score of the first one left.
   static constexpr const char* kTakeDue = R"(

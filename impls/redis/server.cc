@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <string_view>
 #include <system_error>
@@ -75,7 +77,12 @@ struct Launch {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   execvp(launch.server[0], const_cast<char* const*>(launch.server.data()));
-  dprintf(STDERR_FILENO, "%s: %s\n", launch.server[0], strerrordesc_np(errno));
+  const auto piece = [](const char* text) {
+    return iovec{const_cast<char*>(text), std::strlen(text)};
+  };
+  const iovec line[] = {piece(launch.server[0]), piece(": "), piece(strerrordesc_np(errno)),
+                        piece("\n")};
+  [[maybe_unused]] const auto written = writev(STDERR_FILENO, line, std::size(line));
   _exit(EXIT_FAILURE);
 }
 

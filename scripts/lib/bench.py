@@ -25,7 +25,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from console import ArgumentParser, Failure, Progress, UsageError, duration, run_main
+from console import ArgumentParser, Failure, Progress, UsageError, duration, run_main, say
 from files import replacing
 from plot import print_table, write_report
 from results import load
@@ -50,31 +50,51 @@ def main() -> int:
     run = _run_command(arguments, options)
     cells = _list_cells(run)
     folder = _make_folder(arguments)
-    facts = {"command": shlex.join(["scripts/bench", arguments.suite, *run[3:]]), **_commit()}
-    backends = list(dict.fromkeys(cell.split("/")[3] for cell in cells))
-    wrong, complaints = _verify(backends)
-    if wrong:  # what does not keep the contract is not timed
-        facts["not_verified"] = ", ".join(wrong)
-        arguments.backends = ",".join(name for name in backends if name not in wrong)
-        if not arguments.backends:
-            raise Failure("no backend keeps the contract; see above, or timerbench verify")
-        run = _run_command(arguments, options)
-        cells = [cell for cell in cells if cell.split("/")[3] not in wrong]
-    complaints += _measure(run, cells, folder / "results.json")
-    _add_facts(folder / "results.json", facts)
+    try:
+        complaints = _fill(folder, arguments, options, run, cells)
+    except BaseException:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+        raise
 
     results = load([folder])
     size = results.telling_size()
-    print("Drawing ...")
+    say("Drawing ...")
     paths = write_report(results, size, folder)
-    print()
+    say()
     print_table(results, size)
-    print()
+    say()
     for path in (folder / "results.json", *paths):
-        print(os.path.relpath(path))
+        say(os.path.relpath(path))
     for complaint in complaints:
         print(f"scripts/bench: {complaint}", file=sys.stderr)
     return 1 if complaints else 0
+
+
+def _fill(
+    folder: Path,
+    arguments: argparse.Namespace,
+    options: list[str],
+    run: list[str],
+    cells: list[str],
+) -> list[str]:
+    """Verifies, measures, and leaves results.json; what is to be said in the end."""
+    facts = {"command": shlex.join(["scripts/bench", arguments.suite, *run[3:]]), **_commit()}
+    if (busy := _busy_processors()) > 0.5:
+        facts["busy"] = f"{busy:.1f} of {os.cpu_count()} processors"
+        say(f"Warning: other programs keep {facts['busy']} busy; the figures will be worse")
+    backends = list(dict.fromkeys(cell.split("/")[3] for cell in cells))
+    verified, complaints = _verify(backends)
+    if verified != backends:  # what is not known to keep the contract is not timed
+        facts["not_verified"] = ", ".join(name for name in backends if name not in verified)
+        if not verified:
+            raise Failure("no backend keeps the contract; see above, or timerbench verify")
+        arguments.backends = ",".join(verified)
+        run = _run_command(arguments, options)
+        cells = [cell for cell in cells if cell.split("/")[3] in verified]
+    complaints += _measure(run, cells, folder / "results.json")
+    _add_facts(folder / "results.json", facts)
+    return complaints
 
 
 def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -138,20 +158,44 @@ def _commit() -> dict[str, str]:
     return {"commit": run.stdout.strip()}
 
 
+def _busy_processors() -> float:
+    """How many of them work for others, in the second before anything is measured."""
+
+    def idle_and_all() -> tuple[int, int]:
+        ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+        return ticks[3] + ticks[4], sum(ticks)
+
+    idle, all_ = idle_and_all()
+    time.sleep(1)
+    idle_then, all_then = idle_and_all()
+    share = 1 - (idle_then - idle) / max(1, all_then - all_)
+    return share * (os.cpu_count() or 1)
+
+
 def _verify(backends: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Who is wrong, and what is to be said in the end: they do not stop the others."""
+    """Who is to be measured, and what is to be said in the end: who fails does not stop the others.
+
+    A backend whose server cannot be reached is measured, so that its cells say so.
+    """
     progress = Progress("Verifying", backends, VERIFIED, NOT_VERIFIED)
     code, interrupted = _follow(
         [str(TIMERBENCH), "verify", f"--seconds={VERIFY_SECONDS}", *backends], progress
     )
     if interrupted:
         raise Failure("interrupted before anything was measured")
-    good = len(backends) - len(progress.notable)
-    print(f"{good} of {len(backends)} backends keep the contract")
-    if progress.notable:
-        wrong = [step["name"] for step in progress.notable if step["verdict"] == "WRONG"]
-        return wrong, [f"{_names(progress)}: not verified; see above, or timerbench verify"]
-    return [], [f"timerbench verify ended with code {code}"] if code else []
+    verdicts = {step["name"]: step["verdict"] for step in progress.steps}
+    good = [name for name in backends if verdicts.get(name) in ("ok", "a control")]
+    say(f"{len(good)} of {len(backends)} backends keep the contract")
+    complaints = []
+    if failed := [name for name in backends if name in verdicts and name not in good]:
+        complaints.append(f"{', '.join(failed)}: not verified; see above, or timerbench verify")
+    if missed := [name for name in backends if name not in verdicts]:
+        complaints.append(
+            f"timerbench verify ended with code {code} at {missed[0]}; "
+            f"not verified: {', '.join(missed)}"
+        )
+    measurable = ("ok", "a control", "UNAVAILABLE")
+    return [name for name in backends if verdicts.get(name) in measurable], complaints
 
 
 def _measure(run: list[str], cells: Sequence[str], file: Path) -> list[str]:
@@ -159,12 +203,29 @@ def _measure(run: list[str], cells: Sequence[str], file: Path) -> list[str]:
     progress = Progress("Measuring", cells, CELL, FAILED_CELL)
     code, interrupted = _follow([*run, f"--benchmark_out={file}"], progress)
     if not file.exists():
-        file.with_name(file.name + ".partial").unlink(missing_ok=True)
-        raise Failure(f"timerbench run ended with code {code} and left no results")
-    print(f"Measured in {duration(time.monotonic() - begin)}")
+        if not _save_partial(file):
+            raise Failure(f"timerbench run ended with code {code} and left no results")
+        return [f"timerbench run ended with code {code}; what was measured before is kept"]
+    say(f"Measured in {duration(time.monotonic() - begin)}")
     if interrupted:
         return [f"interrupted; what was measured is in {os.path.relpath(file.parent)}"]
     return [f"cells failed: {_names(progress) or f'code {code}'}"] if code else []
+
+
+def _save_partial(file: Path) -> bool:
+    """Makes results of what a crashed program has left, but for its last, perhaps cut entry."""
+    partial = file.with_name(file.name + ".partial")
+    try:
+        begun = partial.read_text(encoding="utf-8")
+        whole, _, _ = begun.rpartition("\n    },\n")
+        content = json.loads(whole + "\n    }\n  ]\n}")
+    except (OSError, ValueError):
+        return False
+    finally:
+        partial.unlink(missing_ok=True)
+    with replacing(file) as complete:
+        complete.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    return True
 
 
 def _names(progress: Progress) -> str:
@@ -186,15 +247,15 @@ def _follow(command: list[str], progress: Progress) -> tuple[int, bool]:
         errors="replace",
         process_group=0,
     )
-    interrupted = False
+    first: float | None = None  # when it was interrupted
 
     def interrupt(*_: object) -> None:
-        nonlocal interrupted
-        is_first, interrupted = not interrupted, True
-        if is_first:
+        nonlocal first
+        if first is None:
+            first = time.monotonic()
             program.send_signal(signal.SIGINT)
             os.write(2, b"\nInterrupted: finishing; once more ends at once\n")
-        else:
+        elif time.monotonic() > first + 1:  # not the same wish, told to a process and its group
             program.kill()
 
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -205,7 +266,7 @@ def _follow(command: list[str], progress: Progress) -> tuple[int, bool]:
             for line in program.stdout:
                 if not INTERRUPTED_CELL.search(line):
                     progress.line(line.rstrip("\n"))
-        return program.wait(), interrupted
+        return program.wait(), first is not None
     finally:
         program.kill()
         for number, handler in zip(signals, previous):

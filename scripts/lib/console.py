@@ -38,7 +38,7 @@ def run_main(name: str, main: Callable[[], int]) -> NoReturn:
         print(f"{name}: {failure}", file=sys.stderr)
         sys.exit(2 if isinstance(failure, UsageError) else 1)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on; say nothing more
+        _mute()
         sys.exit(1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
@@ -49,6 +49,18 @@ def run_main(name: str, main: Callable[[], int]) -> NoReturn:
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         sys.exit(1)
+
+
+def say(text: str = "") -> None:
+    """Prints a line. If nobody reads any more, the work goes on without a word."""
+    try:
+        print(text)
+    except BrokenPipeError:
+        _mute()
+
+
+def _mute() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 class TimeLeft:
@@ -104,7 +116,8 @@ class Progress:
     def __init__(
         self, title: str, steps: Sequence[str], step: re.Pattern[str], notable: re.Pattern[str]
     ) -> None:
-        self.notable: list[re.Match[str]] = []  # steps
+        self.steps: list[re.Match[str]] = []  # done
+        self.notable: list[re.Match[str]] = []  # of those
         self._step = step
         self._is_notable = notable.search
         self._left = TimeLeft(steps)
@@ -112,7 +125,7 @@ class Progress:
         if self._bar:
             self._task = self._bar.add_task(title, total=len(steps), now="", left="")
         else:
-            print(f"{title} ...")
+            say(f"{title} ...")
 
     def __enter__(self) -> "Progress":
         if self._bar:
@@ -129,10 +142,11 @@ class Progress:
         is_notable = bool(step and self._is_notable(line))
         if step:
             self._left.step_done()
+            self.steps.append(step)
         if step and is_notable:
             self.notable.append(step)
         if not self._bar:
-            print(line)
+            say(line)
         elif not step or is_notable:
             self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
         if self._bar and step:

@@ -18,11 +18,8 @@ from style import PROMISES
 from words import FEWER
 
 # Facts that are shown; those of BINDING must agree for figures to be set side by side.
-BINDING = ("processor", "compiler", "flags", "build", "granularity", "seed")
-FACTS = (*BINDING, "suite", "kernel", "commit", "command", "date", "not_verified")
-
-# A cell that was ever wrong has no figure, whatever its other repetitions say.
-DISQUALIFYING = ("wrong", "error")
+BINDING = ("processor", "compiler", "flags", "build", "commit", "granularity", "seed")
+FACTS = (*BINDING, "suite", "kernel", "command", "date", "not_verified", "busy")
 
 
 @dataclass
@@ -40,7 +37,8 @@ class Cell:
 
     @property
     def has_figure(self) -> bool:
-        return bool(self.costs) and not self.failure.startswith(DISQUALIFYING)
+        """Not if any of its repetitions failed: those that did not are the lucky ones."""
+        return bool(self.costs) and not self.failure
 
     @property
     def cost(self) -> float:
@@ -225,5 +223,5 @@ def _add_failure(results: Results, key: tuple[str, int, str], message: str) -> N
         results.unreached.add(key)
         return
     cell = results.cells.setdefault(key, Cell())
-    if not cell.failure or message.startswith(DISQUALIFYING):
+    if not cell.failure or message.startswith(("wrong", "error")):
         cell.failure = message

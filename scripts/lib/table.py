@@ -1,6 +1,7 @@
 """The table of costs at one size: backends by workloads, in Markdown or on a terminal."""
 
 from dataclasses import dataclass
+from statistics import median
 
 from rich import box
 from rich.console import Console
@@ -12,6 +13,9 @@ from style import RANKED
 from words import FEWER, FEWER_NOTE, digits, machine_line, power, remake_line
 
 NOT_RUN = "–"
+
+# At a granularity of 1 there is nothing to round, up or down.
+SAME_WORK = ("kafka_wheel_20", "kafka_wheel_floor_20")
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ def headers(results: Results, size: int) -> list[tuple[str, str]]:
     for workload in results.workloads:
         note = f"per {results.item(workload)}"
         shown = results.shown_size(workload, size)
-        made.append((workload, note if shown == size else f"{note}, {power(shown)}"))
+        made.append((workload, note if shown == size else f"{note}, {power(shown)} timers"))
     return made
 
 
@@ -67,6 +71,8 @@ def markdown(results: Results, size: int) -> str:
         parts.append(_markdown_table(titles, lines))
     if failures := _failures(results, size):
         parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
+    if noise := _noise(results):
+        parts.append(noise)
     parts += [machine_line(results.facts), f"Remake: `{remake_line(results.facts)}`"]
     return "\n\n".join(parts) + "\n"
 
@@ -87,7 +93,7 @@ def print_on_terminal(results: Results, size: int) -> None:
         table.add_row(row.backend, row.promise, *texts, style="" if row.is_ranked else "dim")
     console = Console()
     console.print(table)
-    for line in (caption(results, size), *_failures(results, size)):
+    for line in (caption(results, size), *_failures(results, size), _noise(results)):
         console.print(line, style="dim", highlight=False, markup=False)
 
 
@@ -103,7 +109,7 @@ def caption(results: Results, size: int) -> str:
     return (
         f"Cost in ns at {power(size)} pending timers, {what}{spread}. "
         "Bold: the cheapest of those that promise the same, and all whose range meets its."
-        + (f" {FEWER_NOTE}, for each is a message to a server." if fewer else "")
+        + (f" {FEWER_NOTE}." if fewer else "")
     )
 
 
@@ -140,6 +146,23 @@ def _failures(results: Results, size: int) -> list[str]:
     if results.interrupted:
         lines.append(f"{results.interrupted} cells were not measured: the run was interrupted")
     return lines
+
+
+def _noise(results: Results) -> str:
+    """How far apart two backends lie that do the same work: what that much apart means nothing."""
+    one, other = SAME_WORK
+    ratios = []
+    for (workload, size, backend), cell in results.cells.items():
+        twin = results.cell(workload, size, other)
+        if backend == one and cell.has_figure and twin and twin.has_figure:
+            ratios.append(max(cell.cost, twin.cost) / min(cell.cost, twin.cost))
+    if not ratios or results.facts.get("granularity", "1") != "1":
+        return ""
+    return (
+        f"Noise: {one} and {other} do the same work, and their costs differ by "
+        f"{median(ratios) - 1:.0%} in the middle of {len(ratios)} cells and {max(ratios) - 1:.0%} "
+        "at most."
+    )
 
 
 def _bold(entry: Entry) -> str:

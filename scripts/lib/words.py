@@ -34,6 +34,7 @@ def machine_line(facts: dict[str, str]) -> str:
         facts.get("kernel", ""),
         compiled,
         f"commit {facts['commit']}" if "commit" in facts else "",
+        f"busy with other work: {facts['busy']}" if "busy" in facts else "",
         facts.get("date", "")[:10],
     ]
     return " · ".join(part for part in parts if part)

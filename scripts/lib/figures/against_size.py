@@ -29,7 +29,7 @@ LABEL_SIZE = 7.5
 def draw(results: Results, workload: str) -> Figure:
     """Whiskers go from the least to the greatest of the repetitions."""
     figure = plt.figure(figsize=(8, 5.6), dpi=200)
-    axes = figure.add_axes((0.085, 0.205, 0.625, 0.675))
+    axes = figure.add_axes((0.085, 0.225, 0.625, 0.655))
     sizes = results.sizes(workload)
     axes.set(
         xscale="log",
@@ -101,7 +101,10 @@ def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> End
     if failure:
         axes.plot(*end, "x", color=tint, markersize=9, markeredgewidth=1.5, zorder=4)
     name = backend + results.mark_of(backend, [workload])
-    return EndLabel(f"{name}  {failure or digits(costs[-1])}", tint, end, bool(failure))
+    last = digits(costs[-1])
+    if end[0] < results.sizes(workload)[-1]:
+        last += f" at {power(end[0])}"
+    return EndLabel(f"{name}  {failure or last}", tint, end, bool(failure))
 
 
 def _label_ends(axes: Axes, labels: list[EndLabel]) -> None:
@@ -110,7 +113,7 @@ def _label_ends(axes: Axes, labels: list[EndLabel]) -> None:
     gap = min(1.3 * LABEL_SIZE / 72 / inches, 1.1 / len(labels))
     bottom, top = map(math.log, axes.get_ylim())
     wanted = [
-        (math.log(label.end[1]) - bottom) / (top - bottom) if label.end else 0 for label in labels
+        (math.log(label.end[1]) - bottom) / (top - bottom) if label.end else 1 for label in labels
     ]
     for label, y in zip(labels, spread_out(wanted, gap, -0.02, 1.02)):
         leader = {
@@ -188,7 +191,7 @@ def _explain_promises(figure: Figure, precisions: set[str]) -> None:
     figure.legend(
         handles=handles,
         loc="lower left",
-        bbox_to_anchor=(0.01, 0.055),
+        bbox_to_anchor=(0.01, 0.075),
         ncols=2,
         frameon=False,
         fontsize=7,

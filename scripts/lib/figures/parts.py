@@ -93,8 +93,8 @@ def write_footer(figure: Figure, results: Results) -> None:
         f"{machine_line(results.facts)} · suite {results.facts.get('suite', 'unknown')}{cut}",
         f"remake: {remake_line(results.facts)}",
     ]
-    letters = int(width * 17)
-    text = "\n".join(textwrap.shorten(line, letters, placeholder=" …") for line in lines)
+    letters = int(width * 20)
+    text = "\n".join(part for line in lines for part in textwrap.wrap(line, letters))
     figure.text(
         0.15 / width, 0.1 / height, text, fontsize=6.5, color=FAINT, va="bottom", linespacing=1.4
     )

@@ -4,11 +4,17 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <stdexcept>
 #include <string_view>
 
 namespace timerbench {
 
-// Every failure throws TraceError; whatever was not committed is removed.
+// What could not be written and why, in one line.
+struct FileError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Every failure throws FileError; whatever was not committed is removed.
 class OutputFile {
  public:
   // Replaces a regular file of that name, and refuses to replace anything else.

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,5 +15,13 @@ std::vector<std::pair<std::string, std::string>> machine_facts();
 
 // Bytes that can still be had without swapping (MemAvailable, or the cgroup's limit if that is less).
 std::uint64_t available_memory();
+
+struct OutOfMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws OutOfMemory if so many bytes are not available: a kernel that overcommits does not refuse
+// them, but kills who uses them.
+void require_memory(std::uint64_t bytes, std::string_view what);
 
 }  // namespace timerbench

@@ -1,5 +1,6 @@
-#include "suites/machine.h"
+#include "system/machine.h"
 
+#include <fmt/format.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -64,6 +65,14 @@ std::uint64_t available_memory() {
     available = std::min(available, number(first_line(root / group / "memory.max")));
     if (group.empty()) return available;
   }
+}
+
+void require_memory(std::uint64_t bytes, std::string_view what) {
+  const std::uint64_t available = available_memory();
+  if (bytes <= available) return;
+  throw OutOfMemory(fmt::format(
+      "{} needs about {:.1f} GB and {:.1f} GB are available; choose a smaller one", what,
+      static_cast<double>(bytes) / 1e9, static_cast<double>(available) / 1e9));
 }
 
 }  // namespace timerbench

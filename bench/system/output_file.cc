@@ -1,4 +1,4 @@
-#include "trace/output_file.h"
+#include "system/output_file.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,15 +7,13 @@
 #include <cstring>
 #include <utility>
 
-#include "trace/trace.h"
-
 namespace timerbench {
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code ignored;
   const auto status = std::filesystem::status(path_, ignored);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw TraceError(
+    throw FileError(
         fmt::format("cannot write {}: it exists and is not a regular file; "
                     "choose another name",
                     path_.string()));
@@ -47,7 +45,7 @@ void OutputFile::commit() {
 }
 
 void OutputFile::fail(int error) const {
-  throw TraceError(
+  throw FileError(
       fmt::format("cannot write {}: {}; nothing was kept, free or choose another place",
                   path_.string(), std::strerror(error)));
 }

@@ -1,7 +1,8 @@
-#include "trace/stop.h"
+#include "system/stop.h"
 
 #include <sys/time.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 
@@ -12,6 +13,7 @@ StopFlag g_interrupted = false;
 StopFlag g_stop_replay = false;
 
 void set_timer(double seconds) {
+  if (seconds > 0) seconds = std::max(seconds, 1e-6);  // 0 would be no limit
   const double whole = std::floor(seconds);
   const itimerval value{
       {0, 0}, {static_cast<time_t>(whole), static_cast<suseconds_t>((seconds - whole) * 1e6)}};
