@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <new>
 #include <span>
+#include <string>
 #include <system_error>
 
 #include "commands/command.h"
@@ -16,12 +18,12 @@
 namespace timerbench {
 namespace {
 
-constexpr int kFailure = 1;
-constexpr int kUsage = 2;
-
-int fail(int code, std::string_view text) {
+// One line, whatever names are in the text. Not fmt::print, which throws if stderr is closed.
+int fail(int code, std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return 0 <= c && c < ' '; }, '?');
   std::fflush(stdout);
-  fmt::print(stderr, "timerbench: {}\n", text);
+  std::fputs(fmt::format("timerbench: {}\n", text).c_str(), stderr);
   return code;
 }
 
@@ -77,11 +79,11 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return fail(kUsage, fmt::format("{}; see 'timerbench --help'", error.what()));
+    return fail(kUsage, fmt::format("{}; see --help", error.what()));
   } catch (const UsageError& error) {
     return fail(kUsage, error.what());
-  } catch (const CommandFailed&) {
-    return kFailure;
+  } catch (const CommandFailed& failed) {
+    return failed.code;
   } catch (const std::system_error& error) {
     // fmt's, if standard output takes no more: main() says so.
     return std::ferror(stdout) != 0 ? kFailure : fail(kFailure, error.what());

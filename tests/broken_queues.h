@@ -34,6 +34,7 @@ enum class Bug {
   wakeup_misses_past,
   wakeup_while_empty,
   size_counts_moves,
+  early_by_two_granules,
   // BrokenRing
   ignores_rounds,
   late_by_a_round,
@@ -57,6 +58,11 @@ enum class Bug {
   ignores_earlier_move,
   one_fire_an_advance,
   reports_now_as_deadline,
+  fires_twice_in_one_advance,
+  advance_counts_too_many,
+  cancel_denies,
+  next_wakeup_stuck,
+  next_wakeup_walks,
 };
 
 struct BugText {
@@ -85,6 +91,8 @@ constexpr BugText describe(Bug bug) {
       return {"broken_wakeup_while_empty", "next_wakeup() sees buckets that cancels have emptied"};
     case Bug::size_counts_moves:
       return {"broken_size_counts_moves", "size() counts a moved timer twice"};
+    case Bug::early_by_two_granules:
+      return {"broken_early_by_two_granules", "rounds down by one granule more, declared early"};
     case Bug::ignores_rounds:
       return {"broken_ignores_rounds", "fires on the first visit of the slot"};
     case Bug::late_by_a_round:
@@ -126,6 +134,16 @@ constexpr BugText describe(Bug bug) {
       return {"broken_one_fire_an_advance", "advance() fires at most one timer"};
     case Bug::reports_now_as_deadline:
       return {"broken_reports_now_as_deadline", "tells the sink the instant, not the deadline"};
+    case Bug::fires_twice_in_one_advance:
+      return {"broken_fires_twice_in_one_advance", "calls the sink twice for the last due timer"};
+    case Bug::advance_counts_too_many:
+      return {"broken_advance_counts_too_many", "advance() counts what it looked at"};
+    case Bug::cancel_denies:
+      return {"broken_cancel_denies", "cancel() of the first timer is done, but returns false"};
+    case Bug::next_wakeup_stuck:
+      return {"broken_next_wakeup_stuck", "next_wakeup() is always now while timers are pending"};
+    case Bug::next_wakeup_walks:
+      return {"broken_next_wakeup_walks", "next_wakeup() looks at every timer"};
   }
   return {};
 }
@@ -146,7 +164,9 @@ constexpr Traits traits_of(Bug bug, std::string_view sound_name, Precision preci
 template <Bug kBug>
 class BrokenWheel {
  public:
-  static constexpr Traits traits = traits_of(kBug, "sound_wheel", Precision::granular, true);
+  static constexpr Traits traits =
+      traits_of(kBug, "sound_wheel",
+                kBug == Bug::early_by_two_granules ? Precision::early : Precision::granular, true);
 
   explicit BrokenWheel(const QueueConfig& config)
       : granularity_(config.granularity),
@@ -215,6 +235,9 @@ class BrokenWheel {
   Tick due(Tick deadline) const {
     if constexpr (kBug == Bug::early_by_a_granule) {
       return granularity_.instant(granularity_.floor(deadline));
+    }
+    if constexpr (kBug == Bug::early_by_two_granules) {
+      return granularity_.instant(std::max<Tick>(1, granularity_.floor(deadline)) - 1);
     }
     if constexpr (kBug == Bug::late_by_a_granule) {
       return granularity_.instant(granularity_.floor(deadline) + 1);
@@ -296,7 +319,7 @@ class BrokenRing {
     }
     std::size_t fired = visit(kOverdue, 1, sink);
     if constexpr (kBug == Bug::walks_every_tick) {
-      Tick patience = 1 << 19;  // of a test: enough to be noticed
+      Tick patience = 1 << 21;  // of a test: enough to be noticed
       for (; now - now_ > kSlots && patience > 0; --patience) {
         fired += visit(++now_ % kSlots, 1, sink);
       }
@@ -388,8 +411,9 @@ class BrokenHeap {
 
   bool cancel(TimerId id) {
     if (places_[id] == kNoPlace) return false;
+    const bool is_first = places_[id] == 0;
     remove(places_[id]);
-    return true;
+    return kBug != Bug::cancel_denies || !is_first;
   }
 
   template <class Sink>
@@ -403,13 +427,25 @@ class BrokenHeap {
       ++fired;
       sink(id, kBug == Bug::reports_now_as_deadline ? now : deadlines_[id]);
       if (kBug == Bug::one_fire_an_advance) break;
+      if (kBug == Bug::fires_twice_in_one_advance &&
+          (heap_.empty() || deadlines_[heap_[0]] > now)) {
+        ++fired;
+        sink(id, deadlines_[id]);
+      }
     }
+    if (kBug == Bug::advance_counts_too_many && !heap_.empty()) ++fired;
     if (!heap_.empty()) wakeup_ = deadlines_[heap_[0]];
     return fired;
   }
 
   Tick next_wakeup() const {
     if (heap_.empty()) return kNever;
+    if constexpr (kBug == Bug::next_wakeup_stuck) return now_;
+    if constexpr (kBug == Bug::next_wakeup_walks) {
+      Tick first = kNever;
+      for (const TimerId id : heap_) first = std::min(first, deadlines_[id]);
+      return first;
+    }
     return kBug == Bug::stale_next_wakeup ? wakeup_ : deadlines_[heap_[0]];
   }
 
@@ -472,21 +508,23 @@ class BrokenHeap {
   std::vector<TimerId> heap_;
 };
 
-// Sound, and as late as Precision::relative allows: a timer waits under its latest instant.
-class LateByAnEighth {
+// Of Precision::relative, late by a part of the delay: a timer waits under that instant. Sound if it is
+// an eighth.
+template <Tick kPart>
+class LateByAPart {
  public:
-  static constexpr Traits traits{.name = "late_by_an_eighth",
-                                 .summary = "fires an eighth of its delay late",
-                                 .precision = Precision::relative,
-                                 .ordered = false,
-                                 .paper = ""};
+  static constexpr Traits traits{
+      .name = kPart >= 8 ? "late_by_an_eighth" : "broken_late_by_a_fourth",
+      .summary = "fires a part of its delay late",
+      .precision = Precision::relative,
+      .ordered = false,
+      .paper = ""};
 
-  explicit LateByAnEighth(const QueueConfig& config)
-      : waiting_(config), deadlines_(config.capacity) {}
+  explicit LateByAPart(const QueueConfig& config) : waiting_(config), deadlines_(config.capacity) {}
 
   void schedule(TimerId id, Tick deadline) {
-    const Tick eighth = deadline > waiting_.now() ? (deadline - waiting_.now()) / 8 : 0;
-    waiting_.schedule(id, deadline + std::min(eighth, kNever - 1 - deadline));
+    const Tick late = deadline > waiting_.now() ? (deadline - waiting_.now()) / kPart : 0;
+    waiting_.schedule(id, deadline + std::min(late, kNever - 1 - deadline));
     deadlines_[id] = deadline;
   }
 
@@ -506,7 +544,7 @@ class LateByAnEighth {
 };
 
 using SoundQueues = std::tuple<BrokenWheel<Bug::none>, BrokenRing<Bug::none>, BrokenHeap<Bug::none>,
-                               LateByAnEighth>;
+                               LateByAPart<8>>;
 
 // What a trace can show.
 using BrokenOnTraces = std::tuple<  //
@@ -514,7 +552,7 @@ using BrokenOnTraces = std::tuple<  //
     BrokenWheel<Bug::cancel_misses_cascaded>, BrokenWheel<Bug::queued_key_mutated>,
     BrokenWheel<Bug::early_by_a_granule>, BrokenWheel<Bug::late_by_a_granule>,
     BrokenWheel<Bug::wakeup_misses_past>, BrokenWheel<Bug::wakeup_while_empty>,
-    BrokenWheel<Bug::size_counts_moves>,  //
+    BrokenWheel<Bug::size_counts_moves>, BrokenWheel<Bug::early_by_two_granules>,  //
     BrokenRing<Bug::ignores_rounds>, BrokenRing<Bug::late_by_a_round>,
     BrokenRing<Bug::stops_at_future_round>, BrokenRing<Bug::visits_only_last_slot>,
     BrokenRing<Bug::counts_one_round>, BrokenRing<Bug::past_deadline_lost>,
@@ -524,11 +562,14 @@ using BrokenOnTraces = std::tuple<  //
     BrokenHeap<Bug::removal_sifts_only_down>, BrokenHeap<Bug::deadline_in_32_bits>,
     BrokenHeap<Bug::stale_next_wakeup>, BrokenHeap<Bug::ignores_earlier_move>,
     BrokenHeap<Bug::one_fire_an_advance>, BrokenHeap<Bug::reports_now_as_deadline>,
-    BrokenHeap<Bug::signed_deadline>, BrokenHeap<Bug::deadline_in_53_bits>>;
+    BrokenHeap<Bug::signed_deadline>, BrokenHeap<Bug::deadline_in_53_bits>,
+    BrokenHeap<Bug::fires_twice_in_one_advance>, BrokenHeap<Bug::advance_counts_too_many>,
+    BrokenHeap<Bug::cancel_denies>, BrokenHeap<Bug::next_wakeup_stuck>, LateByAPart<4>>;
 
 // What no trace shows: it takes a smaller now, or a stopwatch.
 using BrokenBeyondTraces =
-    std::tuple<BrokenRing<Bug::time_runs_backwards>, BrokenRing<Bug::walks_every_tick>>;
+    std::tuple<BrokenRing<Bug::time_runs_backwards>, BrokenRing<Bug::walks_every_tick>,
+               BrokenHeap<Bug::next_wakeup_walks>>;
 
 using BrokenQueues =
     decltype(std::tuple_cat(std::declval<BrokenOnTraces>(), std::declval<BrokenBeyondTraces>()));

@@ -10,6 +10,7 @@
 #include "print_backend.h"
 #include "replay/make_backend.h"
 #include "verify/audited_queue.h"
+#include "verify/check.h"
 #include "verify/contract.h"
 #include "verify/differential.h"
 
@@ -64,6 +65,35 @@ TEST_P(BrokenOnRandomTracesTest, IsCaughtWithinTenSecondsAndShrunk) {
 INSTANTIATE_TEST_SUITE_P(Bugs, BrokenOnRandomTracesTest,
                          testing::ValuesIn(backends_of(static_cast<BrokenOnTraces*>(nullptr))),
                          name_of);
+
+// A trace is replayed as the conditions say.
+TEST(FindViolationTest, KeepsToTheConditions) {
+  const StopFlag never = false;
+  const auto violation = [&](const Backend& backend, const Conditions& conditions) {
+    const Trace trace({.capacity = 2},
+                      {schedule_op(0, 22), schedule_op(1, 21), advance_op(20), advance_op(10)});
+    return find_violation(backend, trace, conditions, never).value_or("");
+  };
+  const auto in_53_bits = make_backend<BrokenHeap<Bug::deadline_in_53_bits>>();
+  EXPECT_EQ(violation(in_53_bits, {}), "");
+  EXPECT_NE(violation(in_53_bits, {.start = Tick{1} << 53}), "");
+  const auto early = make_backend<BrokenWheel<Bug::early_by_a_granule>>();
+  EXPECT_EQ(violation(early, {}), "");
+  EXPECT_NE(violation(early, {.granularity = 10}), "");
+  const auto stuck = make_backend<BrokenHeap<Bug::next_wakeup_stuck>>();
+  EXPECT_EQ(violation(stuck, {}), "");
+  EXPECT_NE(violation(stuck, {.driver = AuditedQueue::Driver::sleeping}), "");
+}
+
+TEST(DifferentialTest, AnotherSeedTriesOtherTraces) {
+  const auto backend = make_backend<BrokenHeap<Bug::none>>();
+  const StopFlag never = false;
+  const auto fired = [&](std::uint64_t seed) {
+    return test_differentially(backend, seed, seconds(0), never).fired;
+  };
+  EXPECT_EQ(fired(1), fired(1));
+  EXPECT_TRUE(fired(1) != fired(2) || fired(1) != fired(3));
+}
 
 class SoundTest : public testing::TestWithParam<Backend> {};
 

@@ -18,7 +18,8 @@ TRACES = Path(__file__).parent.parent / "bench" / "traces"
 
 
 def timerbench(*args: str, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run([PROGRAM, *args], capture_output=True, text=True, errors="replace",
+                          timeout=120, **options)
 
 
 class CliTest(unittest.TestCase):
@@ -116,6 +117,51 @@ class CliTest(unittest.TestCase):
                          second.with_suffix(".npy").read_bytes())
         self.assertIn("churn", timerbench("trace", "stat", str(first)).stdout)
 
+    def test_a_run_heeds_its_options(self) -> None:
+        out = self.folder / "out.json"
+        done = timerbench("run", "--workloads=hold", "--sizes=20,10", "--backends=kafka_wheel_20",
+                          "--items=100", "--seed=5", "--granularity=4", f"--benchmark_out={out}",
+                          "--benchmark_min_time=0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(out.read_text())
+        for key, value in {"suite": "own", "granularity": "4", "seed": "5"}.items():
+            self.assertEqual(result["context"][key], value)
+        runs = [run for run in result["benchmarks"] if run["run_type"] == "iteration"]
+        self.assertEqual([run["name"].split("/")[2] for run in runs], ["10"] * 3 + ["20"] * 3)
+        for run in runs:
+            self.assertGreaterEqual(run["items"], 100)
+            self.assertLess(run["items"], 110)
+
+    def test_a_suite_is_all_its_cells(self) -> None:
+        listed = timerbench("run", "--suite=quick", "--benchmark_list_tests").stdout.split()
+        cells = [cell.removesuffix("/manual_time").split("/") for cell in listed]
+        self.assertEqual({cell[0] for cell in cells}, {"quick"})
+        self.assertEqual(len(cells), 20 * (7 * 3 + 1))
+        self.assertEqual({cell[1] for cell in cells},
+                         {"fill", "cancel", "drain", "churn", "hold", "keepalive", "bulk",
+                          "nginx_conn_per_request"})
+        self.assertEqual(len({tuple(cell) for cell in cells}), len(cells))
+
+    def test_aggregates_alone_are_shown_and_kept(self) -> None:
+        for flag in ("report", "display"):
+            out = self.folder / f"{flag}.json"
+            done = timerbench("run", "--workloads=fill", "--sizes=10", "--backends=scan",
+                              "--benchmark_min_time=0", f"--benchmark_{flag}_aggregates_only=true",
+                              f"--benchmark_out={out}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, r"fill/10/scan +[0-9.]+ ns")
+            self.assertIn("1 cells measured", done.stdout)
+            self.assertIn("median", out.read_text())
+
+    def test_names_that_json_does_not_hold_do_not_spoil_the_file(self) -> None:
+        odd = self.folder / "a\x01\udcff"
+        timerbench("trace", "generate", "fill", str(odd), "--size=10")
+        out = self.folder / "out.json"
+        done = timerbench("run", "--backends=scan", f"--trace={odd}", f"--benchmark_out={out}",
+                          "--benchmark_min_time=0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(out.read_text())["benchmarks"][0]["name"].split("/")[1], "a??")
+
     def test_verify_names_each_backend(self) -> None:
         done = timerbench("verify", "ring", "null", "--seconds=0.05", "--seed=3")
         self.assertEqual(done.returncode, 0)
@@ -160,14 +206,21 @@ class CliTest(unittest.TestCase):
         for flag in ("--hz=nan", "--hz=0", "--unit-ns=inf", "--unit-ns=1e300", "--unit-ns=-1"):
             self.assert_refused(2, "is not a number from", "trace", "import", "--format=csv", "in",
                                 "out", flag)
+        for flag in ("time_unit=zz", "filter=(", "filter=[", "repetitions=2 --benchmark_repetitions=3"):
+            self.assert_refused(2, "--benchmark_" + flag.partition("=")[0], "run",
+                                "--workloads=fill", *f"--benchmark_{flag}".split())
         for flag in ("min_time=nan", "min_time=-1", "min_warmup_time=x", "repetitions=-1",
                      "repetitions=0", "format=xml", "out_format=zzz", "min_time"):
             self.assert_refused(2, f"--benchmark_{flag.partition('=')[0]}", "run",
                                 "--workloads=fill", f"--benchmark_{flag}")
         out = self.folder / "out.json"
-        for flag in ("--frobnicate", "--benchmark_format=json --benchmark_filter=nothing"):
-            self.assert_refused(2, "", "run", "--workloads=fill", f"--benchmark_out={out}",
-                                *flag.split())
+        self.assert_refused(2, "", "run", "--workloads=fill", f"--benchmark_out={out}",
+                            "--frobnicate")
+        for report in ("console", "json"):
+            done = timerbench("run", "--workloads=fill", f"--benchmark_out={out}",
+                              "--benchmark_filter=nothing", f"--benchmark_format={report}")
+            self.assertEqual((done.returncode, done.stderr),
+                             (2, "Failed to match any benchmarks against regex: nothing\n"))
         done = timerbench("run", "--workloads=fill", f"--benchmark_out={out}",
                           "--benchmark_list_tests", "--backends=scan")
         self.assertEqual((done.returncode, done.stdout), (0, "own/fill/100000/scan/manual_time\n"))
@@ -183,6 +236,38 @@ class CliTest(unittest.TestCase):
         self.assert_refused(2, "--granularity", "replay", "--trace=x", "--backend=ring",
                             "--granularity=0")
         self.assert_refused(2, "--trace", "replay", "--backend=ring")
+
+    def test_what_is_not_a_file_is_refused_and_a_link_is_followed(self) -> None:
+        fifo = self.folder / "p.npy"
+        os.mkfifo(fifo)
+        self.assert_refused(1, "p.npy", "trace", "stat", str(fifo))
+        fifo.rename(self.folder / "q.json")
+        timerbench("trace", "generate", "fill", str(self.folder / "q2"), "--size=10")
+        (self.folder / "q2.npy").rename(self.folder / "q.npy")
+        self.assert_refused(1, "q.json", "trace", "stat", str(self.folder / "q"))
+        for name in (f"{self.folder}/", "..", "."):
+            self.assert_refused(1, "it is a folder", "trace", "generate", "fill", name)
+        target, link = self.folder / "target", self.folder / "link"
+        link.symlink_to(target)
+        done = timerbench("replay", "--trace", str(TRACES / "nginx_keepalive_c256"),
+                          "--backend=scan", "--fired", str(link))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(link.is_symlink())
+        self.assertIn("now,id,deadline", target.read_text())
+
+    def test_a_trace_without_timers_has_no_cost(self) -> None:
+        rows = self.folder / "empty.csv"
+        rows.write_text("\ufeffat,op,id,delay\n0,advance,,5\n", encoding="utf-8")
+        timerbench("trace", "import", "--format=csv", str(rows), str(self.folder / "t"))
+        self.assert_refused(1, "nothing to measure", "run", "--backends=scan",
+                            f"--trace={self.folder / 't'}")
+
+    def test_closed_streams_do_not_crash(self) -> None:
+        for streams in (">&-", "2>&-", ">&- 2>&-"):
+            for command in ("list", "trace stat nowhere"):
+                done = subprocess.run(f"exec '{PROGRAM}' {command} {streams}", shell=True,
+                                      capture_output=True, timeout=60)
+                self.assertIn(done.returncode, (0, 1), (command, streams))
 
     def test_files_that_cannot_be_read_or_written(self) -> None:
         trace = str(TRACES / "nginx_keepalive_c256")
@@ -218,9 +303,12 @@ class CliTest(unittest.TestCase):
         refused("t.npy")
         trace.with_suffix(".npy").write_bytes(whole)
         for change, expected in (({"version": 99}, "version"), ({"capacity": 50}, "capacity"),
+                                 ({"items": 101}, "items"),
                                  ({"hash": "fnv1a64:0000000000000000"}, "t.json")):
             trace.with_suffix(".json").write_text(json.dumps(described | change))
             refused(expected)
+        trace.with_suffix(".json").write_text('{"version": ' + "[" * 100_000)
+        refused("nested too deep")
         trace.with_suffix(".json").write_text("{")
         refused("t.json")
         trace.with_suffix(".json").unlink()
@@ -250,6 +338,13 @@ class CliTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"ring_512\s+[0-9.]+ ns")
         self.assertIn("unavailable", out.read_text())
 
+    def test_verify_of_what_is_not_there_fails(self) -> None:
+        done = timerbench("verify", "redis_zset", "ring_512", "--seconds=0",
+                          env=os.environ | {"TIMERBENCH_REDIS_URL": "redis://127.0.0.1:1/0"})
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"redis_zset\s+UNAVAILABLE: .*127.0.0.1:1")
+        self.assertRegex(done.stdout, r"ring_512\s+ok: ")
+
     def test_standard_output_that_takes_no_more_is_said(self) -> None:
         out = self.folder / "out.json"
         for command in (["list"], ["list", "--json"], ["--help"], ["verify", "null"],
@@ -270,8 +365,9 @@ class CliTest(unittest.TestCase):
 
     def interrupt(self, signal_number: int, *args: str, after: float) -> tuple[int, str, float]:
         """Exit code, stderr and the seconds that the program took to end."""
-        run = subprocess.Popen([PROGRAM, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True)
+        run = subprocess.Popen(
+            [PROGRAM, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal_number, signal.SIG_DFL))  # not nohup's
         time.sleep(after)
         run.send_signal(signal_number)
         sent = time.monotonic()
@@ -284,6 +380,20 @@ class CliTest(unittest.TestCase):
         self.assertEqual((code, stderr), (1, "timerbench: interrupted; nothing was written\n"))
         self.assertLess(took, 5)  # what was made is freed
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_long_replays_and_imports_can_be_interrupted(self) -> None:
+        trace = str(self.folder / "t")
+        timerbench("trace", "generate", "fill", trace, "--size=1e6")
+        timerbench("trace", "export", "--format=csv", trace, trace + ".csv")
+        before = sorted(self.folder.iterdir())
+        for command in (["replay", "--backend=skiplist", "--trace", trace, "--fired", trace + "f"],
+                        ["run", "--workloads=drain", "--sizes=1e6", "--backends=scan"],
+                        ["trace", "import", "--format=csv", trace + ".csv", trace + "2"]):
+            for signal_number in (signal.SIGINT, signal.SIGTERM):
+                code, _, took = self.interrupt(signal_number, *command, after=0.5)
+                self.assertEqual(code, 1, command)
+                self.assertLess(took, 5, command)
+        self.assertEqual(sorted(self.folder.iterdir()), before)
 
     def test_a_run_whose_terminal_or_reader_goes_away_keeps_what_it_has(self) -> None:
         out = self.folder / "out.json"

@@ -554,7 +554,7 @@ else:
     if os.environ.get("CRASH") == "run":  # as far as Google Benchmark's JSON had got
         entry = json.dumps(entries[0], indent=2).replace("\\n", "\\n    ")
         begun = '{{\\n  "context": {{}},\\n  "benchmarks": [\\n    ' + entry + ",\\n    " + entry[:30]
-        open(out + ".partial", "w").write(begun)
+        open(out + ".1.partial", "w").write(begun)
         os.kill(os.getpid(), signal.SIGSEGV)
     json.dump(dict(context=dict(argv=sys.argv[1:]), benchmarks=entries), open(out, "w"))
     sys.exit(bool(interrupted))

@@ -96,6 +96,23 @@ TEST(WorkloadTest, DefaultTracesAreWhatTheyWere) {
   }
 }
 
+TEST(WorkloadTest, WhatIsMeasuredAndPerWhat) {
+  struct Described {
+    std::uint64_t setup_ops, items;
+  };
+  const std::map<std::string, Described> known = {
+      {"fill", {2000, 1000}},  {"cancel", {1000, 1000}}, {"drain", {1000, 1000}},
+      {"churn", {1000, 5000}}, {"hold", {1000, 5000}},   {"keepalive", {4063, 5000}},
+      {"bulk", {2000, 1000}}};
+  for (const auto& [name, described] : known) {
+    const Trace trace = generate(name, {.size = 1000, .items = 5000, .seed = 3});
+    EXPECT_EQ(trace.info().setup_ops, described.setup_ops) << name;
+    EXPECT_EQ(trace.info().items, described.items) << name;
+    EXPECT_EQ(trace.info().unit_ns, 1e6) << name;
+    EXPECT_EQ(trace.info().seed, 3U) << name;
+  }
+}
+
 TEST(WorkloadTest, FillArmsUniformly) {
   const Trace trace = generate("fill", {.size = 50'000});
   EXPECT_EQ(trace.measured().size(), 50'000U);
@@ -127,6 +144,10 @@ TEST(WorkloadTest, ChurnLetsFewTimersLive) {
   // E[e^(-delay / N)] = 0.233: 0.303 fires a pair.
   const TraceStat large = stat_trace(generate("churn", {.size = 30'000, .items = 300'000}));
   EXPECT_NEAR(static_cast<double>(large.fired) / 3e5, 0.303, 0.01);
+  // With more timers a tick holds as many more pairs.
+  const TraceStat largest = stat_trace(generate("churn", {.size = 90'000, .items = 300'000}));
+  EXPECT_NEAR(static_cast<double>(largest.fired) / 3e5, 0.303, 0.01);
+  EXPECT_EQ(largest.counts.advances, 100'000U);
   // From the beginning, however short the trace is.
   const TraceStat brief = stat_trace(generate("churn", {.size = 30'000, .items = 20'000}));
   EXPECT_NEAR(static_cast<double>(brief.fired) / 2e4, 0.303, 0.02);

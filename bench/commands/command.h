@@ -61,8 +61,13 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The command did its work and the result is bad (a backend that breaks the contract), and has been
-// said: exit code 1 without a further word.
-struct CommandFailed {};
+inline constexpr int kFailure = 1;  // exit codes
+inline constexpr int kUsage = 2;
+
+// What is to be said has been said, such as which backend breaks the contract: an exit code without a
+// further word.
+struct CommandFailed {
+  int code = kFailure;
+};
 
 }  // namespace timerbench

@@ -66,8 +66,8 @@ void replay(const ReplayOptions& options) {
     if (rows) rows->add(now, id, deadline);
   };
   for (const Op op : trace.ops()) {
+    throw_if_interrupted();
     if (op.id == kAdvance) {
-      throw_if_interrupted();
       now += op.arg;
       fired += queue->advance(now, sink);
     } else if (op.arg == kCancel) {

@@ -1,6 +1,7 @@
 // timerbench run: a suite, or a choice of one's own, measured.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -8,14 +9,18 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 
 #include "commands/command.h"
 #include "commands/names.h"
 #include "suites/campaign.h"
-#include "system/machine.h"
 #include "suites/reporter.h"
 #include "suites/suite.h"
+#include "system/machine.h"
+#include "system/output_file.h"
 #include "system/stop.h"
+#include "trace/excerpt.h"
 
 namespace timerbench {
 namespace {
@@ -71,6 +76,12 @@ void add_workload(Campaign& campaign, const Workload& workload, Input::Reach rea
 
 void add_trace_file(Campaign& campaign, const fs::path& path) {
   Trace trace = load_trace(path.string());  // now: a bad file is found before the run
+  if (trace.info().items == 0) {
+    throw TraceError(
+        fmt::format("{}: nothing to measure: no timer is armed or cancelled after its "
+                    "set-up",
+                    path.string()));
+  }
   const std::string name = path.filename().replace_extension().string();
   campaign.add_input(Input(name, trace.info().peak_pending, Input::Reach::both, 0, /*seeded=*/false,
                            [trace](std::size_t) { return trace; }));
@@ -92,9 +103,12 @@ class ResultFile {
         std::ranges::find_if(flags, [](const std::string& f) { return f.starts_with(kOutFlag); });
     if (flag == flags.end()) return;
     path_ = flag->substr(kOutFlag.size());
-    if (fs::exists(path_) && !fs::is_regular_file(path_)) {
+    std::error_code ignored;
+    if (const auto status = fs::status(path_, ignored);
+        fs::exists(status) && !fs::is_regular_file(status)) {
       throw UsageError(fmt::format("{}: is not a regular file; choose another name", path()));
     }
+    path_ = follow_links(path_);
     if (!std::ofstream(partial())) {
       throw UsageError(
           fmt::format("{}: cannot be written; choose a folder that exists and is yours", path()));
@@ -111,8 +125,7 @@ class ResultFile {
   // Gives the complete file its name, or says that it is not complete: Google Benchmark does not.
   void keep() const {
     if (path_.empty()) return;
-    std::ifstream file(partial());
-    if (is_json_ && nlohmann::json::parse(file, nullptr, false).is_discarded()) {
+    if (!is_complete()) {
       throw std::runtime_error(
           fmt::format("{}: could not be written completely; is the disk full?", path()));
     }
@@ -124,7 +137,13 @@ class ResultFile {
  private:
   static constexpr std::string_view kOutFlag = "--benchmark_out=";
 
-  std::string partial() const { return path() + ".partial"; }
+  std::string partial() const { return fmt::format("{}.{}.partial", path(), getpid()); }
+
+  bool is_complete() const {
+    std::ifstream file(partial(), std::ios::binary);
+    if (is_json_) return !nlohmann::json::parse(file, nullptr, false).is_discarded();
+    return file.seekg(-1, std::ios::end) && file.get() == '\n';
+  }
 
   bool is_json_;
   fs::path path_;
@@ -137,6 +156,13 @@ void add_context(const Suite& suite, const RunOptions& options) {
   for (const auto& [key, value] : machine_facts()) benchmark::AddCustomContext(key, value);
 }
 
+std::string regex_problem(const std::string& text) try {
+  const std::regex syntax_only(text.substr(text.starts_with('-')), std::regex::extended);
+  return "";
+} catch (const std::regex_error&) {
+  return fmt::format("'{}' is not a regular expression", text);
+}
+
 // Google Benchmark takes whatever it is given for these, and never ends or fails without a word.
 void check_flags(const std::vector<std::string>& flags) {
   const CLI::Validator format = CLI::IsMember({"console", "json", "csv"});
@@ -147,9 +173,16 @@ void check_flags(const std::vector<std::string>& flags) {
       {"--benchmark_format", format},
       {"--benchmark_out_format", format},
       {"--benchmark_list_tests", CLI::IsMember({"true", "false"})},
+      {"--benchmark_time_unit", CLI::IsMember({"ns", "us", "ms", "s"})},
+      {"--benchmark_filter", CLI::Validator(regex_problem, "")},
   };
+  std::set<std::string> given;
   for (const std::string& flag : flags) {
     const std::size_t equals = std::min(flag.find('='), flag.size());
+    if (!given.insert(flag.substr(0, equals)).second) {
+      throw UsageError(fmt::format("{} is given twice", flag.substr(0, equals)));
+    }
+    if (printable(flag) != flag) throw UsageError(fmt::format("{}: write it in ASCII", flag));
     for (const auto& [name, check] : checks) {
       if (flag.substr(0, equals) != name) continue;
       // Without a value it is Google Benchmark's --FLAG=true.
@@ -233,21 +266,20 @@ void run(const RunOptions& options, std::vector<std::string> flags) {
   campaign.register_cells(chosen);
 
   CellReporter reporter(campaign.cells());
-  const auto chosen_cells =
-      benchmark::RunSpecifiedBenchmarks(own_report ? &reporter : nullptr);
+  const auto chosen_cells = benchmark::RunSpecifiedBenchmarks(own_report ? &reporter : nullptr);
   benchmark::Shutdown();
   if (only_list) return;
   if (chosen_cells == 0) {
-    throw UsageError("no cell to measure; see --benchmark_filter and --benchmark_list_tests");
+    throw CommandFailed{kUsage};  // Google Benchmark has said so
   }
   results.keep();
-  const auto& counts = reporter.counts();
+  const auto counts = campaign.counts();
   if (own_report) {
     fmt::print("{}{} cells measured, {} failed, {} without a figure{}\n",
                interrupted() ? "interrupted: " : "", counts.measured, counts.failed, counts.without,
                results.path().empty() ? "" : "; results in " + results.path());
   }
-  if (interrupted() || reporter.counts().failed > 0) throw CommandFailed();
+  if (interrupted() || counts.failed > 0) throw CommandFailed();
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "commands/command.h"
 #include "commands/names.h"
 #include "core/backend_error.h"
-#include "trace/csv.h"
 #include "system/stop.h"
+#include "trace/csv.h"
 #include "trace/trace.h"
 #include "verify/audited_queue.h"
 #include "verify/check.h"
@@ -32,9 +32,10 @@ void print_counterexample(const Backend& backend, const Counterexample& found) {
   const auto& [start, granularity, driver] = found.conditions;
   fmt::print(
       "  the smallest trace that shows it; saved as F.csv it is checked again by\n"
-      "  timerbench trace import --format=csv F.csv F && "
-      "timerbench verify {} --trace F --granularity {}{}{}\n",
-      backend.traits.name, granularity, start > 0 ? fmt::format(" --start {}", start) : "",
+      "  {0} trace import --format=csv F.csv F && "
+      "{0} verify {1} --trace F --granularity {2}{3}{4}\n",
+      program_invocation_name, backend.traits.name, granularity,
+      start > 0 ? fmt::format(" --start {}", start) : "",
       driver == AuditedQueue::Driver::sleeping ? " --sleeping" : "");
   fmt::print("{}", to_csv(found.ops));
 }
@@ -94,7 +95,7 @@ bool verify(const Backend& backend, const std::optional<Trace>& trace,
     return trace ? verify_on_trace(backend, *trace, options.conditions)
                  : verify_by_contract(backend, options, stage);
   } catch (const ContractViolation& violation) {
-    fmt::print("{:<22} WRONG: {}: {}\n", name, stage, violation.what());
+    fmt::print("{:<22} WRONG: {} of bench/verify/contract.cc: {}\n", name, stage, violation.what());
   } catch (const BackendUnavailable& error) {
     fmt::print("{:<22} UNAVAILABLE: {}\n", name, error.what());
   } catch (const BackendError& error) {

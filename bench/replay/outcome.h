@@ -28,8 +28,7 @@ struct Outcome {
 // Adds the fires of one advance() to an outcome; a sink. Two multiplications a fire.
 class DigestFires {
  public:
-  DigestFires(Outcome& outcome, Tick now)
-      : outcome_(outcome), instant_(now * 0x9e3779b97f4a7c15) {}
+  DigestFires(Outcome& outcome, Tick now) : outcome_(outcome), instant_(now * 0x9e3779b97f4a7c15) {}
 
   void operator()(TimerId id, Tick deadline) const {
     std::uint64_t fire = (deadline ^ instant_) * 0xd1b54a32d192ed03 + id;

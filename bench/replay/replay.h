@@ -6,8 +6,8 @@
 
 #include "core/timer_queue.h"
 #include "replay/outcome.h"
-#include "trace/op.h"
 #include "system/stop.h"
+#include "trace/op.h"
 
 namespace timerbench {
 

@@ -10,6 +10,7 @@
 #include "core/backend_error.h"
 #include "system/machine.h"
 #include "system/stop.h"
+#include "trace/excerpt.h"
 #include "verify/check.h"
 
 namespace timerbench {
@@ -58,8 +59,8 @@ void Campaign::register_cells(const std::vector<const Backend*>& backends) {
     for (const Backend* backend : backends) {
       if (!input.is_for(*backend)) continue;
       cells_.push_back({input, *backend,
-                        fmt::format("{}/{}/{}/{}", suite_, input.workload(), input.size(),
-                                    backend->traits.name)});
+                        fmt::format("{}/{}/{}/{}", suite_, printable(input.workload()),
+                                    input.size(), backend->traits.name)});
       Cell& cell = cells_.back();
       benchmark::RegisterBenchmark(cell.name.c_str(), [this, &cell](benchmark::State& state) {
         measure(cell, state);
@@ -76,7 +77,7 @@ void Campaign::measure(Cell& cell, benchmark::State& state) {
     // more have not as many iterations as those before, and it counts them from here on.
     const auto measured = next_measurement(cell);
     if (!measured) {
-      state.SkipWithError(cell.failure.c_str());
+      state.SkipWithError(printable(cell.failure).c_str());  // as JSON wants it
       return;
     }
     state.SetIterationTime(measured->elapsed.count());
@@ -167,6 +168,20 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   if (exact) throw CellFailure("wrong: its outcome is not the model's");
   audited = replay.outcome;
   return measured;
+}
+
+Campaign::Counts Campaign::counts() const {
+  Counts counts;
+  for (const Cell& cell : cells_) {
+    if (cell.failure.starts_with("wrong") || cell.failure.starts_with("error")) {
+      ++counts.failed;
+    } else if (!cell.failure.empty()) {
+      ++counts.without;
+    } else if (cell.checked) {
+      ++counts.measured;
+    }
+  }
+  return counts;
 }
 
 std::uint64_t Campaign::timed_out_below(const Cell& cell) const {

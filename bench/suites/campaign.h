@@ -83,6 +83,14 @@ class Campaign {
   std::size_t inputs() const { return inputs_.size(); }
   std::size_t cells() const { return cells_.size(); }
 
+  // Cells by what became of them, but for those that were never begun.
+  struct Counts {
+    std::size_t measured = 0;
+    std::size_t failed = 0;   // wrong or error
+    std::size_t without = 0;  // timeout, skipped, unavailable, oom, interrupted
+  };
+  Counts counts() const;
+
  private:
   struct Measurement {
     std::chrono::duration<double> elapsed;

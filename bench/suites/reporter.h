@@ -9,8 +9,8 @@
 
 namespace timerbench {
 
-// Prints "[ 12/504] NAME  median [min - max] ns per item" as cells finish, and counts them. Cells
-// without a figure say why.
+// Prints "[ 12/504] NAME  median [min - max] ns per item" as cells finish. Cells without a figure say
+// why.
 class CellReporter : public benchmark::BenchmarkReporter {
  public:
   explicit CellReporter(std::size_t cells) : cells_(cells) {}
@@ -19,19 +19,11 @@ class CellReporter : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override {}
 
-  // Cells by what became of them.
-  struct Counts {
-    std::size_t measured = 0;
-    std::size_t failed = 0;   // wrong or error
-    std::size_t without = 0;  // timeout, skipped, unavailable, oom, interrupted
-  };
-  const Counts& counts() const { return counts_; }
-
  private:
   std::size_t cells_;
   std::size_t done_ = 0;
   std::size_t name_width_ = 0;
-  Counts counts_;
+  std::string last_;  // the cell
 };
 
 }  // namespace timerbench

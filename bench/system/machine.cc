@@ -70,9 +70,9 @@ std::uint64_t available_memory() {
 void require_memory(std::uint64_t bytes, std::string_view what) {
   const std::uint64_t available = available_memory();
   if (bytes <= available) return;
-  throw OutOfMemory(fmt::format(
-      "{} needs about {:.1f} GB and {:.1f} GB are available; choose a smaller one", what,
-      static_cast<double>(bytes) / 1e9, static_cast<double>(available) / 1e9));
+  throw OutOfMemory(
+      fmt::format("{} needs about {:.1f} GB and {:.1f} GB are available; choose a smaller one",
+                  what, static_cast<double>(bytes) / 1e9, static_cast<double>(available) / 1e9));
 }
 
 }  // namespace timerbench

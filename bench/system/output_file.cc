@@ -9,6 +9,14 @@
 
 namespace timerbench {
 
+std::filesystem::path follow_links(std::filesystem::path path) {
+  std::error_code error;
+  for (int links = 0; links < 40 && std::filesystem::is_symlink(path, error); ++links) {
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+  }
+  return path;
+}
+
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code ignored;
   const auto status = std::filesystem::status(path_, ignored);
@@ -18,6 +26,7 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
                     "choose another name",
                     path_.string()));
   }
+  path_ = follow_links(std::move(path_));
   temporary_ = path_;
   temporary_ += fmt::format(".{}.tmp", getpid());
   file_ = std::fopen(temporary_.c_str(), "wbe");
@@ -45,9 +54,8 @@ void OutputFile::commit() {
 }
 
 void OutputFile::fail(int error) const {
-  throw FileError(
-      fmt::format("cannot write {}: {}; nothing was kept, free or choose another place",
-                  path_.string(), std::strerror(error)));
+  throw FileError(fmt::format("cannot write {}: {}; nothing was kept, free or choose another place",
+                              path_.string(), std::strerror(error)));
 }
 
 }  // namespace timerbench

@@ -14,10 +14,14 @@ struct FileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Where a file of this name would be: the end of a chain of symbolic links, or the name itself.
+std::filesystem::path follow_links(std::filesystem::path path);
+
 // Every failure throws FileError; whatever was not committed is removed.
 class OutputFile {
  public:
-  // Replaces a regular file of that name, and refuses to replace anything else.
+  // Replaces a regular file of that name, or that a link of that name leads to, and refuses to
+  // replace anything else.
   explicit OutputFile(std::filesystem::path path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;

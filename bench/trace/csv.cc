@@ -8,15 +8,16 @@
 #include <iterator>
 #include <string_view>
 
-#include "trace/excerpt.h"
-#include "trace/line_reader.h"
 #include "system/output_file.h"
 #include "system/stop.h"
+#include "trace/excerpt.h"
+#include "trace/line_reader.h"
 
 namespace timerbench {
 namespace {
 
 constexpr std::string_view kHeader = "at,op,id,delay";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // spreadsheets write it
 constexpr std::size_t kFlush = 1 << 16;
 
 // No gap between two rows is longer: a wrong digit must not become a billion operations.
@@ -27,9 +28,10 @@ class CsvImport {
   explicit CsvImport(const std::filesystem::path& path) : lines_(path) {}
 
   std::vector<Op> run() {
-    if (const auto first = lines_.next(); first != kHeader) {
-      lines_.fail(fmt::format("the first line must be {}, not \"{}\"", kHeader,
-                              excerpt(first.value_or(""))));
+    std::string_view first = lines_.next().value_or("");
+    if (first.starts_with(kByteOrderMark)) first.remove_prefix(kByteOrderMark.size());
+    if (first != kHeader) {
+      lines_.fail(fmt::format("the first line must be {}, not \"{}\"", kHeader, excerpt(first)));
     }
     while (const auto line = lines_.next()) {
       if (!line->empty()) row(*line);

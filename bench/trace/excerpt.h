@@ -1,4 +1,4 @@
-// Foreign text for error messages: printable, on one line, not too long.
+// Foreign text for messages and results: printable, on one line.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,19 @@
 
 namespace timerbench {
 
+// With a question mark for whatever is not printable ASCII.
+inline std::string printable(std::string_view text) {
+  std::string shown(text);
+  std::ranges::replace_if(
+      shown, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return shown;
+}
+
+// The same, and not too long.
 inline std::string excerpt(std::string_view text) {
   constexpr std::size_t kLongest = 160;
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  std::string shown(text.substr(0, kLongest));
-  std::ranges::replace_if(
-      shown, [](char c) { return c < ' ' || c > '~'; }, '?');
+  const std::string shown = printable(text.substr(0, kLongest));
   return text.size() > kLongest ? shown + "..." : shown;
 }
 

@@ -79,7 +79,7 @@ MappedFile map_file(const fs::path& path) {
   const struct Descriptor {
     int fd;
     ~Descriptor() { close(fd); }
-  } file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  } file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0) fail(std::strerror(errno));
   struct stat status {};
   if (fstat(file.fd, &status) != 0) fail(std::strerror(errno));
@@ -176,6 +176,11 @@ ordered_json to_json(const TraceInfo& info, std::span<const Op> ops) {
 class Sidecar {
  public:
   Sidecar(const fs::path& path, const fs::path& npy) : name_(path.string()), npy_(npy.string()) {
+    std::error_code unreadable;
+    if (const auto status = fs::status(path, unreadable);
+        fs::exists(status) && !fs::is_regular_file(status)) {
+      fail("it is not a regular file");
+    }
     errno = 0;
     std::ifstream in(path, std::ios::binary);
     in.peek();
@@ -186,7 +191,10 @@ class Sidecar {
                       name_, std::strerror(errno), kTraceVersion));
     }
     try {
-      members_ = json::parse(in);
+      members_ = json::parse(in, [this](int depth, json::parse_event_t, const json&) {
+        if (depth > kDeepest) fail("nested too deep for the description of a trace");
+        return true;
+      });
     } catch (const json::exception& error) {
       const std::string_view what = error.what();  // "[json.exception...] parse error at line ..."
       fail(fmt::format("not JSON: {}", what.substr(what.find("] ") + 2)));
@@ -236,6 +244,8 @@ class Sidecar {
   }
 
  private:
+  static constexpr int kDeepest = 100;
+
   std::string name_;
   std::string npy_;
   json members_;
@@ -289,6 +299,10 @@ Trace Trace::load(const fs::path& path) {
 
   if (sidecar.has("items")) {
     info.items = sidecar.required<std::uint64_t>("items");
+    if (info.items > trace.measured().size()) {
+      sidecar.fail(fmt::format("\"items\" is {}, but {} operations are measured", info.items,
+                               trace.measured().size()));
+    }
   } else {
     info.items = count_ops(trace.measured()).timer_ops();
   }
@@ -304,7 +318,11 @@ Trace Trace::load(const fs::path& path) {
 void Trace::save(const fs::path& path) const { TraceOutput(path).write(*this); }
 
 TraceOutput::TraceOutput(const fs::path& path)
-    : npy_(files_of(path).npy), sidecar_(files_of(path).json) {}
+    : npy_(files_of(path).npy), sidecar_(files_of(path).json) {
+  if (path.filename().empty() || path.filename() == "." || path.filename() == "..") {
+    throw TraceError(fmt::format("cannot write {}: it is a folder; add a name", path.string()));
+  }
+}
 
 void TraceOutput::write(const Trace& trace) {
   const auto ops = trace.ops();

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/op.h"
 #include "system/output_file.h"
+#include "trace/op.h"
 
 namespace timerbench {
 

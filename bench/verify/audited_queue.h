@@ -11,9 +11,9 @@
 
 #include "core/timer_queue.h"
 #include "replay/backend.h"
+#include "system/stop.h"
 #include "trace/model.h"
 #include "trace/op.h"
-#include "system/stop.h"
 
 namespace timerbench {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "replay/backend.h"
-#include "trace/op.h"
 #include "system/stop.h"
+#include "trace/op.h"
 #include "verify/audited_queue.h"
 
 namespace timerbench {

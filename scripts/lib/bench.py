@@ -214,7 +214,9 @@ def _measure(run: list[str], cells: Sequence[str], file: Path) -> list[str]:
 
 def _save_partial(file: Path) -> bool:
     """Makes results of what a crashed program has left, but for its last, perhaps cut entry."""
-    partial = file.with_name(file.name + ".partial")
+    partial = next(file.parent.glob(f"{file.name}.*.partial"), None)
+    if not partial:
+        return False
     try:
         begun = partial.read_text(encoding="utf-8")
         whole, _, _ = begun.rpartition("\n    },\n")
@@ -222,7 +224,7 @@ def _save_partial(file: Path) -> bool:
     except (OSError, ValueError):
         return False
     finally:
-        partial.unlink(missing_ok=True)
+        partial.unlink()
     with replacing(file) as complete:
         complete.write_text(json.dumps(content, indent=1), encoding="utf-8")
     return True
