@@ -37,7 +37,7 @@ Trace small_trace() {
            .capacity = 3,
            .setup_ops = 2,
            .item = "pair",
-           .items = 17,
+           .items = 5,
            .peak_pending = 3,
            .workload = "test",
            .parameters = {{"mean", 4.5}},
@@ -126,7 +126,7 @@ TEST(TraceFile, RoundTrip) {
     EXPECT_EQ(info.capacity, 3u);
     EXPECT_EQ(info.setup_ops, 2u);
     EXPECT_EQ(info.item, "pair");
-    EXPECT_EQ(info.items, 17u);
+    EXPECT_EQ(info.items, 5u);
     EXPECT_EQ(info.peak_pending, 3u);
     EXPECT_EQ(info.workload, "test");
     EXPECT_EQ(info.parameters, nlohmann::json({{"mean", 4.5}}));
@@ -160,7 +160,7 @@ TEST(TraceFile, SidecarSaysEverything) {
   const auto sidecar = nlohmann::json::parse(scratch.read("t.json"));
   EXPECT_EQ(sidecar, nlohmann::json::parse(R"({
     "version": 1, "unit_ns": 2.5, "capacity": 3, "ops": 8, "schedules": 4, "cancels": 2,
-    "advances": 2, "setup_ops": 2, "item": "pair", "items": 17, "peak_pending": 3,
+    "advances": 2, "setup_ops": 2, "item": "pair", "items": 5, "peak_pending": 3,
     "workload": "test", "parameters": {"mean": 4.5}, "seed": 18446744073709551615,
     "source": "by hand", "hash": "fnv1a64:b0f994a07c975cf7"})"));
 }
@@ -303,7 +303,7 @@ TEST(TraceFile, MissingFilesAreNamed) {
   EXPECT_THAT(error_of([&] { Trace::load(scratch.path("d")); }), HasSubstr("not a regular file"));
   std::filesystem::create_directory(scratch.path("t.json"));
   EXPECT_THAT(error_of([&] { Trace::load(scratch.path("t")); }),
-              AllOf(HasSubstr("cannot read"), HasSubstr("Is a directory")));
+              HasSubstr("t.json: it is not a regular file"));
 }
 
 TEST(TraceFile, UnreadableIsAnError) {
@@ -457,7 +457,7 @@ TEST(Csv, ErrorsNameTheLine) {
       {"0,cancel,x,\n", ":2: id is \"x\""},
       {"0,cancel,,\n", ":2: id is \"\""},
       {"0,cancel,4294967295,\n",
-       ":2: id is \"4294967295\", not a whole number from 0 to 4294967294"},
+       ":2: id is \"4294967295\", not a whole number from 0 to 999999999"},
       {"0,schedule,0,\n", ":2: delay is \"\""},
       {"0,schedule,0,4294967295\n",
        ":2: delay 4294967295 is more than 4294967294; choose a coarser"},
