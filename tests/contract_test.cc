@@ -45,7 +45,9 @@ TEST_P(DifferentialTest, AgreesWithTheModelOnRandomTraces) {
   const auto result =
       test_differentially(GetParam(), /*seed=*/1, std::chrono::milliseconds(500), never);
   EXPECT_GT(result.fired, 0U);
-  EXPECT_FALSE(result.counterexample.has_value()) << result.counterexample->violation;
+  EXPECT_FALSE(result.counterexample.has_value())
+      << result.counterexample->violation << '\n'
+      << to_text(*result.counterexample, GetParam().traits.name, "timerbench");
 }
 
 INSTANTIATE_TEST_SUITE_P(Roster, DifferentialTest, testing::ValuesIn(contenders()),

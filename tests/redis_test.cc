@@ -888,6 +888,19 @@ TYPED_TEST(RedisQueue, ReportsAServerWithoutMemory) {
   configure(this->admin_, "maxmemory", "0");
 }
 
+TEST(RedisZset, ReportsAnErrorToItsLastCommand) {
+  RedisConnection admin(redis_endpoint());
+  RedisZset queue(QueueConfig{.capacity = 3});
+  queue.schedule(0, 1);
+  queue.sync();
+  admin.call(REDIS_REPLY_STATUS, {"SET", queue.key(), "x"});
+  queue.schedule(1, 1);
+  queue.schedule(2, 1);
+  const std::string error = error_of<RedisReplyError>([&] { queue.sync(); });
+  expect_contains(error, {redis_endpoint().url(), "WRONGTYPE"});
+  queue.sync();  // and it has been said
+}
+
 TYPED_TEST(RedisQueue, ReportsAServerThatIsAReplica) {
   TypeParam queue(QueueConfig{.capacity = 1});
   this->admin_.call(REDIS_REPLY_STATUS, {"REPLICAOF", "127.0.0.1", "1"});
@@ -957,6 +970,12 @@ TEST(RedisZset, TakesManyThatAreDueInBatches) {
   EXPECT_EQ(queue.advance(50, IgnoreExpiry{}), 1000U);
   EXPECT_EQ(queue.size(), 0U);
   expect_contains(info(admin, "commandstats", "cmdstat_evalsha"), {"calls=6,"});
+}
+
+TEST(RedisZset, TakesTheLaterBatchesOfOneInstantToo) {
+  RedisZset queue(QueueConfig{.capacity = 2500});
+  for (TimerId id = 0; id < 2500; ++id) queue.schedule(id, 7);
+  EXPECT_EQ(queue.advance(7, IgnoreExpiry{}), 2500U);
 }
 
 TEST(RedisZset, LoadsItsScriptAgainWhenTheServerHasForgottenIt) {

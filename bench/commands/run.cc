@@ -265,6 +265,9 @@ void run(const RunOptions& options, std::vector<std::string> flags) {
   initialize_benchmark(flags);
   campaign.register_cells(chosen);
 
+#ifndef NDEBUG
+  if (own_report) fmt::print("Warning: not an optimised build; use the preset release\n");
+#endif
   CellReporter reporter(campaign.cells());
   const auto chosen_cells = benchmark::RunSpecifiedBenchmarks(own_report ? &reporter : nullptr);
   benchmark::Shutdown();

@@ -53,6 +53,12 @@ void add_import(CLI::App& parent) {
   };
   auto options = std::make_shared<Options>();
   auto* command = parent.add_subcommand("import", "Turn a recording or a table into a trace");
+  command->footer(
+      "A CSV begins with the line at,op,id,delay; its rows are in order of `at`, the clock in "
+      "ticks:\n"
+      "  5,schedule,0,30   arm timer 0, or move it, to 35; ids are numbered from 0\n"
+      "  7,cancel,0,       cancel it\n"
+      "  9,advance,,       let time pass to 9, or with a delay so much further");
   command->add_option("--format", options->format, "ftrace: the kernel's timer events; csv")
       ->required()
       ->check(CLI::IsMember({"ftrace", "csv"}));

@@ -9,7 +9,6 @@
 #include "commands/names.h"
 #include "core/backend_error.h"
 #include "system/stop.h"
-#include "trace/csv.h"
 #include "trace/trace.h"
 #include "verify/audited_queue.h"
 #include "verify/check.h"
@@ -26,19 +25,6 @@ struct VerifyOptions {
   std::string trace;
   Conditions conditions;  // of the replay of `trace`
 };
-
-void print_counterexample(const Backend& backend, const Counterexample& found) {
-  fmt::print("{:<22} WRONG: {}\n", backend.traits.name, found.violation);
-  const auto& [start, granularity, driver] = found.conditions;
-  fmt::print(
-      "  the smallest trace that shows it; saved as F.csv it is checked again by\n"
-      "  {0} trace import --format=csv F.csv F && "
-      "{0} verify {1} --trace F --granularity {2}{3}{4}\n",
-      program_invocation_name, backend.traits.name, granularity,
-      start > 0 ? fmt::format(" --start {}", start) : "",
-      driver == AuditedQueue::Driver::sleeping ? " --sleeping" : "");
-  fmt::print("{}", to_csv(found.ops));
-}
 
 // Whether the backend keeps the contract on the given trace; prints one line.
 bool verify_on_trace(const Backend& backend, const Trace& trace, const Conditions& conditions) {
@@ -63,7 +49,9 @@ bool verify_by_contract(const Backend& backend, const VerifyOptions& options,
   const auto result = test_differentially(
       backend, options.seed, std::chrono::duration<double>(options.seconds), interrupted());
   if (result.counterexample) {
-    print_counterexample(backend, *result.counterexample);
+    const Counterexample& found = *result.counterexample;
+    fmt::print("{:<22} WRONG: {}\n{}", backend.traits.name, found.violation,
+               to_text(found, backend.traits.name, program_invocation_name));
     return false;
   }
   if (interrupted()) return false;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "replay/backend.h"
@@ -19,6 +20,10 @@ struct Counterexample {
   Conditions conditions;
   std::string violation;
 };
+
+// The operations as a CSV, and the command lines of `program` that check a backend on them again.
+std::string to_text(const Counterexample& found, std::string_view backend,
+                    std::string_view program);
 
 struct DifferentialResult {
   std::uint64_t traces = 0;

@@ -6,10 +6,11 @@
 // dead outnumber the living, the heap is rebuilt without them, which bounds the debt to half of the
 // heap and costs O(1) amortised per cancel.
 //
-//   schedule O(1) expected, O(log n) worst: sifts over 4 entries a line      cancel O(1) amortised
+//   schedule O(1) expected, O(log n) worst: a line for each level that it rises
+//   cancel O(1) amortised: the line of its arming number
 //   advance O(fired log n)      next_wakeup O(1)      8 + at most 2 * 16 (+ growth) bytes a timer
 //
-// Good for arming (the fastest of the comparison-based structures) and for timers that fire. What a
+// Good for arming and for timers that fire: no handles to keep up to date, no pointers to follow. What a
 // cancel saves is paid when the entry surfaces or the heap is rebuilt: a pause of O(n).
 // Followed: java.util.Timer (lazy, purge() left to the user), Go before 1.23 (rebuilds at 1/4 dead).
 #pragma once
@@ -74,6 +75,9 @@ class LazyHeap {
     }
     return fired;
   }
+
+  // Entries in the heap, dead ones too: at most 2 * size() + a constant.
+  std::size_t entries() const { return heap_.size(); }
 
   Tick next_wakeup() const { return heap_.empty() ? kNever : heap_.front().deadline; }
   std::size_t size() const { return size_; }

@@ -4,11 +4,13 @@
 // have passed than there are lists, it goes through the lists instead, so that a jump costs what is
 // pending and not the distance.
 //
-//   schedule, cancel O(1): a probe of the map and 3 to 4 lines of list      advance O(ticks + fired)
+//   schedule, cancel O(1): a probe of the map and 3 to 4 lines of list
+//   advance O(fired + ticks passed), or O(fired + lists + d log d) for d due lists, if that is less
 //   next_wakeup O(1): the first tick not yet looked at          24 bytes a timer, some 40 a tick
 //
 // Good for dense deadlines and steady ticks. Bad for sparse ones, where each timer pays for a map
-// node of its own and most ticks find nothing, and for random access: every operation hashes.
+// node of its own and most ticks find nothing; for random access, since every operation hashes; and
+// for past deadlines, after which advance() has to look that far back.
 // Map nodes come from a pool, so that after warm-up nothing allocates.
 #pragma once
 
@@ -69,7 +71,8 @@ class TickMap {
           if (const auto slot = slots_.find(unseen_); slot != slots_.end()) fire(slot, sink);
         }
       } else {
-        for (const Tick due : ticks_until(tick)) fire(slots_.find(due), sink);
+        find_due(tick);
+        for (const Tick due : due_) fire(slots_.find(due), sink);
       }
       unseen_ = tick + 1;
     }
@@ -94,13 +97,13 @@ class TickMap {
     slots_.erase(slot);
   }
 
-  std::vector<Tick> ticks_until(Tick last) const {
-    std::vector<Tick> ticks;
+  // Into due_, in order: the ticks up to `last` that have timers.
+  void find_due(Tick last) {
+    due_.clear();
     for (const auto& [tick, list] : slots_) {
-      if (tick <= last) ticks.push_back(tick);
+      if (tick <= last) due_.push_back(tick);
     }
-    std::sort(ticks.begin(), ticks.end());
-    return ticks;
+    std::sort(due_.begin(), due_.end());
   }
 
   List take_list() {
@@ -116,6 +119,7 @@ class TickMap {
   std::size_t size_ = 0;
   IndexLists lists_;
   std::vector<List> free_;
+  std::vector<Tick> due_;  // scratch of advance()
   std::pmr::unsynchronized_pool_resource pool_;
   Slots slots_{&pool_};
 };
