@@ -406,7 +406,7 @@ class CliTest(unittest.TestCase):
 
         run = subprocess.Popen([PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True)
-        run.stdout.readline()
+        next(line for line in run.stdout if line.startswith("["))
         run.stdout.close()
         self.assertEqual((run.wait(timeout=60), run.stderr.read()), (1, ""))
         run.stderr.close()
@@ -418,7 +418,7 @@ class CliTest(unittest.TestCase):
         run = subprocess.Popen(
             [PROGRAM, "run", "--workloads=fill,drain", "--sizes=1000", f"--benchmark_out={out}",
              "--benchmark_min_time=0.1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        first_cell = run.stdout.readline()
+        first_cell = next(line for line in run.stdout if line.startswith("["))
         run.send_signal(signal.SIGINT)
         stdout, _ = run.communicate(timeout=30)
         self.assertIn(" ns ", first_cell)

@@ -1,26 +1,20 @@
 // timerbench run: a suite, or a choice of one's own, measured.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <regex>
-#include <set>
 
+#include "commands/benchmark_flags.h"
 #include "commands/command.h"
 #include "commands/names.h"
 #include "suites/campaign.h"
 #include "suites/reporter.h"
 #include "suites/suite.h"
 #include "system/machine.h"
-#include "system/output_file.h"
 #include "system/stop.h"
-#include "trace/excerpt.h"
 
 namespace timerbench {
 namespace {
@@ -87,123 +81,11 @@ void add_trace_file(Campaign& campaign, const fs::path& path) {
                            [trace](std::size_t) { return trace; }));
 }
 
-bool any_begins(const std::vector<std::string>& flags, std::string_view prefix) {
-  return std::ranges::any_of(flags, [&](const auto& flag) { return flag.starts_with(prefix); });
-}
-
-// The file that --benchmark_out names. Google Benchmark writes it as it goes, so it is given another
-// name until it is complete; whatever is not kept is removed.
-class ResultFile {
- public:
-  // Replaces the flag in `flags`, if it is there. Throws UsageError where nothing can be written.
-  explicit ResultFile(std::vector<std::string>& flags)
-      : is_json_(!any_begins(flags, "--benchmark_out_format=") ||
-                 any_begins(flags, "--benchmark_out_format=json")) {
-    const auto flag =
-        std::ranges::find_if(flags, [](const std::string& f) { return f.starts_with(kOutFlag); });
-    if (flag == flags.end()) return;
-    path_ = flag->substr(kOutFlag.size());
-    std::error_code ignored;
-    if (const auto status = fs::status(path_, ignored);
-        fs::exists(status) && !fs::is_regular_file(status)) {
-      throw UsageError(fmt::format("{}: is not a regular file; choose another name", path()));
-    }
-    path_ = follow_links(path_);
-    if (!std::ofstream(partial())) {
-      throw UsageError(
-          fmt::format("{}: cannot be written; choose a folder that exists and is yours", path()));
-    }
-    *flag = std::string(kOutFlag) + partial();
-  }
-  ~ResultFile() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove(partial(), ignored);  // not there any more if it was kept
-  }
-  ResultFile(const ResultFile&) = delete;
-  ResultFile& operator=(const ResultFile&) = delete;
-
-  // Gives the complete file its name, or says that it is not complete: Google Benchmark does not.
-  void keep() const {
-    if (path_.empty()) return;
-    if (!is_complete()) {
-      throw std::runtime_error(
-          fmt::format("{}: could not be written completely; is the disk full?", path()));
-    }
-    fs::rename(partial(), path_);
-  }
-
-  std::string path() const { return path_.string(); }
-
- private:
-  static constexpr std::string_view kOutFlag = "--benchmark_out=";
-
-  std::string partial() const { return fmt::format("{}.{}.partial", path(), getpid()); }
-
-  bool is_complete() const {
-    std::ifstream file(partial(), std::ios::binary);
-    if (is_json_) return !nlohmann::json::parse(file, nullptr, false).is_discarded();
-    return file.seekg(-1, std::ios::end) && file.get() == '\n';
-  }
-
-  bool is_json_;
-  fs::path path_;
-};
-
 void add_context(const Suite& suite, const RunOptions& options) {
   benchmark::AddCustomContext("suite", std::string(suite.name));
   benchmark::AddCustomContext("granularity", std::to_string(options.granularity));
   benchmark::AddCustomContext("seed", std::to_string(options.seed));
   for (const auto& [key, value] : machine_facts()) benchmark::AddCustomContext(key, value);
-}
-
-std::string regex_problem(const std::string& text) try {
-  const std::regex syntax_only(text.substr(text.starts_with('-')), std::regex::extended);
-  return "";
-} catch (const std::regex_error&) {
-  return fmt::format("'{}' is not a regular expression", text);
-}
-
-// Google Benchmark takes whatever it is given for these, and never ends or fails without a word.
-void check_flags(const std::vector<std::string>& flags) {
-  const CLI::Validator format = CLI::IsMember({"console", "json", "csv"});
-  const std::pair<std::string_view, CLI::Validator> checks[] = {
-      {"--benchmark_min_time", seconds_range()},
-      {"--benchmark_min_warmup_time", seconds_range()},
-      {"--benchmark_repetitions", in_range(1, 1'000'000)},
-      {"--benchmark_format", format},
-      {"--benchmark_out_format", format},
-      {"--benchmark_list_tests", CLI::IsMember({"true", "false"})},
-      {"--benchmark_time_unit", CLI::IsMember({"ns", "us", "ms", "s"})},
-      {"--benchmark_filter", CLI::Validator(regex_problem, "")},
-  };
-  std::set<std::string> given;
-  for (const std::string& flag : flags) {
-    const std::size_t equals = std::min(flag.find('='), flag.size());
-    if (!given.insert(flag.substr(0, equals)).second) {
-      throw UsageError(fmt::format("{} is given twice", flag.substr(0, equals)));
-    }
-    if (printable(flag) != flag) throw UsageError(fmt::format("{}: write it in ASCII", flag));
-    for (const auto& [name, check] : checks) {
-      if (flag.substr(0, equals) != name) continue;
-      // Without a value it is Google Benchmark's --FLAG=true.
-      const std::string problem =
-          check(equals < flag.size() ? flag.substr(equals + 1) : std::string("true"));
-      if (!problem.empty()) throw UsageError(fmt::format("{}: {}", name, problem));
-    }
-  }
-}
-
-void initialize_benchmark(const std::vector<std::string>& flags) {
-  static std::vector<std::string> arguments;  // Google Benchmark keeps the first for its context
-  arguments = {"timerbench"};
-  arguments.insert(arguments.end(), flags.begin(), flags.end());
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  int argc = static_cast<int>(argv.size());
-  benchmark::Initialize(&argc, argv.data());
-  if (argc > 1) {
-    throw UsageError(fmt::format("'{}' is not understood; see 'timerbench run --help'", argv[1]));
-  }
 }
 
 // What is to be measured: the suite's, or of it what the options choose.
@@ -253,7 +135,7 @@ void run(const RunOptions& options, std::vector<std::string> flags) {
   const auto chosen = find_backends(split(options.backends));
   Campaign campaign = plan(options, suite);
 
-  check_flags(flags);
+  check_benchmark_flags(flags);
   // The suite's settings come first, so that flags on the command line override them.
   flags.insert(flags.begin(), {fmt::format("--benchmark_repetitions={}", suite.repetitions),
                                fmt::format("--benchmark_min_time={}", suite.min_seconds)});

@@ -1,0 +1,121 @@
+#include "commands/benchmark_flags.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+
+#include "commands/command.h"
+#include "system/output_file.h"
+#include "trace/excerpt.h"
+
+namespace timerbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOutFlag = "--benchmark_out=";
+
+std::string regex_problem(const std::string& text) try {
+  const std::regex syntax_only(text.substr(text.starts_with('-')), std::regex::extended);
+  return "";
+} catch (const std::regex_error&) {
+  return fmt::format("'{}' is not a regular expression", text);
+}
+
+}  // namespace
+
+bool any_begins(const std::vector<std::string>& flags, std::string_view prefix) {
+  return std::ranges::any_of(flags, [&](const auto& flag) { return flag.starts_with(prefix); });
+}
+
+void check_benchmark_flags(const std::vector<std::string>& flags) {
+  const CLI::Validator format = CLI::IsMember({"console", "json", "csv"});
+  const std::pair<std::string_view, CLI::Validator> checks[] = {
+      {"--benchmark_min_time", seconds_range()},
+      {"--benchmark_min_warmup_time", seconds_range()},
+      {"--benchmark_repetitions", in_range(1, 1'000'000)},
+      {"--benchmark_format", format},
+      {"--benchmark_out_format", format},
+      {"--benchmark_list_tests", CLI::IsMember({"true", "false"})},
+      {"--benchmark_time_unit", CLI::IsMember({"ns", "us", "ms", "s"})},
+      {"--benchmark_filter", CLI::Validator(regex_problem, "")},
+  };
+  std::set<std::string> given;
+  for (const std::string& flag : flags) {
+    const std::size_t equals = std::min(flag.find('='), flag.size());
+    if (!given.insert(flag.substr(0, equals)).second) {
+      throw UsageError(fmt::format("{} is given twice", flag.substr(0, equals)));
+    }
+    if (printable(flag) != flag) throw UsageError(fmt::format("{}: write it in ASCII", flag));
+    for (const auto& [name, check] : checks) {
+      if (flag.substr(0, equals) != name) continue;
+      // Without a value it is Google Benchmark's --FLAG=true.
+      const std::string problem =
+          check(equals < flag.size() ? flag.substr(equals + 1) : std::string("true"));
+      if (!problem.empty()) throw UsageError(fmt::format("{}: {}", name, problem));
+    }
+  }
+}
+
+void initialize_benchmark(const std::vector<std::string>& flags) {
+  static std::vector<std::string> arguments;  // Google Benchmark keeps the first for its context
+  arguments = {"timerbench"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  int argc = static_cast<int>(argv.size());
+  benchmark::Initialize(&argc, argv.data());
+  if (argc > 1) {
+    throw UsageError(fmt::format("'{}' is not understood; see 'timerbench run --help'", argv[1]));
+  }
+}
+
+ResultFile::ResultFile(std::vector<std::string>& flags)
+    : is_json_(!any_begins(flags, "--benchmark_out_format=") ||
+               any_begins(flags, "--benchmark_out_format=json")) {
+  const auto flag =
+      std::ranges::find_if(flags, [](const std::string& f) { return f.starts_with(kOutFlag); });
+  if (flag == flags.end()) return;
+  path_ = flag->substr(kOutFlag.size());
+  std::error_code ignored;
+  const auto status = fs::status(path_, ignored);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    throw UsageError(fmt::format("{}: is not a regular file; choose another name", path()));
+  }
+  path_ = follow_links(path_);
+  if (!std::ofstream(partial())) {
+    throw UsageError(
+        fmt::format("{}: cannot be written; choose a folder that exists and is yours", path()));
+  }
+  *flag = std::string(kOutFlag) + partial();
+}
+
+ResultFile::~ResultFile() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove(partial(), ignored);  // not there any more if it was kept
+}
+
+void ResultFile::keep() const {
+  if (path_.empty()) return;
+  if (!is_complete()) {
+    throw std::runtime_error(
+        fmt::format("{}: could not be written completely; is the disk full?", path()));
+  }
+  fs::rename(partial(), path_);
+}
+
+std::string ResultFile::partial() const { return fmt::format("{}.{}.partial", path(), getpid()); }
+
+bool ResultFile::is_complete() const {
+  std::ifstream file(partial(), std::ios::binary);
+  if (is_json_) return !nlohmann::json::parse(file, nullptr, false).is_discarded();
+  return file.seekg(-1, std::ios::end) && file.get() == '\n';
+}
+
+}  // namespace timerbench
