@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
+#include <utility>
 
-#include "commands/command.h"
+#include "commands/errors.h"
+#include "commands/numbers.h"
 #include "system/output_file.h"
 #include "trace/excerpt.h"
 
@@ -20,6 +23,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kOutFlag = "--benchmark_out=";
+
+// Says what is wrong with a value, or nothing.
+using Check = std::function<std::string(const std::string&)>;
+
+Check one_of(std::vector<std::string> words) {
+  return [words = std::move(words)](const std::string& text) {
+    if (std::ranges::find(words, text) != words.end()) return std::string();
+    return fmt::format("'{}' is not one of {}", text, fmt::join(words, ", "));
+  };
+}
 
 std::string regex_problem(const std::string& text) try {
   const std::regex syntax_only(text.substr(text.starts_with('-')), std::regex::extended);
@@ -35,16 +48,20 @@ bool any_begins(const std::vector<std::string>& flags, std::string_view prefix) 
 }
 
 void check_benchmark_flags(const std::vector<std::string>& flags) {
-  const CLI::Validator format = CLI::IsMember({"console", "json", "csv"});
-  const std::pair<std::string_view, CLI::Validator> checks[] = {
-      {"--benchmark_min_time", seconds_range()},
-      {"--benchmark_min_warmup_time", seconds_range()},
-      {"--benchmark_repetitions", in_range(1, 1'000'000)},
+  const auto seconds = [](const std::string& text) {
+    return range_problem(text, 0.0, kMostSeconds);
+  };
+  const auto count = [](const std::string& text) { return range_problem(text, 1, 1'000'000); };
+  const Check format = one_of({"console", "json", "csv"});
+  const std::pair<std::string_view, Check> checks[] = {
+      {"--benchmark_min_time", seconds},
+      {"--benchmark_min_warmup_time", seconds},
+      {"--benchmark_repetitions", count},
       {"--benchmark_format", format},
       {"--benchmark_out_format", format},
-      {"--benchmark_list_tests", CLI::IsMember({"true", "false"})},
-      {"--benchmark_time_unit", CLI::IsMember({"ns", "us", "ms", "s"})},
-      {"--benchmark_filter", CLI::Validator(regex_problem, "")},
+      {"--benchmark_list_tests", one_of({"true", "false"})},
+      {"--benchmark_time_unit", one_of({"ns", "us", "ms", "s"})},
+      {"--benchmark_filter", regex_problem},
   };
   std::set<std::string> given;
   for (const std::string& flag : flags) {

@@ -1,10 +1,9 @@
 // timerbench list: what there is to choose from.
 #include <fmt/format.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "commands/command.h"
+#include "commands/commands.h"
 #include "replay/backend.h"
 #include "suites/suite.h"
 #include "workloads/workload.h"
@@ -59,11 +58,6 @@ void print_text() {
 
 }  // namespace
 
-void add_list(CLI::App& app) {
-  auto* command = app.add_subcommand("list", "Backends with their promises, workloads, suites");
-  auto as_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *as_json, "As JSON, for programs");
-  command->callback([as_json] { *as_json ? print_json() : print_text(); });
-}
+void print_list(bool as_json) { as_json ? print_json() : print_text(); }
 
 }  // namespace timerbench

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <numeric>
 
-#include "commands/command.h"
+#include "commands/errors.h"
 #include "system/machine.h"
 
 namespace timerbench {

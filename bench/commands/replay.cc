@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 
-#include "commands/command.h"
+#include "commands/commands.h"
 #include "commands/names.h"
 #include "system/output_file.h"
 #include "system/stop.h"
@@ -13,13 +12,6 @@
 
 namespace timerbench {
 namespace {
-
-struct ReplayOptions {
-  std::string trace;
-  std::string backend;
-  std::string fired;
-  Tick granularity = 1;
-};
 
 // The rows `now,id,deadline` of every fire, in the order in which they happen.
 class FiredRows {
@@ -51,7 +43,9 @@ class FiredRows {
   std::string rows_;
 };
 
-void replay(const ReplayOptions& options) {
+}  // namespace
+
+void replay_trace(const ReplayOptions& options) {
   const Backend& backend = find_backend(options.backend);
   const Trace trace = load_trace(options.trace);
   std::optional<FiredRows> rows;
@@ -80,19 +74,6 @@ void replay(const ReplayOptions& options) {
   if (rows) rows->finish();
   fmt::print("{}: {} operations up to {}, {} fired, {} cancelled, {} pending at the end\n",
              backend.traits.name, trace.ops().size(), now, fired, cancelled, queue->size());
-}
-
-}  // namespace
-
-void add_replay(CLI::App& app) {
-  auto options = std::make_shared<ReplayOptions>();
-  auto* command = app.add_subcommand("replay", "Replay a trace with one backend, untimed");
-  command->add_option("--trace", options->trace, "NAME, NAME.npy or NAME.json")->required();
-  command->add_option("--backend", options->backend, "One of 'timerbench list'")->required();
-  command->add_option("--fired", options->fired,
-                      "Write now,id,deadline of every fire to this file");
-  add_granularity_option(*command, options->granularity);
-  command->callback([options] { replay(*options); });
 }
 
 }  // namespace timerbench

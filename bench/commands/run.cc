@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 
 #include "commands/benchmark_flags.h"
-#include "commands/command.h"
+#include "commands/commands.h"
+#include "commands/errors.h"
 #include "commands/names.h"
 #include "suites/campaign.h"
 #include "suites/reporter.h"
@@ -20,18 +20,6 @@ namespace timerbench {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct RunOptions {
-  std::string suite;
-  std::string backends;
-  std::string workloads;
-  std::string sizes;
-  std::string traces;
-  Tick granularity = 1;
-  std::uint64_t items = 0;
-  std::uint64_t seed = 1;
-  double replay_seconds = 0;
-};
 
 const Suite& find_suite(const std::string& name) {
   std::vector<std::string_view> known;
@@ -130,11 +118,14 @@ Campaign plan(const RunOptions& options, const Suite& suite) {
   return campaign;
 }
 
-void run(const RunOptions& options, std::vector<std::string> flags) {
+}  // namespace
+
+void run_suite(const RunOptions& options) {
   const Suite suite = options.suite.empty() ? own_choice() : find_suite(options.suite);
   const auto chosen = find_backends(split(options.backends));
   Campaign campaign = plan(options, suite);
 
+  std::vector<std::string> flags = options.benchmark_flags;
   check_benchmark_flags(flags);
   // The suite's settings come first, so that flags on the command line override them.
   flags.insert(flags.begin(), {fmt::format("--benchmark_repetitions={}", suite.repetitions),
@@ -165,40 +156,6 @@ void run(const RunOptions& options, std::vector<std::string> flags) {
                results.path().empty() ? "" : "; results in " + results.path());
   }
   if (interrupted() || counts.failed > 0) throw CommandFailed();
-}
-
-}  // namespace
-
-void add_run(CLI::App& app) {
-  auto options = std::make_shared<RunOptions>();
-  auto* command = app.add_subcommand(
-      "run", "Measure a suite, or backends, workloads and traces of your choice");
-  command->footer(
-      "Google Benchmark's own flags are understood too, such as\n"
-      "  --benchmark_out=FILE.json        write the results, complete or not at all\n"
-      "  --benchmark_repetitions=N        of each cell, for the spread\n"
-      "  --benchmark_min_time=SECONDS     measured in each repetition\n"
-      "  --benchmark_filter=REGEX         cells by name, SUITE/WORKLOAD/SIZE/BACKEND\n"
-      "  --benchmark_list_tests           name the cells and run none\n"
-      "  --benchmark_format=json          on standard output");
-  command->allow_extras();
-  command->add_option("--suite", options->suite,
-                      "One of 'timerbench list'; the options below narrow it");
-  command->add_option("--backends", options->backends, "Comma-separated backends or families");
-  command->add_option("--workloads", options->workloads, "Comma-separated workloads");
-  command->add_option("--sizes", options->sizes, "Comma-separated populations: 1000,10k,1e6");
-  command->add_option("--trace", options->traces, "Comma-separated trace files");
-  add_granularity_option(*command, options->granularity);
-  add_items_option(*command, options->items,
-                   "Operations measured where the workload leaves it free; 0: the suite's");
-  add_seed_option(*command, options->seed, "Of the workloads");
-  command
-      ->add_option(
-          "--replay-seconds", options->replay_seconds,
-          "The most that one replay may take, setup included, before its cell is a timeout; "
-          "0: the suite's")
-      ->check(seconds_range());
-  command->callback([options, command] { run(*options, command->remaining()); });
 }
 
 }  // namespace timerbench

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <memory>
 #include <optional>
 
-#include "commands/command.h"
+#include "commands/commands.h"
+#include "commands/errors.h"
 #include "commands/names.h"
 #include "core/backend_error.h"
 #include "system/stop.h"
@@ -17,14 +17,6 @@
 
 namespace timerbench {
 namespace {
-
-struct VerifyOptions {
-  std::vector<std::string> backends;
-  double seconds = 1;
-  std::uint64_t seed = 1;
-  std::string trace;
-  Conditions conditions;  // of the replay of `trace`
-};
 
 // Whether the backend keeps the contract on the given trace; prints one line.
 bool verify_on_trace(const Backend& backend, const Trace& trace, const Conditions& conditions) {
@@ -94,42 +86,21 @@ bool verify(const Backend& backend, const std::optional<Trace>& trace,
 
 }  // namespace
 
-void add_verify(CLI::App& app) {
-  auto options = std::make_shared<VerifyOptions>();
-  auto* command = app.add_subcommand(
-      "verify", "Check backends against the contract: its scenarios and random traces, or a trace");
-  command->add_option("backends", options->backends, "Backends or families; none: all");
-  command->add_option("--seconds", options->seconds, "Time for random traces, for each backend")
-      ->capture_default_str()
-      ->check(seconds_range());
-  add_seed_option(*command, options->seed, "The same seed tries the same traces");
-  auto* trace = command->add_option("--trace", options->trace,
-                                    "This trace instead, replayed and checked fire by fire");
-  add_granularity_option(*command, options->conditions.granularity)->needs(trace);
-  command->add_option("--start", options->conditions.start, "Begin with the clock at this tick")
-      ->check(in_range(Tick{0}, kNever - 1))
-      ->needs(trace);
-  command
-      ->add_flag_callback(
-          "--sleeping", [options] { options->conditions.driver = AuditedQueue::Driver::sleeping; },
-          "Replay it as a driver does that sleeps until next_wakeup()")
-      ->needs(trace);
-  command->callback([options] {
-    const auto chosen = find_backends(options->backends);
-    std::optional<Trace> trace;
-    if (!options->trace.empty()) {
-      trace = load_trace(options->trace);
-      check_start(options->conditions.start, *trace);
-    }
-    bool all_ok = true;
-    for (const Backend* backend : chosen) {
-      if (interrupted()) break;
-      all_ok &= verify(*backend, trace, *options);
-      std::fflush(stdout);
-    }
-    if (interrupted()) throw std::runtime_error("interrupted; what is not listed was not verified");
-    if (!all_ok) throw CommandFailed();
-  });
+void verify_backends(const VerifyOptions& options) {
+  const auto chosen = find_backends(options.backends);
+  std::optional<Trace> trace;
+  if (!options.trace.empty()) {
+    trace = load_trace(options.trace);
+    check_start(options.conditions.start, *trace);
+  }
+  bool all_ok = true;
+  for (const Backend* backend : chosen) {
+    if (interrupted()) break;
+    all_ok &= verify(*backend, trace, options);
+    std::fflush(stdout);
+  }
+  if (interrupted()) throw std::runtime_error("interrupted; what is not listed was not verified");
+  if (!all_ok) throw CommandFailed();
 }
 
 }  // namespace timerbench

@@ -1,0 +1,238 @@
+#include "commands/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/commands.h"
+#include "commands/errors.h"
+#include "commands/names.h"
+#include "commands/numbers.h"
+
+namespace timerbench {
+namespace {
+
+// CLI::Range lets nan pass, and -1 become 2^64 - 1.
+template <class T>
+CLI::Validator in_range(T least, T most) {
+  return {[=](const std::string& text) { return range_problem(text, least, most); },
+          fmt::format("{} .. {}", least, most)};
+}
+
+CLI::Validator seconds_range() { return in_range(0.0, kMostSeconds); }
+
+// Options of several commands.
+CLI::Option* add_granularity_option(CLI::App& command, Tick& granularity) {
+  return command
+      .add_option("--granularity", granularity, "Ticks to which granular backends round deadlines")
+      ->capture_default_str()
+      ->check(in_range(Tick{1}, Tick{1} << 32));
+}
+
+void add_items_option(CLI::App& command, std::uint64_t& items, const char* description) {
+  constexpr std::uint64_t kMost = 10'000'000'000;
+  command.add_option("--items", items, description)->check(in_range(std::uint64_t{0}, kMost));
+}
+
+void add_seed_option(CLI::App& command, std::uint64_t& seed, const char* description) {
+  command.add_option("--seed", seed, description)
+      ->capture_default_str()
+      ->check(in_range(std::uint64_t{0}, ~std::uint64_t{0}));
+}
+
+void add_list(CLI::App& app) {
+  auto* command = app.add_subcommand("list", "Backends with their promises, workloads, suites");
+  auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "As JSON, for programs");
+  command->callback([as_json] { print_list(*as_json); });
+}
+
+void add_run(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  auto* command = app.add_subcommand(
+      "run", "Measure a suite, or backends, workloads and traces of your choice");
+  command->footer(
+      "Google Benchmark's own flags are understood too, such as\n"
+      "  --benchmark_out=FILE.json        write the results, complete or not at all\n"
+      "  --benchmark_repetitions=N        of each cell, for the spread\n"
+      "  --benchmark_min_time=SECONDS     measured in each repetition\n"
+      "  --benchmark_filter=REGEX         cells by name, SUITE/WORKLOAD/SIZE/BACKEND\n"
+      "  --benchmark_list_tests           name the cells and run none\n"
+      "  --benchmark_format=json          on standard output");
+  command->allow_extras();
+  command->add_option("--suite", options->suite,
+                      "One of 'timerbench list'; the options below narrow it");
+  command->add_option("--backends", options->backends, "Comma-separated backends or families");
+  command->add_option("--workloads", options->workloads, "Comma-separated workloads");
+  command->add_option("--sizes", options->sizes, "Comma-separated populations: 1000,10k,1e6");
+  command->add_option("--trace", options->traces, "Comma-separated trace files");
+  add_granularity_option(*command, options->granularity);
+  add_items_option(*command, options->items,
+                   "Operations measured where the workload leaves it free; 0: the suite's");
+  add_seed_option(*command, options->seed, "Of the workloads");
+  command
+      ->add_option(
+          "--replay-seconds", options->replay_seconds,
+          "The most that one replay may take, setup included, before its cell is a timeout; "
+          "0: the suite's")
+      ->check(seconds_range());
+  command->callback([options, command] {
+    options->benchmark_flags = command->remaining();
+    run_suite(*options);
+  });
+}
+
+void add_verify(CLI::App& app) {
+  auto options = std::make_shared<VerifyOptions>();
+  auto* command = app.add_subcommand(
+      "verify", "Check backends against the contract: its scenarios and random traces, or a trace");
+  command->add_option("backends", options->backends, "Backends or families; none: all");
+  command->add_option("--seconds", options->seconds, "Time for random traces, for each backend")
+      ->capture_default_str()
+      ->check(seconds_range());
+  add_seed_option(*command, options->seed, "The same seed tries the same traces");
+  auto* trace = command->add_option("--trace", options->trace,
+                                    "This trace instead, replayed and checked fire by fire");
+  add_granularity_option(*command, options->conditions.granularity)->needs(trace);
+  command->add_option("--start", options->conditions.start, "Begin with the clock at this tick")
+      ->check(in_range(Tick{0}, kNever - 1))
+      ->needs(trace);
+  command
+      ->add_flag_callback(
+          "--sleeping", [options] { options->conditions.driver = AuditedQueue::Driver::sleeping; },
+          "Replay it as a driver does that sleeps until next_wakeup()")
+      ->needs(trace);
+  command->callback([options] { verify_backends(*options); });
+}
+
+void add_replay(CLI::App& app) {
+  auto options = std::make_shared<ReplayOptions>();
+  auto* command = app.add_subcommand("replay", "Replay a trace with one backend, untimed");
+  command->add_option("--trace", options->trace, "NAME, NAME.npy or NAME.json")->required();
+  command->add_option("--backend", options->backend, "One of 'timerbench list'")->required();
+  command->add_option("--fired", options->fired,
+                      "Write now,id,deadline of every fire to this file");
+  add_granularity_option(*command, options->granularity);
+  command->callback([options] { replay_trace(*options); });
+}
+
+void add_generate(CLI::App& parent) {
+  auto options = std::make_shared<GenerateOptions>();
+  auto* command = parent.add_subcommand("generate", "Write the trace of a workload");
+  command->add_option("workload", options->workload, "One of 'timerbench list'")->required();
+  command->add_option("out", options->out, "NAME: NAME.npy and NAME.json are written")->required();
+  command->add_option("--size", options->size, "Population; none: the workload's default");
+  add_items_option(*command, options->items, "Measured operations; 0: the workload's default");
+  add_seed_option(*command, options->seed, "The same seed gives the same trace");
+  command->callback([options] { generate_trace(*options); });
+}
+
+void add_import(CLI::App& parent) {
+  auto options = std::make_shared<ImportOptions>();
+  auto* command = parent.add_subcommand("import", "Turn a recording or a table into a trace");
+  command->footer(
+      "A CSV begins with the line at,op,id,delay; its rows are in order of `at`, the clock in "
+      "ticks:\n"
+      "  5,schedule,0,30   arm timer 0, or move it, to 35; ids are numbered from 0\n"
+      "  7,cancel,0,       cancel it\n"
+      "  9,advance,,       let time pass to 9, or with a delay so much further");
+  command->add_option("--format", options->format, "ftrace: the kernel's timer events; csv")
+      ->required()
+      ->check(CLI::IsMember({"ftrace", "csv"}));
+  command->add_option("in", options->in, "The file to read, for ftrace also .xz")->required();
+  command->add_option("out", options->out, "NAME: NAME.npy and NAME.json are written")->required();
+  command
+      ->add_option("--hz", options->hz,
+                   "ftrace: jiffies per second, where the header does not say CONFIG_HZ")
+      ->check(in_range(1e-3, 1e9));
+  command->add_option("--unit-ns", options->unit_ns, "csv: how long a tick is")
+      ->capture_default_str()
+      ->check(in_range(1e-3, 1e18));
+  command->add_option("--source", options->source, "ftrace: what was recorded, for people");
+  command->callback([options] { import_trace(*options); });
+}
+
+void add_export(CLI::App& parent) {
+  struct Options {
+    std::string format, in, out;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = parent.add_subcommand("export", "Write a trace in a form that people read");
+  command->add_option("--format", options->format, "csv: at,op,id,delay")
+      ->required()
+      ->check(CLI::IsMember({"csv"}));
+  command->add_option("in", options->in, "NAME, NAME.npy or NAME.json")->required();
+  command->add_option("out", options->out, "The file to write")->required();
+  command->callback([options] { export_trace(options->in, options->out); });
+}
+
+void add_stat(CLI::App& parent) {
+  auto path = std::make_shared<std::string>();
+  auto* command = parent.add_subcommand("stat", "What a trace consists of");
+  command->add_option("trace", *path, "NAME, NAME.npy or NAME.json")->required();
+  command->callback([path] { describe_trace(*path); });
+}
+
+void add_trace(CLI::App& app) {
+  auto* command = app.add_subcommand("trace", "Make, import, export and describe traces");
+  command->require_subcommand(1);
+  add_generate(*command);
+  add_import(*command);
+  add_export(*command);
+  add_stat(*command);
+}
+
+// CLI11 would only say that a subcommand is missing.
+void check_command(const CLI::App& app, std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    known.push_back(command->get_name());
+    if (known.back() == name) return;
+  }
+  if (!name.starts_with('-')) throw UsageError(unknown("command", name, known));
+}
+
+// CLI11 would take the next argument for the value of `--sizes=`.
+void check_not_empty(std::span<char* const> arguments) {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument.empty()) {
+      throw UsageError(
+          fmt::format("the argument after '{}' is empty; name what you mean", arguments[i - 1]));
+    }
+    if (argument.starts_with("--") && argument.ends_with('=')) {
+      throw UsageError(fmt::format("'{}' has no value; give it one or leave it out", argument));
+    }
+  }
+}
+
+}  // namespace
+
+int execute(int argc, char** argv) {
+  CLI::App app("Comparative benchmark of timer queues: one trace, replayed by every backend.");
+  app.name("timerbench");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", TIMERBENCH_VERSION);
+  add_list(app);
+  add_run(app);
+  add_verify(app);
+  add_replay(app);
+  add_trace(app);
+  try {
+    check_not_empty({argv, static_cast<std::size_t>(argc)});
+    if (argc > 1) check_command(app, argv[1]);
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{}; see --help", error.what()));
+  }
+  return 0;
+}
+
+}  // namespace timerbench

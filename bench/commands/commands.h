@@ -1,0 +1,67 @@
+// The commands of the program and what they can be told; the command line is in command_line.cc.
+//
+// Each throws UsageError for what is not there, CommandFailed when what went wrong has been said, and
+// passes on the errors of what it uses, whose texts are one line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/timer_queue.h"
+#include "verify/audited_queue.h"
+
+namespace timerbench {
+
+// Backends with their promises, workloads and suites, for people or as JSON.
+void print_list(bool as_json);
+
+struct RunOptions {
+  std::string suite;                               // none: what the others choose
+  std::string backends, workloads, sizes, traces;  // separated by commas
+  Tick granularity = 1;
+  std::uint64_t items = 0;
+  std::uint64_t seed = 1;
+  double replay_seconds = 0;                 // 0: the suite's
+  std::vector<std::string> benchmark_flags;  // Google Benchmark's
+};
+void run_suite(const RunOptions& options);
+
+struct VerifyOptions {
+  std::vector<std::string> backends;
+  double seconds = 1;
+  std::uint64_t seed = 1;
+  std::string trace;      // none: the contract's scenarios and random traces
+  Conditions conditions;  // of the replay of `trace`
+};
+void verify_backends(const VerifyOptions& options);
+
+struct ReplayOptions {
+  std::string trace;
+  std::string backend;
+  std::string fired;  // where the fires go; none: nowhere
+  Tick granularity = 1;
+};
+void replay_trace(const ReplayOptions& options);
+
+struct GenerateOptions {
+  std::string workload, out, size;
+  std::uint64_t items = 0;
+  std::uint64_t seed = 1;
+};
+void generate_trace(const GenerateOptions& options);
+
+struct ImportOptions {
+  std::string format, in, out, source;
+  double hz = 0;  // 0: the header says it
+  double unit_ns = 1e6;
+};
+void import_trace(const ImportOptions& options);
+
+// As a CSV.
+void export_trace(const std::string& in, const std::string& out);
+
+// What a trace consists of.
+void describe_trace(const std::string& path);
+
+}  // namespace timerbench
