@@ -129,7 +129,7 @@ class CampaignTest : public testing::Test {
   }
 
   // A trace of a workload of that name, all of it measured.
-  static Input input(const char* name, std::vector<Op> ops, std::uint64_t setup_ops = 0) {
+  static Input input(const char* name, const std::vector<Op>& ops, std::uint64_t setup_ops = 0) {
     const std::uint64_t items = ops.size() - setup_ops;
     return Input(name, 2, Input::Reach::both, 0, /*seeded=*/false, [=](std::size_t) {
       return Trace({.capacity = 2, .setup_ops = setup_ops, .items = items}, ops);
