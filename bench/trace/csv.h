@@ -20,10 +20,10 @@ namespace timerbench {
 std::string to_csv(std::span<const Op> ops);
 
 // import_csv() gives back the same operations; TraceInfo, setup_ops too, is not in the CSV. Throws
-// TraceError, and then leaves no file.
+// FileError or Interrupted, and then leaves no file.
 void export_csv(const Trace& trace, const std::filesystem::path& path);
 
-// `unit_ns` is how long a tick is. Throws TraceError, with FILE:LINE.
+// `unit_ns` is how long a tick is. Throws TraceError, with FILE:LINE, and Interrupted.
 Trace import_csv(const std::filesystem::path& path, double unit_ns);
 
 }  // namespace timerbench

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -100,18 +101,26 @@ class Results:
             for cost in cell.costs
         ]
 
+    @cached_property
+    def marked(self) -> set[tuple[str, int, str]]:
+        """The cells measured over less than half of the operations that others were, once loaded."""
+        most: dict[tuple[str, int], float] = {}
+        for (workload, size, _), cell in self.cells.items():
+            most[workload, size] = max(cell.items, most.get((workload, size), 0))
+        return {
+            key
+            for key, cell in self.cells.items()
+            if cell.has_figure and cell.items < most[key[:2]] / 2
+        }
+
     def mark(self, workload: str, size: int, backend: str) -> str:
-        """The sign of a cell measured over less than half of the operations that others were."""
-        cell = self.cells[workload, size, backend]
-        most = max(
-            other.items for key, other in self.cells.items() if key[:2] == (workload, size)
-        )
-        return f" {FEWER}" if cell.has_figure and cell.items < most / 2 else ""
+        """The sign behind the cost of such a cell."""
+        return f" {FEWER}" if (workload, size, backend) in self.marked else ""
 
     def mark_of(self, backend: str, workloads: Iterable[str]) -> str:
         """The sign of a backend of which any cell of the workloads bears it."""
-        keys = [key for key in self.cells if key[0] in workloads and key[2] == backend]
-        return max(self.mark(*key) for key in keys)
+        bears = any(key[0] in workloads and key[2] == backend for key in self.marked)
+        return f" {FEWER}" if bears else ""
 
     def item(self, workload: str) -> str:
         """What the workload's costs are per."""

@@ -71,9 +71,7 @@ def markdown(results: Results, size: int) -> str:
         parts.append(_markdown_table(titles, lines))
     if failures := _failures(results, size):
         parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
-    if noise := _noise(results):
-        parts.append(noise)
-    parts += [machine_line(results.facts), f"Remake: `{remake_line(results.facts)}`"]
+    parts += [*_noise(results), machine_line(results.facts), f"Remake: `{remake_line(results.facts)}`"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -93,7 +91,7 @@ def print_on_terminal(results: Results, size: int) -> None:
         table.add_row(row.backend, row.promise, *texts, style="" if row.is_ranked else "dim")
     console = Console()
     console.print(table)
-    for line in (caption(results, size), *_failures(results, size), _noise(results)):
+    for line in (caption(results, size), *_failures(results, size), *_noise(results)):
         console.print(line, style="dim", highlight=False, markup=False)
 
 
@@ -148,8 +146,8 @@ def _failures(results: Results, size: int) -> list[str]:
     return lines
 
 
-def _noise(results: Results) -> str:
-    """How far apart two backends lie that do the same work: what that much apart means nothing."""
+def _noise(results: Results) -> list[str]:
+    """How far apart two backends lie that do the same work, if both were measured."""
     one, other = SAME_WORK
     ratios = []
     for (workload, size, backend), cell in results.cells.items():
@@ -157,12 +155,12 @@ def _noise(results: Results) -> str:
         if backend == one and cell.has_figure and twin and twin.has_figure:
             ratios.append(max(cell.cost, twin.cost) / min(cell.cost, twin.cost))
     if not ratios or results.facts.get("granularity", "1") != "1":
-        return ""
-    return (
+        return []
+    return [
         f"Noise: {one} and {other} do the same work, and their costs differ by "
         f"{median(ratios) - 1:.0%} in the middle of {len(ratios)} cells and {max(ratios) - 1:.0%} "
         "at most."
-    )
+    ]
 
 
 def _bold(entry: Entry) -> str:

@@ -74,7 +74,7 @@ def what_is_shown(results: Results, whiskers: bool = True) -> str:
 
 def note_on_marks(results: Results, *workloads: str) -> str:
     """What the sign behind some of their costs says, if one is there."""
-    marked = any(results.mark(*key) for key in results.cells if key[0] in workloads)
+    marked = any(key[0] in workloads for key in results.marked)
     return f"; {FEWER_NOTE}" if marked else ""
 
 
