@@ -117,6 +117,35 @@ class CliTest(unittest.TestCase):
                          second.with_suffix(".npy").read_bytes())
         self.assertIn("churn", timerbench("trace", "stat", str(first)).stdout)
 
+    def described(self, *command: str) -> dict:
+        """What the .json says of the trace that the command writes, which is also what is warned of."""
+        done = timerbench("trace", *command, str(self.folder / "t"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        made = json.loads((self.folder / "t.json").read_text())
+        warnings = made["parameters"].get("warnings", [])
+        self.assertEqual(done.stderr.splitlines(),
+                         [f"timerbench: warning: {warning}" for warning in warnings])
+        return made
+
+    def test_traces_are_made_as_told(self) -> None:
+        made = self.described("generate", "keepalive", "--size=70", "--items=300", "--seed=9")
+        self.assertEqual((made["capacity"], made["seed"], made["workload"]), (70, 9, "keepalive"))
+        self.assertEqual(made["items"], 300)
+        rows = self.folder / "in.csv"
+        rows.write_text("at,op,id,delay\n0,schedule,0,5\n")
+        made = self.described("import", "--format=csv", "--unit-ns=250", str(rows))
+        self.assertEqual(made["unit_ns"], 250)
+
+        recording = self.folder / "trace.txt"
+        recording.write_text("# tracer: nop\n"
+                             "  nginx-1  [000] d..1.  1.000000: timer_start: timer=00000000abcdef01 "
+                             "function=f expires=4295000010 [timeout=10] bucket_expiry=4295000010 "
+                             "cpu=0 idx=1 flags=\n")
+        made = self.described("import", "--format=ftrace", "--hz=100", "--source=by hand",
+                              str(recording))
+        self.assertEqual((made["unit_ns"], made["source"]), (1e7, "by hand"))
+        self.assertIn("no timer_expire_entry at all: was it enabled?", made["parameters"]["warnings"])
+
     def test_a_run_heeds_its_options(self) -> None:
         out = self.folder / "out.json"
         done = timerbench("run", "--workloads=hold", "--sizes=20,10", "--backends=kafka_wheel_20",

@@ -1,11 +1,74 @@
 // What single queues say of themselves beyond the contract.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "queues/kafka_wheel.h"
 #include "queues/lazy_heap.h"
+#include "queues/ordered_map.h"
 #include "queues/ring.h"
+#include "queues/scan.h"
+#include "queues/tick_map.h"
+
+namespace {
+
+std::size_t allocations = 0;
+
+}  // namespace
+
+// The whole program allocates through these, which count.
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  ++allocations;
+  const auto align = static_cast<std::size_t>(alignment);
+  if (void* memory = std::aligned_alloc(align, (bytes + align - 1) / align * align)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace timerbench {
 namespace {
+
+template <class Queue>
+class OwnMemory : public testing::Test {};
+// Not the heaps of Boost, which allocate each timer, nor Skiplist, whose heights are random.
+using QueuesWithMemoryOfTheirOwn =
+    testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>>;
+TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
+
+TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
+  constexpr TimerId kTimers = 1000;
+  TypeParam queue(QueueConfig{.capacity = kTimers});
+  Tick now = 0;
+  // Arms, moves, cancels and fires, the same each round.
+  const auto round = [&] {
+    for (Tick step = 0; step < 5000; ++step) {
+      const auto id = static_cast<TimerId>(step * 7919 % kTimers);
+      if (step % 5 == 4) {
+        queue.cancel(id);
+      } else {
+        queue.schedule(id, now + 1 + step * 104729 % 3000);
+      }
+      if (step % 3 == 0) queue.advance(++now, IgnoreExpiry{});
+    }
+    queue.advance(now += 4000, IgnoreExpiry{});
+    EXPECT_EQ(queue.size(), 0U);
+  };
+  for (int i = 0; i < 30; ++i) round();
+  const std::size_t before = allocations;
+  EXPECT_GT(before, 0U);
+  for (int i = 0; i < 10; ++i) round();
+  EXPECT_EQ(allocations, before);
+}
 
 TEST(LazyHeap, KeepsNoMoreDeadEntriesThanLiveOnes) {
   LazyHeap queue({.capacity = 100});

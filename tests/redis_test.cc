@@ -232,6 +232,18 @@ TEST(PrivateServer, EndsWhenTheProgramIsKilled) {
 
 volatile std::sig_atomic_t interrupted = 0;
 
+TEST(PrivateServer, EndsThoughTheProgramIgnoresItsChildren) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  std::optional<PrivateRedisServer> server(std::in_place);
+  const auto folder = server->folder();
+  const pid_t process = process_of(server->endpoint());
+  EXPECT_TRUE(server->running());
+  server.reset();
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  EXPECT_TRUE(ended(process));
+  std::signal(SIGCHLD, before);
+}
+
 TEST(PrivateServer, SurvivesCtrlCUntilTheProgramHasTidiedUp) {
   const Program program([] {
     std::signal(SIGINT, [](int) { interrupted = 1; });
@@ -1020,6 +1032,24 @@ TEST(RedisZsetPoll, RunsATimerOnlyIfItsRemovalWasItsOwn) {
   admin.call(REDIS_REPLY_INTEGER, {"ZREM", queue.key(), "00000000"});
   EXPECT_FALSE(queue.cancel(0));
   EXPECT_TRUE(queue.cancel(1));
+}
+
+// Between the look at the first element and its removal somebody else was faster.
+TEST(RedisZsetPoll, FiresNoTimerThatAnotherHasTaken) {
+  const std::string first_is_0 = "*2\r\n$8\r\n00000000\r\n$1\r\n5\r\n";
+  const std::string first_is_1 = "*2\r\n$8\r\n00000001\r\n$1\r\n5\r\n";
+  const std::string yes = ":1\r\n", no = ":0\r\n", empty = "*0\r\n";
+  const FakeServer fake({kPong, yes, yes, first_is_0, no, first_is_1, yes, empty, yes},
+                        FakeServer::kSilence);
+  const ScopedVariable variable(kRedisUrlVariable, fake.endpoint().url());
+  std::vector<TimerId> fired;
+  RedisZsetPoll queue(QueueConfig{.capacity = 2});
+  queue.schedule(0, 5);
+  queue.schedule(1, 5);
+  expect_contains(
+      error_of([&] { queue.advance(5, [&](TimerId id, Tick) { fired.push_back(id); }); }),
+      {"1 of the timers", "are gone"});
+  EXPECT_EQ(fired, std::vector<TimerId>{1});
 }
 
 }  // namespace

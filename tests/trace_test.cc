@@ -365,6 +365,15 @@ TEST(TraceFile, FailedWriteKeepsTheOldAndLeavesNothing) {
   EXPECT_THAT(Trace::load(scratch.path("t")).ops(), ElementsAreArray(kOps));
 }
 
+// Whoever finds a .json may trust the .npy beside it.
+TEST(TraceFile, TheJsonAppearsAfterTheNpy) {
+  const Scratch scratch;
+  TraceOutput output(scratch.path("t"));
+  std::filesystem::create_directory(scratch.path("t.npy"));  // in the way
+  EXPECT_THAT(error_of([&] { output.write(small_trace()); }), HasSubstr("t.npy"));
+  EXPECT_FALSE(std::filesystem::exists(scratch.path("t.json")));
+}
+
 // ---- CSV ----
 
 std::vector<Op> imported(const std::string& rows) {

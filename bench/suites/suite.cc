@@ -30,7 +30,7 @@ const std::vector<Suite>& suites() {
        .sizes = {1'000, 10'000, 100'000, 1'000'000, 10'000'000},
        .traces = {"nginx_keepalive_c256", "nginx_conn_per_request"},
        .items = 1'000'000,
-       .remote_items = 10'000,
+       .remote_items = 3'000,
        .repetitions = 3,
        .min_seconds = 0.02,
        .replay_seconds = 5},
