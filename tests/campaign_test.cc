@@ -58,6 +58,12 @@ class Remote : public Sound {
   using Sound::Sound;
 };
 
+class SlowRemote : public SlowQueue<Slow::advance> {
+ public:
+  static constexpr Traits traits = sound_traits("slow_remote", /*remote=*/true);
+  using SlowQueue::SlowQueue;
+};
+
 // Whose server is lost after some replays.
 class FailsLater : public Sound {
  public:
@@ -161,7 +167,7 @@ class CampaignTest : public testing::Test {
 };
 
 TEST_F(CampaignTest, WhoeverIsWrongHasNoFigureAndTheOthersDo) {
-  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/60);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
   campaign.add_input(drain(100));
   const auto cells =
       run(campaign, {make_backend<BrokenRing<Bug::late_by_a_round>>(), make_backend<Sound>()});
@@ -175,7 +181,7 @@ TEST_F(CampaignTest, WhoeverIsWrongHasNoFigureAndTheOthersDo) {
 }
 
 TEST_F(CampaignTest, RoundedDeadlinesAreCheckedToo) {
-  Campaign campaign("test", /*granularity=*/10, /*replay_seconds=*/60);
+  Campaign campaign("test", /*granularity=*/10, /*replay_seconds=*/{60});
   campaign.add_input(drain(100));
   const auto cells = run(campaign, {make_backend<BrokenWheel<Bug::late_by_a_granule>>(),
                                     make_backend<BrokenWheel<Bug::early_by_a_granule>>(),
@@ -188,7 +194,7 @@ TEST_F(CampaignTest, RoundedDeadlinesAreCheckedToo) {
 }
 
 TEST_F(CampaignTest, ASlowReplayIsATimeoutAndLargerSizesAreSkipped) {
-  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/0.2);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{0.2});
   campaign.add_input(drain(10));
   campaign.add_input(drain(20));
   campaign.add_input(input("other", {schedule_op(0, 1), cancel_op(0)}));
@@ -204,7 +210,7 @@ TEST_F(CampaignTest, ASlowReplayIsATimeoutAndLargerSizesAreSkipped) {
 }
 
 TEST_F(CampaignTest, TheCostIsThatOfTheMeasuredOperationsOverTheirNumber) {
-  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/60);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
   campaign.add_input(input("sleep",
                            {schedule_op(0, 1), schedule_op(1, 1), cancel_op(0), cancel_op(1)},
                            /*setup_ops=*/2));
@@ -219,7 +225,7 @@ TEST_F(CampaignTest, TheCostIsThatOfTheMeasuredOperationsOverTheirNumber) {
 }
 
 TEST_F(CampaignTest, WhateverAReplayDidOtherwiseIsWrong) {
-  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/60);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
   campaign.add_input(input("cancels", {schedule_op(0, 9), cancel_op(0), cancel_op(0)}));
   campaign.add_input(input("moves", {schedule_op(0, 9), schedule_op(0, 9)}));
   campaign.add_input(input("fires", {schedule_op(0, 1), advance_op(2)}));
@@ -236,7 +242,7 @@ TEST_F(CampaignTest, WhateverAReplayDidOtherwiseIsWrong) {
 TEST_F(CampaignTest, ALaterReplayThatDiffersIsWrong) {
   repeat(6);
   for (const Tick granularity : {1, 10}) {
-    Campaign campaign("test", granularity, /*replay_seconds=*/60);
+    Campaign campaign("test", granularity, /*replay_seconds=*/{60});
     campaign.add_input(drain(10));
     WrongLater::replays_left = 3;
     const auto cells = run(campaign, {make_backend<WrongLater>()});
@@ -246,19 +252,19 @@ TEST_F(CampaignTest, ALaterReplayThatDiffersIsWrong) {
 }
 
 TEST_F(CampaignTest, RemoteBackendsAreCheckedToo) {
-  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/60);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
   campaign.add_input(drain(100));
   const auto cells = run(campaign, {make_backend<RemoteAndLate>()});
   EXPECT_TRUE(cells.at("test/drain/100/remote_and_late").error_occurred);
 }
 
 TEST_F(CampaignTest, ShortTracesComeInVariants) {
-  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/60);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
   std::vector<std::size_t> made;
   campaign.add_input(
       Input("short", 1, Input::Reach::both, 0, /*seeded=*/true, [&made](std::size_t variant) {
         made.push_back(variant);
-        return Trace({.capacity = 1}, std::vector(4096, schedule_op(0, 1)));
+        return Trace({.capacity = 1, .setup_ops = 1024}, std::vector(4096, schedule_op(0, 1)));
       }));
   run(campaign, {make_backend<Sound>()});
   std::vector<std::size_t> expected(16);  // 65 536 operations
@@ -267,7 +273,7 @@ TEST_F(CampaignTest, ShortTracesComeInVariants) {
 }
 
 TEST_F(CampaignTest, DestroyingTheQueueDoesNotCount) {
-  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/0.2);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{0.2});
   campaign.add_input(Input("none", 1, Input::Reach::both, 0, /*seeded=*/false, [](std::size_t) {
     return Trace({.capacity = 1, .item = "op"}, {schedule_op(0, 1), advance_op(1)});
   }));
@@ -277,7 +283,7 @@ TEST_F(CampaignTest, DestroyingTheQueueDoesNotCount) {
 }
 
 TEST_F(CampaignTest, RemoteBackendsHaveInputsOfTheirOwn) {
-  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/60);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
   campaign.add_input(drain(100, Input::Reach::local));
   campaign.add_input(drain(10, Input::Reach::remote));
   const auto cells = run(campaign, {make_backend<Sound>(), make_backend<Remote>()});
@@ -286,10 +292,20 @@ TEST_F(CampaignTest, RemoteBackendsHaveInputsOfTheirOwn) {
   EXPECT_TRUE(cells.contains("test/drain/10/remote"));
 }
 
+TEST_F(CampaignTest, RemoteBackendsHaveTimeOfTheirOwn) {
+  Campaign campaign("test", /*granularity=*/1, {.local = 0.2, .remote = 60});
+  campaign.add_input(input("once", {schedule_op(0, 1), advance_op(1)}));
+  const auto cells =
+      run(campaign, {make_backend<SlowQueue<Slow::advance>>(), make_backend<SlowRemote>()});
+  EXPECT_EQ(cells.at("test/once/2/slow_advance").error_message,
+            "timeout: one replay takes more than 0.2 s");
+  EXPECT_FALSE(cells.at("test/once/2/slow_remote").error_occurred);
+}
+
 TEST_F(CampaignTest, AFailureInALaterRepetitionDoesNotEndTheRun) {
   repeat(6);
   for (const int replays : {1, 2, 3, 4, 5}) {
-    Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/60);
+    Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
     campaign.add_input(drain(10));
     FailsLater::replays_left = replays;
     const auto cells = run(campaign, {make_backend<FailsLater>(), make_backend<Sound>()});

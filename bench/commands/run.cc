@@ -37,11 +37,10 @@ Suite own_choice() {
           .workloads = {},
           .sizes = {},
           .traces = {},
-          .items = 0,
-          .remote_items = 10'000,
+          .local = {.items = 0, .replay_seconds = 60},
+          .remote = {.items = 10'000, .replay_seconds = 60},
           .repetitions = 3,
-          .min_seconds = 0.05,
-          .replay_seconds = 60};
+          .min_seconds = 0.05};
 }
 
 fs::path shipped_trace(std::string_view name) { return fs::path(TIMERBENCH_TRACES) / name; }
@@ -78,8 +77,11 @@ void add_context(const Suite& suite, const RunOptions& options) {
 
 // What is to be measured: the suite's, or of it what the options choose.
 Campaign plan(const RunOptions& options, const Suite& suite) {
-  Campaign campaign(std::string(suite.name), options.granularity,
-                    options.replay_seconds > 0 ? options.replay_seconds : suite.replay_seconds);
+  const ReplaySeconds replay_seconds =
+      options.replay_seconds > 0
+          ? ReplaySeconds{options.replay_seconds}
+          : ReplaySeconds{suite.local.replay_seconds, suite.remote.replay_seconds};
+  Campaign campaign(std::string(suite.name), options.granularity, replay_seconds);
   std::vector<std::string> names = split(options.workloads);
   if (names.empty() && options.traces.empty()) {
     names.assign(suite.workloads.begin(), suite.workloads.end());
@@ -99,8 +101,8 @@ Campaign plan(const RunOptions& options, const Suite& suite) {
       if (options.items > 0 || !workload.items_are_free) {
         add(Input::Reach::both, options.items);
       } else {
-        add(Input::Reach::local, suite.items);
-        add(Input::Reach::remote, suite.remote_items);
+        add(Input::Reach::local, suite.local.items);
+        add(Input::Reach::remote, suite.remote.items);
       }
     }
   }

@@ -45,12 +45,12 @@ void Input::prepare() {
   do {
     Trace trace = make_(variants_.size());
     const Outcome expected = expected_outcome(trace, interrupted());
-    ops += trace.measured().size();
+    ops += trace.ops().size();
     variants_.push_back({std::move(trace), expected});
   } while (seeded_ && ops < kManyOps && variants_.size() < kMostVariants);
 }
 
-Campaign::Campaign(std::string suite, Tick granularity, double replay_seconds)
+Campaign::Campaign(std::string suite, Tick granularity, ReplaySeconds replay_seconds)
     : suite_(std::move(suite)), granularity_(granularity), replay_seconds_(replay_seconds) {}
 
 void Campaign::register_cells(const std::vector<const Backend*>& backends) {
@@ -144,15 +144,16 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   const std::size_t variant = cell.turn++ % cell.input.variants().size();
   const auto& [trace, expected] = cell.input.variants()[variant];
   const Backend& backend = cell.backend;
+  const double most_seconds = replay_seconds_.of(backend);
   TimedReplay replay;
   {
-    const TimeLimit limit(replay_seconds_);
+    const TimeLimit limit(most_seconds);
     replay = backend.time_replay({.capacity = trace.info().capacity, .granularity = granularity_},
                                  trace.setup(), trace.measured(), limit.stop());
   }
   if (replay.stopped) {
     throw_if_interrupted();
-    throw CellFailure(fmt::format("timeout: one replay takes more than {} s", replay_seconds_));
+    throw CellFailure(fmt::format("timeout: one replay takes more than {} s", most_seconds));
   }
   const Measurement measured{replay.elapsed, trace.info().items};
   if (backend.is_control()) return measured;

@@ -67,11 +67,18 @@ class Input {
   std::vector<Variant> variants_;
 };
 
+// The most that one replay may take, setup included.
+struct ReplaySeconds {
+  double local;
+  double remote = local;  // of backends in another process
+
+  double of(const Backend& backend) const { return backend.traits.remote ? remote : local; }
+};
+
 // The cells of one run and how each is measured.
 class Campaign {
  public:
-  // `replay_seconds`: the most that one replay may take, setup included.
-  Campaign(std::string suite, Tick granularity, double replay_seconds);
+  Campaign(std::string suite, Tick granularity, ReplaySeconds replay_seconds);
 
   void add_input(Input input) { inputs_.push_back(std::move(input)); }
 
@@ -124,7 +131,7 @@ class Campaign {
 
   std::string suite_;
   Tick granularity_;
-  double replay_seconds_;
+  ReplaySeconds replay_seconds_;
   std::vector<Input> inputs_;
   std::vector<Cell> cells_;
   Input* prepared_ = nullptr;

@@ -8,17 +8,22 @@
 
 namespace timerbench {
 
+// What is asked of a backend at a size.
+struct Effort {
+  std::uint64_t items;    // measured operations, where a workload leaves that free; 0: its default
+  double replay_seconds;  // its share of time: one replay with its setup
+};
+
 struct Suite {
   std::string_view name;
   std::string_view summary;
   std::vector<std::string_view> workloads;
   std::vector<TimerId> sizes;
   std::vector<std::string_view> traces;  // of bench/traces
-  std::uint64_t items;  // measured operations, where a workload leaves that free; 0: its default
-  std::uint64_t remote_items;  // the same for backends that live in another process
-  int repetitions;             // of each cell: the spread
-  double min_seconds;          // measured, in each repetition
-  double replay_seconds;       // a backend's share of time at a size: one replay with its setup
+  Effort local;                          // of backends in this process
+  Effort remote;                         // of those in another, a round trip away
+  int repetitions;                       // of each cell: the spread
+  double min_seconds;                    // measured, in each repetition
 };
 
 const std::vector<Suite>& suites();
