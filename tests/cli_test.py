@@ -3,6 +3,7 @@
 The program is given by TIMERBENCH in the environment.
 """
 
+import contextlib
 import csv
 import json
 import os
@@ -198,6 +199,20 @@ class CliTest(unittest.TestCase):
 
     # What does not
 
+    def test_on_a_terminal_verify_shows_what_it_does(self) -> None:
+        ours, terminal = os.openpty()
+        with open(ours, "rb", buffering=0) as screen:
+            subprocess.run([PROGRAM, "verify", "ring_512", "--seconds=0"], stdout=terminal,
+                           timeout=60, check=True)
+            os.close(terminal)
+            shown = b""
+            with contextlib.suppress(OSError):  # how a terminal ends
+                while some := screen.read(4096):
+                    shown += some
+        *stages, verdict = shown.decode().split("\r\x1b[K")
+        self.assertRegex(stages[1], r"^ring_512 +rule_8_jump \.\.\.$")
+        self.assertRegex(verdict, r"^ring_512 +ok: .*\n$")
+
     def test_verify_checks_a_given_trace(self) -> None:
         trace = str(self.folder / "t")
         timerbench("trace", "generate", "churn", trace, "--size=50", "--items=500")
@@ -218,6 +233,8 @@ class CliTest(unittest.TestCase):
         self.assert_refused(2, "did you mean 'ring'?", "run", "--backends=rnig", "--workloads=fill")
         self.assert_refused(2, "did you mean 'fill'?", "run", "--workloads=fil")
         self.assert_refused(2, "did you mean 'skiplist'?", "verify", "skip_list")
+        self.assert_refused(2, "'ring' has 2 settings; name one, such as 'ring_512'", "replay",
+                            "--trace=x", "--backend=ring")
         self.assert_refused(2, "did you mean 'hold'?", "trace", "generate", "hodl", "x")
 
     def test_bad_numbers_and_flags_are_refused(self) -> None:
@@ -257,14 +274,14 @@ class CliTest(unittest.TestCase):
         for flag in ("--sizes=", "--benchmark_out=", "--suite="):
             self.assert_refused(2, f"'{flag}' has no value", "run", flag, "--workloads=fill")
         self.assert_refused(2, "'--fired' is empty", "replay", "--fired", "", "--trace=x",
-                            "--backend=ring")
+                            "--backend=ring_512")
         self.assert_refused(2, "--frobnicate", "run", "--workloads=fill", "--frobnicate")
         self.assert_refused(2, "--seconds", "verify", "--seconds=-1")
         self.assert_refused(2, "'nan' is not", "verify", "--seconds=nan")
         self.assert_refused(2, "'nan' is not", "run", "--workloads=fill", "--replay-seconds=nan")
-        self.assert_refused(2, "--granularity", "replay", "--trace=x", "--backend=ring",
+        self.assert_refused(2, "--granularity", "replay", "--trace=x", "--backend=ring_512",
                             "--granularity=0")
-        self.assert_refused(2, "--trace", "replay", "--backend=ring")
+        self.assert_refused(2, "--trace", "replay", "--backend=ring_512")
 
     def test_what_is_not_a_file_is_refused_and_a_link_is_followed(self) -> None:
         fifo = self.folder / "p.npy"
@@ -300,10 +317,10 @@ class CliTest(unittest.TestCase):
 
     def test_files_that_cannot_be_read_or_written(self) -> None:
         trace = str(TRACES / "nginx_keepalive_c256")
-        self.assert_refused(1, "nowhere.npy", "replay", "--trace=nowhere", "--backend=ring")
-        self.assert_refused(1, "/nowhere/x", "replay", "--trace", trace, "--backend=ring",
+        self.assert_refused(1, "nowhere.npy", "replay", "--trace=nowhere", "--backend=ring_512")
+        self.assert_refused(1, "/nowhere/x", "replay", "--trace", trace, "--backend=ring_512",
                             "--fired=/nowhere/x")
-        self.assert_refused(1, "/dev/full", "replay", "--trace", trace, "--backend=ring",
+        self.assert_refused(1, "/dev/full", "replay", "--trace", trace, "--backend=ring_512",
                             "--fired=/dev/full")
         self.assert_refused(2, "/nowhere/x.json", "run", "--workloads=fill", "--backends=null",
                             "--benchmark_out=/nowhere/x.json")
@@ -324,7 +341,7 @@ class CliTest(unittest.TestCase):
         described = json.loads(trace.with_suffix(".json").read_text())
 
         def refused(expected: str) -> None:
-            self.assert_refused(1, expected, "replay", "--trace", str(trace), "--backend=ring")
+            self.assert_refused(1, expected, "replay", "--trace", str(trace), "--backend=ring_512")
 
         trace.with_suffix(".npy").write_bytes(whole[:-3])
         refused("t.npy")
@@ -346,12 +363,14 @@ class CliTest(unittest.TestCase):
     def test_no_memory_for_the_size_is_said(self) -> None:
         done = timerbench("run", "--workloads=fill", "--sizes=1e9", "--backends=null")
         self.assertIn("oom: size 1000000000 needs about", done.stdout)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "timerbench: nothing was measured; each cell says why\n"))
         trace = self.folder / "t"
         timerbench("trace", "generate", "fill", str(trace), "--size=10")
         described = json.loads(trace.with_suffix(".json").read_text())
         for capacity, expected in ((10**9, "needs about"), (2 * 10**9, "capacity")):
             trace.with_suffix(".json").write_text(json.dumps(described | {"capacity": capacity}))
-            for command in (["replay", "--backend=ring"], ["verify", "ring"],
+            for command in (["replay", "--backend=ring_512"], ["verify", "ring"],
                             ["run", "--backends=ring"]):
                 self.assert_refused(1, expected, *command, "--trace", str(trace))
         self.assert_refused(1, "size 1000000000 needs about", "trace", "generate", "fill",

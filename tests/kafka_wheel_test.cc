@@ -1,7 +1,8 @@
 // What Kafka's own classes did under a virtual clock: placement, clocks and queued buckets.
 //
 // The numbers V1 ... V20 are those of the recorded vectors. "Runs inline" there is "fires at the next
-// advance, even one to the same now" here (rule 5); overflows and hangs are restated to rule 7.
+// advance, even one to the same now" here (rule 5); overflows and hangs are restated to rule 7. V11 and
+// V12 are not here: they are of the executor that runs the tasks.
 #include "queues/kafka_wheel.h"
 
 #include <gtest/gtest.h>
@@ -57,18 +58,25 @@ class Wheel {
 using Ids = std::vector<TimerId>;
 
 TEST(KafkaWheelTest, V1PlacementByDelay) {
-  const std::vector<std::pair<Tick, Tick>> bucket_of = {
-      {1, 1},     {19, 19},     {20, 20},     {21, 20},         {399, 380},
-      {400, 400}, {7999, 7600}, {8000, 8000}, {159999, 152000}, {160000, 160000}};
-  for (const auto& [delay, bucket] : bucket_of) {
+  struct Placement {
+    Tick delay, bucket;
+    std::size_t level;
+  };
+  constexpr Placement kPlacements[] = {
+      {1, 1, 1},     {19, 19, 1},     {20, 20, 2},     {21, 20, 2},         {399, 380, 2},
+      {400, 400, 3}, {7999, 7600, 3}, {8000, 8000, 4}, {159999, 152000, 4}, {160000, 160000, 5}};
+  for (const auto& [delay, bucket, level] : kPlacements) {
     Wheel<20> wheel;
     wheel.add(0, delay);
     EXPECT_EQ(wheel.queued(), Ticks{bucket}) << delay;
+    EXPECT_EQ(wheel.hands().size(), level) << delay;  // no more are made than it needs
   }
-  Wheel<20> wheel;
-  wheel.add(0, 0);
-  EXPECT_EQ(wheel.queued(), Ticks{});
-  EXPECT_EQ(wheel.advance(0), Ids{0});
+  for (const Tick late : {0, 1}) {
+    Wheel<20> wheel(100);
+    wheel.add(0, 0 - late);
+    EXPECT_EQ(wheel.queued(), Ticks{});
+    EXPECT_EQ(wheel.advance(100), Ids{0});
+  }
 }
 
 TEST(KafkaWheelTest, V2EachFiresAtItsDelay) {
@@ -186,6 +194,18 @@ TEST(KafkaWheelTest, V13HugeDelaysAreKept) {
   century.add(0, 3'153'600'000'000);
   EXPECT_EQ(century.hands().size(), 10U);
   EXPECT_EQ(century.queued(), Ticks{3'072'000'000'000});
+}
+
+TEST(KafkaWheelTest, V14TheClockDoesNotGoBack) {
+  Wheel<20> wheel;
+  wheel.add(0, 110);
+  EXPECT_EQ(wheel.advance(110), Ids{0});
+  wheel.idle_until(50);
+  wheel.add(1, 10);
+  EXPECT_EQ(wheel.queued(), Ticks{});  // it is overdue by the wheel's clock
+  EXPECT_EQ(wheel.advance(60), Ids{});
+  EXPECT_EQ(wheel.hands(), (Ticks{110, 100}));
+  EXPECT_EQ(wheel.advance(110), Ids{1});
 }
 
 TEST(KafkaWheelTest, V15AJumpFiresInDeadlineOrder) {

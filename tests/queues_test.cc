@@ -18,7 +18,8 @@ std::size_t allocations = 0;
 
 }  // namespace
 
-// The whole program allocates through these, which count.
+// The whole program allocates through these, which count. Not inlined, or GCC warns of a free() of
+// what did not come from malloc().
 void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes)) return memory;
@@ -30,10 +31,14 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   if (void* memory = std::aligned_alloc(align, (bytes + align - 1) / align * align)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
 
 namespace timerbench {
 namespace {

@@ -81,7 +81,14 @@ std::vector<const Backend*> find_backends(const std::vector<std::string>& names)
   return result;
 }
 
-const Backend& find_backend(const std::string& name) { return *find_backends({name}).front(); }
+const Backend& find_backend(const std::string& name) {
+  const auto found = find_backends({name});
+  if (found.size() > 1) {
+    throw UsageError(fmt::format("backend '{}' has {} settings; name one, such as '{}'", name,
+                                 found.size(), found.front()->traits.name));
+  }
+  return *found.front();
+}
 
 const Workload& find_workload(const std::string& name) {
   std::vector<std::string_view> known;

@@ -23,7 +23,7 @@ std::vector<std::string> split(std::string_view list);
 // names are all backends. In roster order, each once. Throws UsageError.
 std::vector<const Backend*> find_backends(const std::vector<std::string>& names);
 
-// One backend; a family is its first setting. Throws UsageError.
+// One backend, hence no family of several. Throws UsageError.
 const Backend& find_backend(const std::string& name);
 
 // Throws UsageError.

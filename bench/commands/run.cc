@@ -158,6 +158,7 @@ void run_suite(const RunOptions& options) {
                results.path().empty() ? "" : "; results in " + results.path());
   }
   if (interrupted() || counts.failed > 0) throw CommandFailed();
+  if (counts.measured == 0) throw std::runtime_error("nothing was measured; each cell says why");
 }
 
 }  // namespace timerbench

@@ -1,8 +1,11 @@
 // timerbench verify: the contract, then random traces, for any backend.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "commands/commands.h"
 #include "commands/errors.h"
@@ -18,39 +21,61 @@
 namespace timerbench {
 namespace {
 
-// Whether the backend keeps the contract on the given trace; prints one line.
-bool verify_on_trace(const Backend& backend, const Trace& trace, const Conditions& conditions) {
+// What is being done. On a terminal it stands there meanwhile, for whoever crashes or hangs.
+class Stage {
+ public:
+  explicit Stage(std::string_view backend) : backend_(backend) {}
+
+  void begin(std::string_view name) {
+    name_ = name;
+    if (!on_terminal_) return;
+    fmt::print("{}{:<22} {} ...", kClearLine, backend_, name);
+    std::fflush(stdout);
+  }
+  void clear() const {
+    if (on_terminal_) fmt::print("{}", kClearLine);
+  }
+  std::string_view name() const { return name_; }
+
+ private:
+  static constexpr std::string_view kClearLine = "\r\033[K";
+
+  bool on_terminal_ = isatty(STDOUT_FILENO) != 0;
+  std::string_view backend_;
+  std::string_view name_;
+};
+
+// What is to be said of a backend; nothing if it was interrupted.
+struct Verdict {
+  bool is_ok = false;
+  std::string line{};
+  std::string trace{};  // the lines of one that shows why
+};
+
+Verdict try_trace(const Backend& backend, const Trace& trace, const Conditions& conditions) {
   const auto violation = find_violation(backend, trace, conditions, interrupted());
-  if (interrupted()) return false;
-  fmt::print(
-      "{:<22} {}\n", backend.traits.name,
-      violation ? "WRONG: " + *violation : fmt::format("ok: {} operations", trace.ops().size()));
-  return !violation;
+  if (interrupted()) return {};
+  if (violation) return {false, fmt::format("WRONG: {}", *violation)};
+  return {true, fmt::format("ok: {} operations", trace.ops().size())};
 }
 
-// Whether the backend keeps the contract in its scenarios and on random traces; prints one line, and
-// a trace if it does not. `stage` says what is being done.
-bool verify_by_contract(const Backend& backend, const VerifyOptions& options,
-                        std::string_view& stage) {
+Verdict try_contract(const Backend& backend, const VerifyOptions& options, Stage& stage) {
   for (const Scenario& scenario : contract()) {
-    if (interrupted()) return false;
-    stage = scenario.name;
+    if (interrupted()) return {};
+    stage.begin(scenario.name);
     scenario.run(backend);
   }
-  stage = "random traces";
+  stage.begin("random traces");
   const auto result = test_differentially(
       backend, options.seed, std::chrono::duration<double>(options.seconds), interrupted());
   if (result.counterexample) {
     const Counterexample& found = *result.counterexample;
-    fmt::print("{:<22} WRONG: {}\n{}", backend.traits.name, found.violation,
-               to_text(found, backend.traits.name, program_invocation_name));
-    return false;
+    return {false, fmt::format("WRONG: {}", found.violation),
+            to_text(found, backend.traits.name, program_invocation_name)};
   }
-  if (interrupted()) return false;
-  fmt::print("{:<22} ok: {} scenarios, {} random traces, {} fires, {} empty wakeups\n",
-             backend.traits.name, contract().size(), result.traces, result.fired,
-             result.empty_wakeups);
-  return true;
+  if (interrupted()) return {};
+  return {true, fmt::format("ok: {} scenarios, {} random traces, {} fires, {} empty wakeups",
+                            contract().size(), result.traces, result.fired, result.empty_wakeups)};
 }
 
 // Throws UsageError if a deadline could come to lie beyond the end of time.
@@ -63,25 +88,34 @@ void check_start(Tick start, const Trace& trace) {
   }
 }
 
+Verdict judge(const Backend& backend, const std::optional<Trace>& trace,
+              const VerifyOptions& options, Stage& stage) {
+  if (backend.is_control()) return {true, "a control, promises nothing"};
+  try {
+    if (!trace) return try_contract(backend, options, stage);
+    stage.begin("the trace");
+    return try_trace(backend, *trace, options.conditions);
+  } catch (const ContractViolation& violation) {
+    return {false, fmt::format("WRONG: {} of bench/verify/contract.cc: {}", stage.name(),
+                               violation.what())};
+  } catch (const BackendUnavailable& error) {
+    return {false, fmt::format("UNAVAILABLE: {}", error.what())};
+  } catch (const BackendError& error) {
+    return {false, fmt::format("ERROR: {}: {}", stage.name(), error.what())};
+  }
+}
+
+// Prints the verdict. Returns whether the backend keeps the contract.
 bool verify(const Backend& backend, const std::optional<Trace>& trace,
             const VerifyOptions& options) {
-  const std::string_view name = backend.traits.name;
-  if (backend.is_control()) {
-    fmt::print("{:<22} a control, promises nothing\n", name);
-    return true;
+  Stage stage(backend.traits.name);
+  const Verdict verdict = judge(backend, trace, options, stage);
+  stage.clear();
+  if (!verdict.line.empty()) {
+    fmt::print("{:<22} {}\n{}", backend.traits.name, verdict.line, verdict.trace);
   }
-  std::string_view stage = "the trace";
-  try {
-    return trace ? verify_on_trace(backend, *trace, options.conditions)
-                 : verify_by_contract(backend, options, stage);
-  } catch (const ContractViolation& violation) {
-    fmt::print("{:<22} WRONG: {} of bench/verify/contract.cc: {}\n", name, stage, violation.what());
-  } catch (const BackendUnavailable& error) {
-    fmt::print("{:<22} UNAVAILABLE: {}\n", name, error.what());
-  } catch (const BackendError& error) {
-    fmt::print("{:<22} ERROR: {}: {}\n", name, stage, error.what());
-  }
-  return false;
+  std::fflush(stdout);
+  return verdict.is_ok;
 }
 
 }  // namespace
@@ -97,7 +131,6 @@ void verify_backends(const VerifyOptions& options) {
   for (const Backend* backend : chosen) {
     if (interrupted()) break;
     all_ok &= verify(*backend, trace, options);
-    std::fflush(stdout);
   }
   if (interrupted()) throw std::runtime_error("interrupted; what is not listed was not verified");
   if (!all_ok) throw CommandFailed();

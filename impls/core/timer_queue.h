@@ -48,7 +48,7 @@ using TimerId = std::uint32_t;
 inline constexpr Tick kNever = ~Tick{0};
 
 struct QueueConfig {
-  TimerId capacity;      // ids are 0 .. capacity - 1; a queue sizes its arrays by it, once
+  TimerId capacity;      // ids are 0 .. capacity - 1, or none; a queue sizes its arrays by it, once
   Tick start = 0;        // the instant at which the queue begins
   Tick granularity = 1;  // >= 1; what a granular backend rounds deadlines to
 };

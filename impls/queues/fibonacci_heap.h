@@ -1,9 +1,10 @@
 // Fibonacci heap (Fredman, Tarjan 1984), Boost.Heap's.
 //
-// A forest in heap order. Arming adds a root; the first fire after it links roots of equal degree
-// until none are left.
+// A forest in heap order. Arming adds a root; whatever removes or postpones a timer after it links
+// roots of equal degree until none are left.
 //
-//   schedule O(1)      cancel, advance O(log n) amortised a timer      next_wakeup O(1)
+//   arming, moving to an earlier time O(1)      next_wakeup O(1)
+//   moving to a later time, cancel, advance O(log n) amortised a timer
 //   one allocation a timer; 88 bytes with handle
 //
 // The best bounds on paper, of interest because papers cite them; large nodes and long pointer

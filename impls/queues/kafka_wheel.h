@@ -11,8 +11,9 @@
 // cascade once more. A bucket emptied by cancels stays queued until its time and costs an empty
 // wakeup. Both are Kafka's behaviour.
 //
-//   schedule O(levels), 2 to 3 in use: 4 lines (core/index_lists.h), the hands, and for the first timer
-//     of a bucket a word of the bitmap
+//   schedule O(log delay) to the base Slots, a division by a constant a level (a minute of ticks of 1 ms
+//     has 4 levels of 20 slots, 2 of 256): 4 lines (core/index_lists.h), the hands, and for the first
+//     timer of a bucket a word of the bitmap
 //   cancel O(1): the links of the timer and its two neighbours (3 lines)
 //   advance O(fired + cascaded + buckets expired); a timer cascades at most once a level
 //   next_wakeup O(1): the first queued bucket, an upper one usually earlier than its first timer

@@ -8,7 +8,7 @@
 //
 //   schedule O(1) expected, O(log n) worst: a line for each level that it rises
 //   cancel O(1) amortised: the line of its arming number
-//   advance O(fired log n)      next_wakeup O(1)      8 + at most 2 * 16 (+ growth) bytes a timer
+//   advance O(fired log n)      next_wakeup O(1)      40 bytes a timer, reserved at once
 //
 // Good for arming and for timers that fire: no handles to keep up to date, no pointers to follow. What a
 // cancel saves is paid when the entry surfaces or the heap is rebuilt: a pause of O(n).

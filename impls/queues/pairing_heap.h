@@ -3,7 +3,7 @@
 // A tree in heap order whose nodes have any number of children. Arming hangs the new node below the
 // root, or the root below it; removing a node merges its children in pairs.
 //
-//   schedule O(1)      cancel, advance O(log n) amortised a timer      next_wakeup O(1)
+//   arming O(1)      next_wakeup O(1)      moving, cancel, advance O(log n) amortised a timer
 //   one allocation a timer; 72 bytes with handle
 //
 // Good when timers are armed and cancelled without ever being ordered. Bad when they fire: the merge

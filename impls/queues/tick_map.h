@@ -6,7 +6,7 @@
 //
 //   schedule, cancel O(1): a probe of the map and 3 to 4 lines of list
 //   advance O(fired + ticks passed), or O(fired + lists + d log d) for d due lists, if that is less
-//   next_wakeup O(1): the first tick not yet looked at          24 bytes a timer, some 40 a tick
+//   next_wakeup O(1): the first tick not yet looked at          24 bytes a timer, some 50 a tick
 //
 // Good for dense deadlines and steady ticks. Bad for sparse ones, where each timer pays for a map
 // node of its own and most ticks find nothing; for random access, since every operation hashes; and
