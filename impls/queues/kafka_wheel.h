@@ -1,7 +1,7 @@
 // Hierarchical timing wheel driven by a delay queue of buckets, as in Kafka's SystemTimer.
 //
-// Level 0 has Slots buckets of one tick, level n has Slots buckets of Slots^n ticks; levels are made
-// when a deadline first needs them. A timer goes to the lowest level whose window, from the clock to
+// Level 0 has Slots buckets of one tick, level n has Slots buckets of Slots^n ticks; a level is in use
+// from the first deadline that needs it. A timer goes to the lowest level whose window, from the clock to
 // Slots buckets ahead, holds its deadline. A bucket with timers is queued under the instant at which
 // it begins. advance() takes the queued buckets in order: each moves the clock to its own instant,
 // fires what is due then, and puts the others back, which lands them on a lower level (the cascade).
@@ -17,7 +17,7 @@
 //   cancel O(1): the links of the timer and its two neighbours (3 lines)
 //   advance O(fired + cascaded + buckets expired); a timer cascades at most once a level
 //   next_wakeup O(1): the first queued bucket, an upper one usually earlier than its first timer
-//   16 bytes a timer, and for each level 8 a bucket
+//   16 bytes a timer, and 8 a bucket of each level that there can be: 16 KiB for 256 slots
 //
 // Good for any mix of delays, above all when most timers are cancelled. Bad: a cascade moves a whole
 // bucket in one advance(), along a chain of dependent misses; few slots mean many levels, so more
@@ -64,13 +64,13 @@ class KafkaWheel {
       : granularity_(config.granularity),
         now_(config.start),
         lists_(config.capacity, 1 + kMaxLevels * Slots),
-        overdue_(lists_.add_list()) {
+        overdue_(lists_.add_list()),
+        first_bucket_(lists_.add_lists(kMaxLevels * Slots)) {
     Tick position = granularity_.floor(config.start);
     for (Tick& hand : hands_) {
       hand = position;
       position /= Slots;
     }
-    add_levels(0);
   }
 
   void schedule(TimerId id, Tick deadline) {
@@ -160,10 +160,9 @@ class KafkaWheel {
       position /= Slots;
       ++i;
     }
-    if (i >= level_count_) [[unlikely]]
-      add_levels(i);
     const std::size_t slot = position % Slots;
     if (lists_.append(bucket(i, slot), id, deadline)) {
+      level_count_ = std::max(level_count_, i + 1);
       queued_[i].set(slot);
       next_bucket_ = std::min(next_bucket_, position * kTicks[i]);
     }
@@ -221,28 +220,20 @@ class KafkaWheel {
     return IndexLists::nth(first_bucket_, level * Slots + slot);
   }
 
-  // Kept out of the way of place(), which is hot.
-  [[gnu::noinline]] void add_levels(std::size_t last) {
-    for (; level_count_ <= last; ++level_count_) {
-      const List first = lists_.add_lists(Slots);
-      if (level_count_ == 0) first_bucket_ = first;
-    }
-  }
-
   Granularity granularity_;
   Tick now_;
   Tick next_bucket_ = kNever;  // the first queued bucket's granule
   std::size_t size_ = 0;
   IndexLists lists_;
   List overdue_;
+  List first_bucket_;  // of level 0; the other levels' follow
 
   // A bucket's position is the number of its span since time 0; its slot is position % Slots. Queued
   // positions are within (hand, hand + Slots), so a slot stands for one position only. The hands of
-  // levels that are not made yet are kept too.
+  // levels that are not in use yet are kept too.
   std::array<Tick, kMaxLevels> hands_;  // each level's position of the clock
-  std::size_t level_count_ = 0;         // made so far
+  std::size_t level_count_ = 1;         // in use so far
   std::array<Bitmap<Slots>, kMaxLevels> queued_;
-  List first_bucket_{};  // of level 0; the other levels' follow
 
   std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
 };
