@@ -1,8 +1,9 @@
 // Deliberately broken timer queues, to prove that the checks bite.
 //
-// Three small sound queues, a hierarchical wheel, a ring with rounds and a heap, are each written once.
-// A bug is a deviation of a line or two, `if constexpr (kBug == ...)` or a condition that names it.
-// None of them is undefined behaviour, and none hangs: a broken queue gives wrong answers.
+// Three small sound queues, a hierarchical wheel, a ring with rounds and a heap, are each written
+// once. A bug is a deviation of a line or two, `if constexpr (kBug == ...)` or a condition that
+// names it. None of them is undefined behaviour, and none hangs: a broken queue gives wrong
+// answers.
 #pragma once
 
 #include <algorithm>
@@ -158,9 +159,9 @@ constexpr Traits traits_of(Bug bug, std::string_view sound_name, Precision preci
           .paper = ""};
 }
 
-// Levels of eight buckets, each level eight times as wide as the one below, and a queue of buckets by
-// the instant at which they open. An opened bucket fires what is due and inserts the rest again, on a
-// lower level. A past deadline goes to the bucket of the clock.
+// Levels of eight buckets, each level eight times as wide as the one below, and a queue of buckets
+// by the instant at which they open. An opened bucket fires what is due and inserts the rest again,
+// on a lower level. A past deadline goes to the bucket of the clock.
 template <Bug kBug>
 class BrokenWheel {
  public:
@@ -508,8 +509,8 @@ class BrokenHeap {
   std::vector<TimerId> heap_;
 };
 
-// Of Precision::relative, late by a part of the delay: a timer waits under that instant. Sound if it is
-// an eighth.
+// Of Precision::relative, late by a part of the delay: a timer waits under that instant. Sound if
+// it is an eighth.
 template <Tick kPart>
 class LateByAPart {
  public:

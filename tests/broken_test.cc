@@ -1,4 +1,5 @@
-// The checks bite: each deliberately broken queue is caught, and the sound ones they are made from pass.
+// The checks bite: each deliberately broken queue is caught, and the sound ones they are made from
+// pass.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,8 +1,8 @@
 // What Kafka's own classes did under a virtual clock: placement, clocks and queued buckets.
 //
-// The numbers V1 ... V20 are those of the recorded vectors. "Runs inline" there is "fires at the next
-// advance, even one to the same now" here (rule 5); overflows and hangs are restated to rule 7. V11 and
-// V12 are not here: they are of the executor that runs the tasks.
+// The numbers V1 ... V20 are those of the recorded vectors. "Runs inline" there is "fires at the
+// next advance, even one to the same now" here (rule 5); overflows and hangs are restated to rule
+// 7. V11 and V12 are not here: they are of the executor that runs the tasks.
 #include "queues/kafka_wheel.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Google Benchmark's own flags: checked, for it takes whatever it is given, and its result file kept.
+// Google Benchmark's own flags: checked, for it takes whatever it is given, and its result file
+// kept.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +18,8 @@ void check_benchmark_flags(const std::vector<std::string>& flags);
 // Gives it the flags. Throws UsageError for what it does not know.
 void initialize_benchmark(const std::vector<std::string>& flags);
 
-// The file that --benchmark_out names. Google Benchmark writes it as it goes, so it is given another
-// name until it is complete; whatever is not kept is removed.
+// The file that --benchmark_out names. Google Benchmark writes it as it goes, so it is given
+// another name until it is complete; whatever is not kept is removed.
 class ResultFile {
  public:
   // Replaces the flag in `flags`, if it is there. Throws UsageError where nothing can be written.

@@ -1,7 +1,7 @@
 // The commands of the program and what they can be told; the command line is in command_line.cc.
 //
-// Each throws UsageError for what is not there, CommandFailed when what went wrong has been said, and
-// passes on the errors of what it uses, whose texts are one line.
+// Each throws UsageError for what is not there, CommandFailed when what went wrong has been said,
+// and passes on the errors of what it uses, whose texts are one line.
 #pragma once
 
 #include <cstdint>

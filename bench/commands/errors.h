@@ -13,8 +13,8 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What is to be said has been said, such as which backend breaks the contract: an exit code without a
-// further word.
+// What is to be said has been said, such as which backend breaks the contract: an exit code without
+// a further word.
 struct CommandFailed {
   int code = kFailure;
 };

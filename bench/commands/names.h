@@ -19,8 +19,8 @@ std::string unknown(std::string_view kind, std::string_view name,
 // The items of a comma-separated list.
 std::vector<std::string> split(std::string_view list);
 
-// A name is a backend or a family, all of whose settings it means: "ring" is ring_512, ring_65536. No
-// names are all backends. In roster order, each once. Throws UsageError.
+// A name is a backend or a family, all of whose settings it means: "ring" is ring_512, ring_65536.
+// No names are all backends. In roster order, each once. Throws UsageError.
 std::vector<const Backend*> find_backends(const std::vector<std::string>& names);
 
 // One backend, hence no family of several. Throws UsageError.
@@ -29,8 +29,8 @@ const Backend& find_backend(const std::string& name);
 // Throws UsageError.
 const Workload& find_workload(const std::string& name);
 
-// The trace of NAME, NAME.npy or NAME.json. Throws TraceError, and OutOfMemory if there is not enough to
-// replay it.
+// The trace of NAME, NAME.npy or NAME.json. Throws TraceError, and OutOfMemory if there is not
+// enough to replay it.
 Trace load_trace(const std::string& name);
 
 // "1000", "10k", "1e6": a number from 1 to kMostIds. Throws UsageError.

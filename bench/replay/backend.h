@@ -1,7 +1,7 @@
 // The backends as values: what a program needs that chooses one by name.
 //
-// A virtual call costs 1-2 ns on operations of 2-10 ns, so what is timed is a whole replay, compiled
-// for each backend. Whatever is not timed (checks, recordings) goes through AnyQueue.
+// A virtual call costs 1-2 ns on operations of 2-10 ns, so what is timed is a whole replay,
+// compiled for each backend. Whatever is not timed (checks, recordings) goes through AnyQueue.
 #pragma once
 
 #include <chrono>

@@ -7,8 +7,8 @@
 
 namespace timerbench {
 
-// The digest is a sum over all fires, so that timers that fire in the same advance() may do so in any
-// order; each is mixed first, so that no other set of fires has the same sum but by chance.
+// The digest is a sum over all fires, so that timers that fire in the same advance() may do so in
+// any order; each is mixed first, so that no other set of fires has the same sum but by chance.
 struct Outcome {
   std::uint64_t fired = 0;
   std::uint64_t cancelled = 0;  // cancels that prevented a fire

@@ -11,8 +11,8 @@
 
 namespace timerbench {
 
-// Replays `ops` from `clock` on, which it moves. Returns what happened up to the end or, if `stop` was
-// set meanwhile, to the advance() after that. REQUIRES: every id is below the queue's capacity.
+// Replays `ops` from `clock` on, which it moves. Returns what happened up to the end or, if `stop`
+// was set meanwhile, to the advance() after that. REQUIRES: every id is below the queue's capacity.
 template <class Queue>
 Outcome replay(Queue& queue, std::span<const Op> ops, Tick& clock, const StopFlag& stop) {
   // Operations between two looks at the flag where no advance() does so.

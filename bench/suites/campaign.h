@@ -111,8 +111,8 @@ class Campaign {
     std::string failure{};  // not empty: why there is no figure, first the status
     bool checked = false;
     std::size_t turn = 0;  // the next replay's variant, modulo their number
-    // By variant, what its first replay came to: that was audited fire by fire, and is what the others
-    // must come to. Only of backends that need not be exact.
+    // By variant, what its first replay came to: that was audited fire by fire, and is what the
+    // others must come to. Only of backends that need not be exact.
     std::vector<std::optional<Outcome>> audited{};
     // The replay that was checked, if it took so long that it needed no warm-up: the first
     // measurement. A shorter one is the warm-up.

@@ -9,8 +9,8 @@
 
 namespace timerbench {
 
-// Prints "[ 12/504] NAME  median [min - max] ns per item" as cells finish. Cells without a figure say
-// why.
+// Prints "[ 12/504] NAME  median [min - max] ns per item" as cells finish. Cells without a figure
+// say why.
 class CellReporter : public benchmark::BenchmarkReporter {
  public:
   explicit CellReporter(std::size_t cells) : cells_(cells) {}

@@ -23,7 +23,7 @@ const std::vector<Suite>& suites() {
        .repetitions = 3,
        .min_seconds = 0.01},
       {.name = "full",
-       .summary = "all backends, 10^3 to 10^7 timers and both kernel traces, 40 minutes",
+       .summary = "all backends, 10^3 to 10^7 timers and both kernel traces, 50 minutes",
        .workloads = {"fill", "cancel", "drain", "churn", "hold", "keepalive", "bulk"},
        .sizes = {1'000, 10'000, 100'000, 1'000'000, 10'000'000},
        .traces = {"nginx_keepalive_c256", "nginx_conn_per_request"},

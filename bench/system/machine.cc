@@ -57,7 +57,8 @@ std::vector<std::pair<std::string, std::string>> machine_facts() {
 std::uint64_t available_memory() {
   std::uint64_t available = number(field("/proc/meminfo", "MemAvailable"));
   if (available < std::numeric_limits<std::uint64_t>::max() / 1024) available *= 1024;
-  // A control group's limit binds its descendants: this process's "0::/a/b", then /a, then the root.
+  // A control group's limit binds its descendants: this process's "0::/a/b", then /a, then the
+  // root.
   namespace fs = std::filesystem;
   const fs::path root = "/sys/fs/cgroup";
   fs::path group = fs::path(field("/proc/self/cgroup", "0::")).relative_path();

@@ -13,7 +13,8 @@ namespace timerbench {
 // Key and value of each fact: processor, kernel, compiler, flags, build type, huge pages, governor.
 std::vector<std::pair<std::string, std::string>> machine_facts();
 
-// Bytes that can still be had without swapping (MemAvailable, or the cgroup's limit if that is less).
+// Bytes that can still be had without swapping (MemAvailable, or the cgroup's limit if that is
+// less).
 std::uint64_t available_memory();
 
 struct OutOfMemory : std::runtime_error {

@@ -1,4 +1,5 @@
-// The model: what a trace means. An ordered set of (deadline, id), the plainest correct timer queue.
+// The model: what a trace means. An ordered set of (deadline, id), the plainest correct timer
+// queue.
 //
 // It is the reference of every check and the simulator of the generators, never a contender.
 //   schedule, cancel O(log n)   advance O(fired log n)   next_wakeup O(1), exact

@@ -20,7 +20,8 @@ namespace timerbench {
 
 inline constexpr int kTraceVersion = 1;
 
-// The most ids that a trace may have, which every backend can number in 32 bits with room for its own.
+// The most ids that a trace may have, which every backend can number in 32 bits with room for its
+// own.
 inline constexpr TimerId kMostIds = 1'000'000'000;
 
 // Bad input: the text is one line that says what, where and what to do.
@@ -60,8 +61,8 @@ std::uint64_t hash_ops(std::span<const Op> ops);
 void check_ids(std::span<const Op> ops, TimerId capacity, const std::string& where);
 
 // The most timers that are ever pending at once, by the model. REQUIRES: the ids are checked.
-// O(ops log n). Throws Interrupted, and OutOfMemory or TraceError, which name `where`, if there is no
-// memory for that capacity.
+// O(ops log n). Throws Interrupted, and OutOfMemory or TraceError, which name `where`, if there is
+// no memory for that capacity.
 std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity, const std::string& where);
 
 // Owns its operations, in memory or as a mapped file. Movable.
@@ -92,9 +93,9 @@ class Trace {
   std::span<const Op> ops_;
 };
 
-// The two files of a trace, each written to a temporary one that is renamed when complete, the .json
-// last. Opened before the trace is made, so that a bad place is found first. Everything throws
-// FileError (folder not writable, disk full) and leaves nothing behind.
+// The two files of a trace, each written to a temporary one that is renamed when complete, the
+// .json last. Opened before the trace is made, so that a bad place is found first. Everything
+// throws FileError (folder not writable, disk full) and leaves nothing behind.
 class TraceOutput {
  public:
   explicit TraceOutput(const std::filesystem::path& path);

@@ -22,9 +22,9 @@ struct ContractViolation : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// Passes each call on to the queue and throws ContractViolation at the first answer that rules 1 to 9
-// do not allow. Keeps to what the backend itself promises: an exact one is held to the instant, the
-// others to their own latitude, fire by fire. O(log n) a call.
+// Passes each call on to the queue and throws ContractViolation at the first answer that rules 1 to
+// 9 do not allow. Keeps to what the backend itself promises: an exact one is held to the instant,
+// the others to their own latitude, fire by fire. O(log n) a call.
 class AuditedQueue {
  public:
   AuditedQueue(const Backend& backend, const QueueConfig& config);
@@ -33,8 +33,9 @@ class AuditedQueue {
   bool cancel(TimerId id);
   std::size_t advance(Tick now);
 
-  // Does as a driver does that sleeps until next_wakeup(): wakes at each of them up to and including
-  // `now`, then at `now`. Gives up after `max_wakeups` of them without a fire. Returns the fires.
+  // Does as a driver does that sleeps until next_wakeup(): wakes at each of them up to and
+  // including `now`, then at `now`. Gives up after `max_wakeups` of them without a fire. Returns
+  // the fires.
   std::size_t sleep_until(Tick now, std::size_t max_wakeups = 64);
 
   enum class Driver { ticking, sleeping };  // time passes by advance() or by sleep_until()

@@ -14,8 +14,8 @@
 namespace timerbench {
 namespace {
 
-// Delays at which structures change their mind: slots of rings and levels of wheels (20, 64, 256, 512,
-// 65 536 and their squares), words of bitmaps, and both sides of each.
+// Delays at which structures change their mind: slots of rings and levels of wheels (20, 64, 256,
+// 512, 65 536 and their squares), words of bitmaps, and both sides of each.
 constexpr std::initializer_list<Tick> kBoundaries = {
     1,     2,     19,     20,     21,     39,     40,     63,      64,       65,
     127,   128,   255,    256,    257,    399,    400,    401,     511,      512,

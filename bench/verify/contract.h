@@ -8,8 +8,8 @@
 
 namespace timerbench {
 
-// Every scenario runs under AuditedQueue, so each checks all the rules; its name says which one it was
-// made for. Throws ContractViolation, or whatever the backend throws.
+// Every scenario runs under AuditedQueue, so each checks all the rules; its name says which one it
+// was made for. Throws ContractViolation, or whatever the backend throws.
 struct Scenario {
   std::string_view name;
   void (*run)(const Backend&);

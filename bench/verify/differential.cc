@@ -14,8 +14,8 @@ namespace {
 constexpr std::array<std::uint32_t, 16> kEdges = {
     1, 2, 4, 8, 16, 20, 64, 256, 400, 512, 4096, 8000, 65536, 262144, 1 << 24, 1u << 31};
 
-// Where the clock begins: mostly at 0, sometimes before the ends of types, of the whole numbers that
-// a double tells apart, and of time.
+// Where the clock begins: mostly at 0, sometimes before the ends of types, of the whole numbers
+// that a double tells apart, and of time.
 constexpr std::array<Tick, 8> kStarts = {0,
                                          0,
                                          0,
@@ -87,7 +87,8 @@ std::optional<std::string> run(const Backend& backend, const Shape& shape, std::
   return std::nullopt;
 }
 
-// Begins at 0 if that fails too, then follows RapidCheck's shrinks as long as one of them still fails.
+// Begins at 0 if that fails too, then follows RapidCheck's shrinks as long as one of them still
+// fails.
 Counterexample smallest(const Backend& backend, Shape shape,
                         rc::Shrinkable<std::vector<Op>> failing, std::string violation,
                         const StopFlag& stop) {

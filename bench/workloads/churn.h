@@ -49,8 +49,9 @@ struct Churn {
     };
     const auto arm = [&](TimerId id) { arm_for(id, random.between(min_delay, max_delay)); };
 
-    // As old as after a long churn, so that fires come from the beginning, at the rate at which they
-    // go on: a timer is chosen at a constant rate, and those that would have fired are not there.
+    // As old as after a long churn, so that fires come from the beginning, at the rate at which
+    // they go on: a timer is chosen at a constant rate, and those that would have fired are not
+    // there.
     const std::uint64_t mean_age = size / pairs_a_tick;
     for (TimerId id = 0; id < size; ++id) {
       std::uint32_t delay = 0;

@@ -1,4 +1,5 @@
-// Expiring alone: N pending timers, time advanced tick by tick to the last. W3 of the peers' figures.
+// Expiring alone: N pending timers, time advanced tick by tick to the last. W3 of the peers'
+// figures.
 #pragma once
 
 #include "workloads/fill.h"

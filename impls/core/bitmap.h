@@ -1,8 +1,8 @@
 // A set of small integers that finds its next member in O(levels): which slots are occupied.
 //
-// Each word of a level says which words of the level below are not zero, so a search among 64^k bits
-// looks at k words on its way up and at most as many down. Sets of at most 64 are one word; 65 536
-// are 8 KiB + 128 B + 8 B.
+// Each word of a level says which words of the level below are not zero, so a search among 64^k
+// bits looks at k words on its way up and at most as many down. Sets of at most 64 are one word;
+// 65 536 are 8 KiB + 128 B + 8 B.
 #pragma once
 
 #include <array>

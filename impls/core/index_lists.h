@@ -1,8 +1,8 @@
 // Circular doubly linked lists over arrays, linked by 32-bit indices: the slots of a wheel.
 //
-// Links 0 .. ids - 1 are the timers'; the list heads follow them in the same array, so that unlinking
-// needs no list and no branch. They are 8 bytes, eight to a cache line; the deadlines lie in an array
-// of their own, for unlinking does not look at them.
+// Links 0 .. ids - 1 are the timers'; the list heads follow them in the same array, so that
+// unlinking needs no list and no branch. They are 8 bytes, eight to a cache line; the deadlines lie
+// in an array of their own, for unlinking does not look at them.
 //
 //   append  4 lines: the links, the head, the old tail, the deadline
 //   unlink  3 lines: the links, those of both neighbours

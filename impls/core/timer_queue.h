@@ -1,7 +1,7 @@
 // The contract of a timer queue: what a backend must offer, and what it may promise.
 //
-// A timer queue holds pending timers in virtual time. It is single-threaded, has no clock inside and
-// makes no callbacks but the sink of advance(). Timers are named by dense ids that the caller
+// A timer queue holds pending timers in virtual time. It is single-threaded, has no clock inside
+// and makes no callbacks but the sink of advance(). Timers are named by dense ids that the caller
 // chooses, the index of the object that owns the timer, so no handle table stands between a backend
 // and its user: ZADD/ZREM, mod_timer/del_timer and a keyed ring work the same way.
 //
@@ -15,16 +15,16 @@
 //     once per arming.
 //  4. Cancel returns true exactly when a pending timer was removed: false for a fired, a cancelled
 //     or a never armed id.
-//  5. Past deadlines (d <= now) are accepted and fire at the next advance() that rule 2 allows, even
-//     one to the same `now`.
+//  5. Past deadlines (d <= now) are accepted and fire at the next advance() that rule 2 allows,
+//     even one to the same `now`.
 //  6. Order.  If Traits::ordered, one advance() fires in non-decreasing order of the rounded
 //     deadline. Ties are free.
 //  7. Far deadlines up to kNever - 1 are accepted, never overflow, never fire early, never hang.
-//  8. Jumps.  advance() costs what it fires and moves, not the distance: one pending timer and a jump
-//     of 3e10 ticks take less than 1 ms. Time does not run backwards: a smaller `now` is a no-op.
-//  9. next_wakeup() is never later than the next instant at which something is due, and kNever if and
-//     only if nothing is pending. It may be earlier; such empty wakeups are counted and reported. It
-//     does not walk the population.
+//  8. Jumps.  advance() costs what it fires and moves, not the distance: one pending timer and a
+//     jump of 3e10 ticks take less than 1 ms. Time does not run backwards: a smaller `now` is a no-op.
+//  9. next_wakeup() is never later than the next instant at which something is due, and kNever if
+//     and only if nothing is pending. It may be earlier; such empty wakeups are counted and
+//     reported. It does not walk the population.
 // 10. The sink must not call back into the queue. Whoever wants to re-arm collects first.
 //
 // Precision::early is the one licence to break rule 1, by less than one granule: Kafka rounds down.
@@ -86,10 +86,10 @@ struct IgnoreExpiry {
   void operator()(TimerId, Tick) const {}
 };
 
-// REQUIRES of the caller: id < capacity; deadline < kNever and now < kNever (next_wakeup() of an empty
-// queue is no instant to advance to); one thread.
-// A backend that needs something beyond memory (a server) throws BackendUnavailable from its
-// constructor and BackendError from any call; all others throw nothing but std::bad_alloc.
+// REQUIRES of the caller: id < capacity; deadline < kNever and now < kNever (next_wakeup() of an
+// empty queue is no instant to advance to); one thread. A backend that needs something beyond
+// memory (a server) throws BackendUnavailable from its constructor and BackendError from any call;
+// all others throw nothing but std::bad_alloc.
 template <class Q>
 concept TimerQueue = std::constructible_from<Q, const QueueConfig&> &&
     requires(Q q, const Q& cq, TimerId id, Tick t) {
@@ -106,8 +106,8 @@ concept TimerQueue = std::constructible_from<Q, const QueueConfig&> &&
   { cq.size() } -> std::same_as<std::size_t>;
 };
 
-// A queue whose calls may return before they are carried out also has `void sync()`: it returns when
-// they all are, and throws what went wrong with them. Whoever measures waits for it.
+// A queue whose calls may return before they are carried out also has `void sync()`: it returns
+// when they all are, and throws what went wrong with them. Whoever measures waits for it.
 template <class Q>
 void sync(Q& queue) {
   if constexpr (requires { queue.sync(); }) queue.sync();

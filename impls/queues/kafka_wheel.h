@@ -1,33 +1,34 @@
 // Hierarchical timing wheel driven by a delay queue of buckets, as in Kafka's SystemTimer.
 //
-// Level 0 has Slots buckets of one tick, level n has Slots buckets of Slots^n ticks; a level is in use
-// from the first deadline that needs it. A timer goes to the lowest level whose window, from the clock to
-// Slots buckets ahead, holds its deadline. A bucket with timers is queued under the instant at which
-// it begins. advance() takes the queued buckets in order: each moves the clock to its own instant,
-// fires what is due then, and puts the others back, which lands them on a lower level (the cascade).
+// Level 0 has Slots buckets of one tick, level n has Slots buckets of Slots^n ticks; a level is in
+// use from the first deadline that needs it. A timer goes to the lowest level whose window, from
+// the clock to Slots buckets ahead, holds its deadline. A bucket with timers is queued under the
+// instant at which it begins. advance() takes the queued buckets in order: each moves the clock to
+// its own instant, fires what is due then, and puts the others back, which lands them on a lower
+// level (the cascade).
 //
 // The clock moves only when a bucket expires, so empty stretches cost nothing at any distance. An
 // idle wheel's clock is therefore stale, and a timer armed then may start a level too high and
 // cascade once more. A bucket emptied by cancels stays queued until its time and costs an empty
 // wakeup. Both are Kafka's behaviour.
 //
-//   schedule O(log delay) to the base Slots, a division by a constant a level (a minute of ticks of 1 ms
-//     has 4 levels of 20 slots, 2 of 256): 4 lines (core/index_lists.h), the hands, and for the first
+//   schedule O(log delay) to the base Slots, a division by a constant a level (a minute of ms has 4
+//     levels of 20 slots, 2 of 256): 4 lines (core/index_lists.h), the hands, and for the first
 //     timer of a bucket a word of the bitmap
 //   cancel O(1): the links of the timer and its two neighbours (3 lines)
 //   advance O(fired + cascaded + buckets expired); a timer cascades at most once a level
 //   next_wakeup O(1): the first queued bucket, an upper one usually earlier than its first timer
 //   16 bytes a timer, and 8 a bucket of each level that there can be: 16 KiB for 256 slots
 //
-// Good for any mix of delays, above all when most timers are cancelled. Bad: a cascade moves a whole
-// bucket in one advance(), along a chain of dependent misses; few slots mean many levels, so more
-// cascades; many slots mean longer ones.
+// Good for any mix of delays, above all when most timers are cancelled. Bad: a cascade moves a
+// whole bucket in one advance(), along a chain of dependent misses; few slots mean many levels, so
+// more cascades; many slots mean longer ones.
 //
 // Followed: Kafka's SystemTimer, TimingWheel and TimerTaskList; Varghese & Lauck 1987, scheme 7.
 // Deviations: the delay queue is a bitmap of queued buckets on each level, not a heap (a bucket's
-// instant follows from its place, so its key cannot change while it is queued); deadlines are rounded
-// up to the tick, where Kafka rounds them down and fires early (kafka_wheel_floor does that); a far
-// deadline takes as many levels as it needs instead of overflowing.
+// instant follows from its place, so its key cannot change while it is queued); deadlines are
+// rounded up to the tick, where Kafka rounds them down and fires early (kafka_wheel_floor does
+// that); a far deadline takes as many levels as it needs instead of overflowing.
 #pragma once
 
 #include <algorithm>
@@ -186,8 +187,8 @@ class KafkaWheel {
     for (const auto& [deadline, id] : due_now_) fire(id, deadline, sink);
   }
 
-  // Moves the clock to the first queued instant and empties the buckets that begin there, at most one
-  // on each level. REQUIRES: tick == next_bucket_.
+  // Moves the clock to the first queued instant and empties the buckets that begin there, at most
+  // one on each level. REQUIRES: tick == next_bucket_.
   template <class Sink>
   void expire_buckets(Tick tick, Sink& sink) {
     Tick position = tick;
@@ -228,9 +229,9 @@ class KafkaWheel {
   List overdue_;
   List first_bucket_;  // of level 0; the other levels' follow
 
-  // A bucket's position is the number of its span since time 0; its slot is position % Slots. Queued
-  // positions are within (hand, hand + Slots), so a slot stands for one position only. The hands of
-  // levels that are not in use yet are kept too.
+  // A bucket's position is the number of its span since time 0; its slot is position % Slots.
+  // Queued positions are within (hand, hand + Slots), so a slot stands for one position only. The
+  // hands of levels that are not in use yet are kept too.
   std::array<Tick, kMaxLevels> hands_;  // each level's position of the clock
   std::size_t level_count_ = 1;         // in use so far
   std::array<Bitmap<Slots>, kMaxLevels> queued_;

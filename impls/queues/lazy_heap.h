@@ -1,18 +1,19 @@
 // Priority queue with lazy deletion: cancelled entries stay until they surface.
 //
 // A plain binary heap of 16-byte entries {deadline, id, arming}, without back links. Each id has an
-// arming number; an entry is live if its number is the id's present one, so that cancelling or moving
-// a timer only changes the number and leaves a dead entry behind. The top is always live. When the
-// dead outnumber the living, the heap is rebuilt without them, which bounds the debt to half of the
-// heap and costs O(1) amortised per cancel.
+// arming number; an entry is live if its number is the id's present one, so that cancelling or
+// moving a timer only changes the number and leaves a dead entry behind. The top is always live.
+// When the dead outnumber the living, the heap is rebuilt without them, which bounds the debt to
+// half of the heap and costs O(1) amortised per cancel.
 //
 //   schedule O(1) expected, O(log n) worst: a line for each level that it rises
 //   cancel O(1) amortised: the line of its arming number
 //   advance O(fired log n)      next_wakeup O(1)      40 bytes a timer, reserved at once
 //
-// Good for arming and for timers that fire: no handles to keep up to date, no pointers to follow. What a
-// cancel saves is paid when the entry surfaces or the heap is rebuilt: a pause of O(n).
-// Followed: java.util.Timer (lazy, purge() left to the user), Go before 1.23 (rebuilds at 1/4 dead).
+// Good for arming and for timers that fire: no handles to keep up to date, no pointers to follow.
+// What a cancel saves is paid when the entry surfaces or the heap is rebuilt: a pause of O(n).
+// Followed: java.util.Timer (lazy, purge() left to the user), Go before 1.23 (rebuilds at 1/4
+// dead).
 #pragma once
 
 #include <algorithm>

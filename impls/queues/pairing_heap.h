@@ -6,8 +6,8 @@
 //   arming O(1)      next_wakeup O(1)      moving, cancel, advance O(log n) amortised a timer
 //   one allocation a timer; 72 bytes with handle
 //
-// Good when timers are armed and cancelled without ever being ordered. Bad when they fire: the merge
-// of all that came since the last fire is paid then, along pointers.
+// Good when timers are armed and cancelled without ever being ordered. Bad when they fire: the
+// merge of all that came since the last fire is paid then, along pointers.
 #pragma once
 
 #include <boost/heap/pairing_heap.hpp>

@@ -1,13 +1,14 @@
 // One ring of slots with rounds: a hashed timing wheel (Varghese & Lauck 1987, scheme 6).
 //
-// A timer that is due at tick t waits in slot t mod Slots beside every other timer that hashes there.
-// When the hand reaches the slot, those that are due fire and the rest wait for a later round. No
-// round is counted: a timer's own deadline says whether its time has come. Timers are keyed by id, so
-// that moving one takes it from its slot to another, as in a ring that drops idle connections.
+// A timer that is due at tick t waits in slot t mod Slots beside every other timer that hashes
+// there. When the hand reaches the slot, those that are due fire and the rest wait for a later
+// round. No round is counted: a timer's own deadline says whether its time has come. Timers are
+// keyed by id, so that moving one takes it from its slot to another, as in a ring that drops idle
+// connections.
 //
-// The slots are linked lists through one array; a bitmap says which are occupied, so that empty slots
-// cost nothing. A slot emptied by cancels is found out when the hand gets there, which spares every
-// cancel a look at its slot. A jump of more than a round visits each slot once.
+// The slots are linked lists through one array; a bitmap says which are occupied, so that empty
+// slots cost nothing. A slot emptied by cancels is found out when the hand gets there, which spares
+// every cancel a look at its slot. A jump of more than a round visits each slot once.
 //
 //   schedule O(1): 4 lines (core/index_lists.h), the bitmap
 //   cancel O(1): the links of the timer and its two neighbours (3 lines)

@@ -1,13 +1,13 @@
 // A periodic sweep: every advance() looks at every deadline.
 //
-// An array of deadlines by id. Arming, moving and cancelling are one store each; the bill comes with
-// the tick, which walks the whole array, idle ids included.
+// An array of deadlines by id. Arming, moving and cancelling are one store each; the bill comes
+// with the tick, which walks the whole array, idle ids included.
 //
 //   schedule, cancel O(1), 1 line      advance O(capacity), sequential, 8 deadlines a line
 //   next_wakeup O(1): the minimum seen by the last sweep or armed since      8 bytes a timer
 //
-// Good for a few hundred timers, or when sweeps are rare and timers move all the time. Bad when time
-// is advanced often. What follows it: the loop over all connections once a second.
+// Good for a few hundred timers, or when sweeps are rare and timers move all the time. Bad when
+// time is advanced often. What follows it: the loop over all connections once a second.
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,9 @@
 // Nodes are in the order of (deadline, id), Redis's (score, member). A node stands in level 0 and,
 // with probability 1/4 each, in every level above, at most 32; its height is drawn anew at each
 // insertion. A search starts at the header's top level and goes forward while the next node comes
-// before what it looks for, then down. Each link counts the nodes that it crosses, its span, so a rank
-// is a sum along a search. Level 0 also links backward; the header's backward link is the tail.
+// before what it looks for, then down. Each link counts the nodes that it crosses, its span, so a
+// rank is a sum along a search. Level 0 also links backward; the header's backward link is the
+// tail.
 //
 // All nodes are in one array of 8-byte cells: deadline, identity, and a link for each level, which
 // is 24 bytes for three nodes in four. The index holds the place of every pending id.
@@ -17,8 +18,8 @@
 //   advance O(1) a fire: the node (1 or 2 lines) and the index; then, once, the header's links
 //   next_wakeup O(1)      rank, at_rank O(log n)      31 bytes a timer
 //
-// Good for expiry in order, and where positions are asked for: how many fire before this one? Bad for
-// cancelling: it searches, where a linked tree or a wheel unlinks. Followed: Redis's zskiplist
+// Good for expiry in order, and where positions are asked for: how many fire before this one? Bad
+// for cancelling: it searches, where a linked tree or a wheel unlinks. Followed: Redis's zskiplist
 // (t_zset.c); Pugh 1990. Deviations: what is due leaves from the head without a search, and the
 // header's spans are put right once for all of it; levels are circular, with the header, later than
 // every deadline, at both ends.
@@ -147,8 +148,8 @@ class Skiplist {
     NodeIndex backward;  // of the header: the tail; of a free node: the next free one
   };
 
-  // A node's first cell is its deadline, the second its identity, the others its links. A cell keeps
-  // its part for ever, as a freed node is only reused at its own height.
+  // A node's first cell is its deadline, the second its identity, the others its links. A cell
+  // keeps its part for ever, as a freed node is only reused at its own height.
   union Cell {
     Tick deadline;
     Identity identity;
