@@ -21,7 +21,8 @@
 //     deadline. Ties are free.
 //  7. Far deadlines up to kNever - 1 are accepted, never overflow, never fire early, never hang.
 //  8. Jumps.  advance() costs what it fires and moves, not the distance: one pending timer and a
-//     jump of 3e10 ticks take less than 1 ms. Time does not run backwards: a smaller `now` is a no-op.
+//     jump of 3e10 ticks take less than 1 ms. Time does not run backwards: a smaller `now` is a
+//     no-op.
 //  9. next_wakeup() is never later than the next instant at which something is due, and kNever if
 //     and only if nothing is pending. It may be earlier; such empty wakeups are counted and
 //     reported. It does not walk the population.
