@@ -3,7 +3,6 @@
 The program is given by TIMERBENCH in the environment.
 """
 
-import contextlib
 import csv
 import json
 import os
@@ -198,20 +197,6 @@ class CliTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"ring_512\s+ok: .*\nring_65536\s+ok: ")
 
     # What does not
-
-    def test_on_a_terminal_verify_shows_what_it_does(self) -> None:
-        ours, terminal = os.openpty()
-        with open(ours, "rb", buffering=0) as screen:
-            subprocess.run([PROGRAM, "verify", "ring_512", "--seconds=0"], stdout=terminal,
-                           timeout=60, check=True)
-            os.close(terminal)
-            shown = b""
-            with contextlib.suppress(OSError):  # how a terminal ends
-                while some := screen.read(4096):
-                    shown += some
-        *stages, verdict = shown.decode().split("\r\x1b[K")
-        self.assertRegex(stages[1], r"^ring_512 +rule_8_jump \.\.\.$")
-        self.assertRegex(verdict, r"^ring_512 +ok: .*\n$")
 
     def test_verify_checks_a_given_trace(self) -> None:
         trace = str(self.folder / "t")
