@@ -118,7 +118,7 @@ class CliTest(unittest.TestCase):
         self.assertIn("churn", timerbench("trace", "stat", str(first)).stdout)
 
     def described(self, *command: str) -> dict:
-        """What the .json says of the trace that the command writes, which is also what is warned of."""
+        """What the .json says of the trace that the command writes; it must warn of as much."""
         done = timerbench("trace", *command, str(self.folder / "t"))
         self.assertEqual(done.returncode, 0, done.stderr)
         made = json.loads((self.folder / "t.json").read_text())

@@ -45,6 +45,7 @@ namespace {
 
 template <class Queue>
 class OwnMemory : public testing::Test {};
+
 // Not the heaps of Boost, which allocate each timer, nor Skiplist, whose heights are random.
 using QueuesWithMemoryOfTheirOwn =
     testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>>;

@@ -230,8 +230,6 @@ TEST(PrivateServer, EndsWhenTheProgramIsKilled) {
   }
 }
 
-volatile std::sig_atomic_t interrupted = 0;
-
 TEST(PrivateServer, IsTidiedUpThoughTheProgramIgnoresItsChildren) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
   {
@@ -243,6 +241,8 @@ TEST(PrivateServer, IsTidiedUpThoughTheProgramIgnoresItsChildren) {
   }
   std::signal(SIGCHLD, before);
 }
+
+volatile std::sig_atomic_t interrupted = 0;
 
 TEST(PrivateServer, SurvivesCtrlCUntilTheProgramHasTidiedUp) {
   const Program program([] {

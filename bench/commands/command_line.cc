@@ -45,6 +45,12 @@ void add_seed_option(CLI::App& command, std::uint64_t& seed, const char* descrip
       ->check(in_range(std::uint64_t{0}, ~std::uint64_t{0}));
 }
 
+constexpr const char* kTraceToRead = "NAME, NAME.npy or NAME.json";
+
+void add_trace_to_write(CLI::App& command, std::string& out) {
+  command.add_option("out", out, "NAME: NAME.npy and NAME.json are written")->required();
+}
+
 void add_list(CLI::App& app) {
   auto* command = app.add_subcommand("list", "Backends with their promises, workloads, suites");
   auto as_json = std::make_shared<bool>(false);
@@ -113,7 +119,7 @@ void add_verify(CLI::App& app) {
 void add_replay(CLI::App& app) {
   auto options = std::make_shared<ReplayOptions>();
   auto* command = app.add_subcommand("replay", "Replay a trace with one backend, untimed");
-  command->add_option("--trace", options->trace, "NAME, NAME.npy or NAME.json")->required();
+  command->add_option("--trace", options->trace, kTraceToRead)->required();
   command->add_option("--backend", options->backend, "One of 'timerbench list'")->required();
   command->add_option("--fired", options->fired,
                       "Write now,id,deadline of every fire to this file");
@@ -125,7 +131,7 @@ void add_generate(CLI::App& parent) {
   auto options = std::make_shared<GenerateOptions>();
   auto* command = parent.add_subcommand("generate", "Write the trace of a workload");
   command->add_option("workload", options->workload, "One of 'timerbench list'")->required();
-  command->add_option("out", options->out, "NAME: NAME.npy and NAME.json are written")->required();
+  add_trace_to_write(*command, options->out);
   command->add_option("--size", options->size, "Population; none: the workload's default");
   add_items_option(*command, options->items, "Measured operations; 0: the workload's default");
   add_seed_option(*command, options->seed, "The same seed gives the same trace");
@@ -145,7 +151,7 @@ void add_import(CLI::App& parent) {
       ->required()
       ->check(CLI::IsMember({"ftrace", "csv"}));
   command->add_option("in", options->in, "The file to read, for ftrace also .xz")->required();
-  command->add_option("out", options->out, "NAME: NAME.npy and NAME.json are written")->required();
+  add_trace_to_write(*command, options->out);
   command
       ->add_option("--hz", options->hz,
                    "ftrace: jiffies per second, where the header does not say CONFIG_HZ")
@@ -166,7 +172,7 @@ void add_export(CLI::App& parent) {
   command->add_option("--format", options->format, "csv: at,op,id,delay")
       ->required()
       ->check(CLI::IsMember({"csv"}));
-  command->add_option("in", options->in, "NAME, NAME.npy or NAME.json")->required();
+  command->add_option("in", options->in, kTraceToRead)->required();
   command->add_option("out", options->out, "The file to write")->required();
   command->callback([options] { export_trace(options->in, options->out); });
 }
@@ -174,7 +180,7 @@ void add_export(CLI::App& parent) {
 void add_stat(CLI::App& parent) {
   auto path = std::make_shared<std::string>();
   auto* command = parent.add_subcommand("stat", "What a trace consists of");
-  command->add_option("trace", *path, "NAME, NAME.npy or NAME.json")->required();
+  command->add_option("trace", *path, kTraceToRead)->required();
   command->callback([path] { describe_trace(*path); });
 }
 

@@ -71,7 +71,11 @@ def markdown(results: Results, size: int) -> str:
         parts.append(_markdown_table(titles, lines))
     if failures := _failures(results, size):
         parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
-    parts += [*_noise(results), machine_line(results.facts), f"Remake: `{remake_line(results.facts)}`"]
+    parts += [
+        *_noise(results),
+        machine_line(results.facts),
+        f"Remake: `{remake_line(results.facts)}`",
+    ]
     return "\n\n".join(parts) + "\n"
 
 
