@@ -83,7 +83,10 @@ class IndexListsTest : public testing::Test {
     return ids;
   }
 
-  void append(List list, TimerId id) { lists_.append(list, id, Tick{10} * id); }
+  void append(List list, TimerId id) {
+    lists_.set_deadline(id, Tick{10} * id);
+    lists_.append(list, id);
+  }
 
   IndexLists lists_{8, 3};
   List a_ = lists_.add_list();

@@ -4,11 +4,13 @@
 // unlinking needs no list and no branch. They are 8 bytes, eight to a cache line; the deadlines lie
 // in an array of their own, for unlinking does not look at them.
 //
-//   append  4 lines: the links, the head, the old tail, the deadline
-//   unlink  3 lines: the links, those of both neighbours
+//   append        3 lines: the links, the head, the old tail
+//   set_deadline  1 line
+//   unlink        3 lines: the links, those of both neighbours
 //
-// Appending in the order of the ids and into few lists touches one new line in four appends; what
-// costs is unlinking at random, and walking a list, which is a chain of dependent loads.
+// Arming in the order of the ids and into few lists touches one new line in four timers; what
+// costs is unlinking at random, and walking a list, which is a chain of dependent loads. A list is
+// therefore walked from both ends at once.
 #pragma once
 
 #include <cstddef>
@@ -57,11 +59,13 @@ class IndexLists {
 
   bool empty(List list) const { return head(list).next == index(list); }
 
+  // Kept until it is set again, whatever list the timer is in.
+  void set_deadline(TimerId id, Tick deadline) { deadlines_[id] = deadline; }
+
   // Puts a timer that is in no list at the end of one. Returns whether that list was empty.
-  bool append(List list, TimerId id, Tick deadline) {
+  bool append(List list, TimerId id) {
     Links& end = head(list);
     const std::uint32_t tail = end.prev;
-    deadlines_[id] = deadline;
     links_[id] = {index(list), tail};
     links_[tail].next = id;
     end.prev = id;
@@ -81,10 +85,11 @@ class IndexLists {
   // then and may be appended to any.
   template <class Visit>
   void drain(List list, Visit&& visit) {
-    std::uint32_t id = head(list).next;
+    auto [id, far] = head(list);
     head(list) = {index(list), index(list)};
     while (id != index(list)) {
       const TimerId current = id;
+      far = fetch_before(far);
       id = std::exchange(links_[current].next, kUnlinked);
       visit(current, deadlines_[current]);
     }
@@ -93,8 +98,10 @@ class IndexLists {
   // Takes out of the list the timers that are due by `last` and calls visit(id, deadline) for each.
   template <class Visit>
   void drain_due(List list, Tick last, Visit&& visit) {
-    for (std::uint32_t id = head(list).next; id != index(list);) {
+    auto [id, far] = head(list);
+    while (id != index(list)) {
       const TimerId current = id;
+      far = fetch_before(far);
       const Tick deadline = deadlines_[id];
       id = links_[id].next;
       if (deadline > last) continue;
@@ -110,6 +117,16 @@ class IndexLists {
     std::uint32_t next;
     std::uint32_t prev;
   };
+
+  // The step of a second walk, from the other end of a list, which only has the far half in the
+  // cache when the walk that does the work comes to it: two chains of misses at a time. Once the
+  // two have met it strays among the links of any list, which does no harm: `prev` of what was ever
+  // linked is an index.
+  std::uint32_t fetch_before(std::uint32_t at) const {
+    at = links_[at].prev;
+    __builtin_prefetch(&links_[at]);
+    return at;
+  }
 
   static std::uint32_t index(List list) { return static_cast<std::uint32_t>(list); }
   Links& head(List list) { return links_[index(list)]; }

@@ -21,8 +21,8 @@
 //   16 bytes a timer, and 8 a bucket of each level that there can be: 16 KiB for 256 slots
 //
 // Good for any mix of delays, above all when most timers are cancelled. Bad: a cascade moves a
-// whole bucket in one advance(), along a chain of dependent misses; few slots mean many levels, so
-// more cascades; many slots mean longer ones.
+// whole bucket in one advance(), along two chains of dependent misses; few slots mean many levels,
+// so more cascades; many slots mean longer ones.
 //
 // Followed: Kafka's SystemTimer, TimingWheel and TimerTaskList; Varghese & Lauck 1987, scheme 7.
 // Deviations: the delay queue is a bitmap of queued buckets on each level, not a heap (a bucket's
@@ -75,12 +75,18 @@ class KafkaWheel {
   }
 
   void schedule(TimerId id, Tick deadline) {
+    ++size_;  // first, so that a timer that is not pending takes no jump
     if (lists_.linked(id)) {
       lists_.unlink(id);
-    } else {
-      ++size_;
+      --size_;
     }
-    if (!place(id, deadline)) lists_.append(overdue_, id, deadline);
+    lists_.set_deadline(id, deadline);
+    const Tick position = granule(deadline);
+    if (position > hands_[0]) {
+      place(id, position);
+    } else {
+      lists_.append(overdue_, id);
+    }
   }
 
   bool cancel(TimerId id) {
@@ -152,22 +158,23 @@ class KafkaWheel {
     return kRounding == Rounding::up ? granularity_.ceil(deadline) : granularity_.floor(deadline);
   }
 
-  // Puts the timer into a bucket and queues the bucket; false if it is due by the clock already.
-  bool place(TimerId id, Tick deadline) {
-    Tick position = granule(deadline);
-    if (position <= hands_[0]) return false;
-    std::size_t i = 0;
-    while (position - hands_[i] >= Slots) {
+  // Puts the timer that is due at this position of level 0 into a bucket, and queues the bucket.
+  // REQUIRES: position > hands_[0].
+  void place(TimerId id, Tick position) {
+    const Tick* hand = hands_.data();
+    std::size_t first = 0;  // the level's first bucket
+    while (position - *hand >= Slots) {
       position /= Slots;
-      ++i;
+      ++hand;
+      first += Slots;
     }
     const std::size_t slot = position % Slots;
-    if (lists_.append(bucket(i, slot), id, deadline)) {
-      level_count_ = std::max(level_count_, i + 1);
-      queued_[i].set(slot);
-      next_bucket_ = std::min(next_bucket_, position * kTicks[i]);
+    if (lists_.append(bucket(first + slot), id)) {
+      const std::size_t level = first / Slots;
+      if (level >= level_count_) level_count_ = level + 1;
+      queued_[level].set(slot);
+      next_bucket_ = std::min(next_bucket_, position * kTicks[level]);
     }
-    return true;
   }
 
   template <class Sink>
@@ -200,8 +207,13 @@ class KafkaWheel {
       const std::size_t slot = hands_[i] % Slots;
       if (queued_[i].test(slot)) {
         queued_[i].clear(slot);
-        lists_.drain(bucket(i, slot), [&](TimerId id, Tick deadline) {
-          if (!place(id, deadline)) fire(id, deadline, sink);
+        lists_.drain(bucket(i * Slots + slot), [&](TimerId id, Tick deadline) {
+          const Tick due = granule(deadline);
+          if (due > tick) {
+            place(id, due);
+          } else {
+            fire(id, deadline, sink);
+          }
         });
       }
       if (slot != 0) break;  // a bucket of the next level begins only where this one has come round
@@ -217,9 +229,8 @@ class KafkaWheel {
     }
   }
 
-  List bucket(std::size_t level, std::size_t slot) const {
-    return IndexLists::nth(first_bucket_, level * Slots + slot);
-  }
+  // Buckets are numbered through all levels: level * Slots + slot.
+  List bucket(std::size_t n) const { return IndexLists::nth(first_bucket_, n); }
 
   Granularity granularity_;
   Tick now_;

@@ -59,10 +59,11 @@ class Ring {
     } else {
       ++size_;
     }
+    lists_.set_deadline(id, deadline);
     const Tick tick = granularity_.ceil(deadline);
     if (tick <= hand_) {
-      lists_.append(overdue_, id, deadline);
-    } else if (lists_.append(list(tick % Slots), id, deadline)) {
+      lists_.append(overdue_, id);
+    } else if (lists_.append(list(tick % Slots), id)) {
       occupied_.set(tick % Slots);
     }
   }

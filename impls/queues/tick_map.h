@@ -44,7 +44,8 @@ class TickMap {
     const Tick tick = granularity_.ceil(deadline);
     auto [slot, is_new] = slots_.try_emplace(tick);
     if (is_new) slot->second = take_list();
-    lists_.append(slot->second, id, deadline);
+    lists_.set_deadline(id, deadline);
+    lists_.append(slot->second, id);
     unseen_ = std::min(unseen_, tick);
     ++size_;
   }
