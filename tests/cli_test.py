@@ -307,9 +307,9 @@ class CliTest(unittest.TestCase):
                             "--fired=/nowhere/x")
         self.assert_refused(1, "/dev/full", "replay", "--trace", trace, "--backend=ring_512",
                             "--fired=/dev/full")
-        self.assert_refused(2, "/nowhere/x.json", "run", "--workloads=fill", "--backends=null",
+        self.assert_refused(1, "/nowhere/x.json", "run", "--workloads=fill", "--backends=null",
                             "--benchmark_out=/nowhere/x.json")
-        self.assert_refused(2, "/dev/full", "run", "--workloads=fill", "--backends=null",
+        self.assert_refused(1, "/dev/full", "run", "--workloads=fill", "--backends=null",
                             "--benchmark_out=/dev/full")
         self.assert_refused(1, "nowhere.txt", "trace", "import", "--format=ftrace", "nowhere.txt",
                             str(self.folder / "x"))

@@ -103,11 +103,11 @@ ResultFile::ResultFile(std::vector<std::string>& flags)
   std::error_code ignored;
   const auto status = fs::status(path_, ignored);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    throw UsageError(fmt::format("{}: is not a regular file; choose another name", path()));
+    throw FileError(fmt::format("{}: is not a regular file; choose another name", path()));
   }
   path_ = follow_links(path_);
   if (!std::ofstream(partial())) {
-    throw UsageError(
+    throw FileError(
         fmt::format("{}: cannot be written; choose a folder that exists and is yours", path()));
   }
   *flag = std::string(kOutFlag) + partial();

@@ -7,6 +7,7 @@
 //   append        3 lines: the links, the head, the old tail
 //   set_deadline  1 line
 //   unlink        3 lines: the links, those of both neighbours
+//   drain         2 lines a timer: the links, the deadline
 //
 // Arming in the order of the ids and into few lists touches one new line in four timers; what
 // costs is unlinking at random, and walking a list, which is a chain of dependent loads. A list is
@@ -111,7 +112,7 @@ class IndexLists {
   }
 
  private:
-  static constexpr std::uint32_t kUnlinked = ~std::uint32_t{0};
+  static constexpr std::uint32_t kUnlinked = ~std::uint32_t{0};  // in `next`; see fetch_before()
 
   struct Links {
     std::uint32_t next;
@@ -120,8 +121,9 @@ class IndexLists {
 
   // The step of a second walk, from the other end of a list, which only has the far half in the
   // cache when the walk that does the work comes to it: two chains of misses at a time. Once the
-  // two have met it strays among the links of any list, which does no harm: `prev` of what was ever
-  // linked is an index.
+  // two have met it strays among the links of any list, and loads what nobody asked for; but it
+  // stays among links, for `prev` of what was ever linked is an index, and is never made anything
+  // else.
   std::uint32_t fetch_before(std::uint32_t at) const {
     at = links_[at].prev;
     __builtin_prefetch(&links_[at]);

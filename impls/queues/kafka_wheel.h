@@ -14,7 +14,7 @@
 //
 //   schedule O(log delay) to the base Slots, a division by a constant a level (a minute of ms has 4
 //     levels of 20 slots, 2 of 256): 4 lines (core/index_lists.h), the hands, and for the first
-//     timer of a bucket a word of the bitmap
+//     timer of a bucket a word of the bitmap; to move a timer the lines of cancel too
 //   cancel O(1): the links of the timer and its two neighbours (3 lines)
 //   advance O(fired + cascaded + buckets expired); a timer cascades at most once a level
 //   next_wakeup O(1): the first queued bucket, an upper one usually earlier than its first timer
@@ -28,7 +28,8 @@
 // Deviations: the delay queue is a bitmap of queued buckets on each level, not a heap (a bucket's
 // instant follows from its place, so its key cannot change while it is queued); deadlines are
 // rounded up to the tick, where Kafka rounds them down and fires early (kafka_wheel_floor does
-// that); a far deadline takes as many levels as it needs instead of overflowing.
+// that); a far deadline takes as many levels as it needs instead of overflowing; the memory of all
+// levels is there from the beginning, so that no operation has to wait for it.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,8 @@
 // slots cost nothing. A slot emptied by cancels is found out when the hand gets there, which spares
 // every cancel a look at its slot. A jump of more than a round visits each slot once.
 //
-//   schedule O(1): 4 lines (core/index_lists.h), the bitmap
+//   schedule O(1): 4 lines (core/index_lists.h), the bitmap; to move a timer those of
+//     cancel too
 //   cancel O(1): the links of the timer and its two neighbours (3 lines)
 //   advance O(fired + size / Slots for each tick that finds its slot occupied)
 //   next_wakeup O(1): the next occupied slot, whose timers may be cancelled or of a later round

@@ -14,9 +14,9 @@
 // that is shared must, since others may have added to it. That round trip is the price of ticking;
 // a caller that goes by next_wakeup() pays it only for ticks that may have work.
 //
-// Good: many processes can share it, and it outlives them. Bad: some hundred times the cost of a
-// structure in memory; a timer that is taken while the connection breaks is lost; with now >= 2^53
-// every advance() takes and puts back all timers that are later still.
+// Good: many processes can share it, and it outlives them. Bad: some hundred to some thousand times
+// the cost of a structure in memory; a timer that is taken while the connection breaks is lost;
+// with now >= 2^53 every advance() takes and puts back all timers that are later still.
 //
 // Follows the delay queues that pop by a script, as those of Bull and Redisson do. Deviations: a
 // member is only an id, the payload is the caller's; deadlines are not read back from the server.
