@@ -1,6 +1,7 @@
 // The contenders. A new backend is a header and a line here.
 #pragma once
 
+#include "core/type_list.h"
 #include "queues/dary_heap.h"
 #include "queues/fibonacci_heap.h"
 #include "queues/kafka_wheel.h"
@@ -17,9 +18,6 @@
 #include "redis/redis_zset_poll.h"
 
 namespace timerbench {
-
-template <class... Types>
-struct TypeList {};
 
 // In the order of every table and plot.
 using Roster = TypeList<  //

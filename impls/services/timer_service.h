@@ -1,0 +1,74 @@
+// The contract of a timer service: timers of many threads on a clock.
+//
+// A service holds pending timers, waits for the earliest and hands each to one handler when it is
+// due. Timers are named by dense ids, as in a TimerQueue; deadlines are instants of the clock, in
+// nanoseconds. All member functions may be called by any thread at any time, the handler included.
+//
+// The rules:
+//
+//  1. schedule() arms the timer, or moves it if it is pending. It fires once per arming, not before
+//     its deadline (but for services that promise less), whatever the deadline: instants long past
+//     fire at once, those up to kNever - 1 do not overflow.
+//  2. cancel() returns true exactly when it prevented the fire. A timer that is due, and waits for
+//     its turn behind others, can still be cancelled or moved.
+//  3. The handler runs outside every lock.
+//  4. A handler that throws is counted, and hurts no other timer (but where the original's behaviour
+//     is the point).
+//  5. stop() ends all waiting at once, returns when no handler runs any more (one that calls stop()
+//     itself apart) and hands back what was pending. Nothing runs afterwards, and schedule() throws
+//     ServiceStopped.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "core/timer_queue.h"
+#include "services/clock.h"
+
+namespace timerbench {
+
+using FireHandler = std::function<void(TimerId id, Tick deadline)>;
+
+struct ServiceConfig {
+  TimerId capacity;  // ids are 0 .. capacity - 1
+  Clock& clock;      // outlives the service
+  FireHandler handler;
+  Tick granularity = 1'000'000;  // of services that round, in ns: 1 ms
+};
+
+struct ServiceTraits {
+  std::string_view name;
+  std::string_view summary;
+  Precision precision;
+  std::string_view paper;
+};
+
+struct PendingTimer {
+  TimerId id;
+  Tick deadline;
+  bool operator==(const PendingTimer&) const = default;
+};
+
+// What schedule() throws once nothing can fire any more.
+struct ServiceStopped : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+template <class S>
+concept TimerService = std::constructible_from<S, const ServiceConfig&> &&
+    requires(S s, const S& cs, TimerId id, Tick t) {
+  { S::traits } -> std::convertible_to<const ServiceTraits&>;
+  { s.schedule(id, t) } -> std::same_as<void>;
+  { s.cancel(id) } -> std::same_as<bool>;
+  { s.stop() } -> std::same_as<std::vector<PendingTimer>>;
+  { cs.size() } -> std::same_as<std::size_t>;        // pending, those due but not run included
+  { cs.failures() } -> std::same_as<std::uint64_t>;  // handlers that threw
+  { cs.wakeups() } -> std::same_as<std::uint64_t>;   // ends of waits, of all threads
+};
+
+}  // namespace timerbench

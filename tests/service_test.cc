@@ -1,0 +1,299 @@
+// The contract of timer services, for each of the roster.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "services/clock.h"
+#include "services/roster.h"
+#include "services/timer_service.h"
+
+namespace timerbench {
+namespace {
+
+constexpr Tick kMillisecond = 1'000'000;
+constexpr Tick kHour = 3'600'000 * kMillisecond;
+
+using Fires = std::vector<PendingTimer>;
+
+template <class List>
+struct AsTestTypes;
+template <class... Services>
+struct AsTestTypes<TypeList<Services...>> {
+  using type = testing::Types<Services...>;
+};
+
+struct ServiceNames {
+  template <class Service>
+  static std::string GetName(int) {
+    return std::string(Service::traits.name);
+  }
+};
+
+// A service under a clock that the test sets, and what it has fired.
+template <class Service>
+class ServiceTest : public testing::Test {
+ protected:
+  // The service's own view of time is that of the clock's granules.
+  void advance_to(Tick instant) {
+    for (Tick now = clock_.now(); now < instant;) {
+      now = std::min(instant, now + kMillisecond);
+      clock_.set(now);
+      clock_.settle();
+    }
+  }
+
+  // What has fired since the last call, in order of the ids.
+  Fires fires() {
+    clock_.settle();
+    const std::lock_guard lock(mutex_);
+    std::ranges::sort(fires_, {}, &PendingTimer::id);
+    return std::exchange(fires_, {});
+  }
+
+  std::function<void(TimerId)> on_fire_ = [](TimerId) {};
+  ManualClock clock_;
+  std::mutex mutex_;
+  Fires fires_;
+  Service service_{{.capacity = 16, .clock = clock_, .handler = [this](TimerId id, Tick deadline) {
+                      {
+                        const std::lock_guard lock(mutex_);
+                        fires_.push_back({id, deadline});
+                      }
+                      on_fire_(id);
+                    }}};
+};
+
+TYPED_TEST_SUITE(ServiceTest, typename AsTestTypes<ServiceRoster>::type, ServiceNames);
+
+TYPED_TEST(ServiceTest, FiresWhenItIsTimeAndNotBefore) {
+  this->service_.schedule(3, 5 * kMillisecond);
+  this->service_.schedule(4, 7 * kMillisecond);
+  EXPECT_EQ(this->service_.size(), 2U);
+  this->advance_to(5 * kMillisecond - 1);
+  EXPECT_EQ(this->fires(), Fires{});
+  this->advance_to(6 * kMillisecond);
+  EXPECT_EQ(this->fires(), (Fires{{3, 5 * kMillisecond}}));
+  this->advance_to(20 * kMillisecond);
+  EXPECT_EQ(this->fires(), (Fires{{4, 7 * kMillisecond}}));
+  EXPECT_EQ(this->service_.size(), 0U);
+}
+
+TYPED_TEST(ServiceTest, MovesWhileTheDriverSleeps) {
+  this->service_.schedule(1, kHour);
+  this->service_.schedule(2, 2 * kMillisecond);
+  this->clock_.settle();
+  this->service_.schedule(1, 4 * kMillisecond);
+  this->service_.schedule(2, kHour);
+  this->advance_to(10 * kMillisecond);
+  EXPECT_EQ(this->fires(), (Fires{{1, 4 * kMillisecond}}));
+  EXPECT_EQ(this->service_.size(), 1U);
+}
+
+TYPED_TEST(ServiceTest, TakesEveryDeadline) {
+  this->advance_to(3 * kMillisecond);
+  const Tick far[] = {Tick{1} << 53, Tick{1} << 63, kNever - kMillisecond, kNever - 1};
+  for (TimerId id = 0; id < std::size(far); ++id) this->service_.schedule(id, far[id]);
+  this->service_.schedule(10, 0);
+  this->service_.schedule(11, kMillisecond);
+  this->service_.schedule(12, 3 * kMillisecond);
+  this->advance_to(5 * kMillisecond);
+  EXPECT_EQ(this->fires(), (Fires{{10, 0}, {11, kMillisecond}, {12, 3 * kMillisecond}}));
+  EXPECT_EQ(this->service_.size(), std::size(far));
+}
+
+TYPED_TEST(ServiceTest, CancelTellsWhetherItPreventedTheFire) {
+  EXPECT_FALSE(this->service_.cancel(1)) << "never armed";
+  this->service_.schedule(1, 2 * kMillisecond);
+  this->service_.schedule(2, 2 * kMillisecond);
+  EXPECT_TRUE(this->service_.cancel(1));
+  EXPECT_FALSE(this->service_.cancel(1)) << "cancelled";
+  this->advance_to(5 * kMillisecond);
+  EXPECT_EQ(this->fires(), (Fires{{2, 2 * kMillisecond}}));
+  EXPECT_FALSE(this->service_.cancel(2)) << "fired";
+}
+
+TYPED_TEST(ServiceTest, TheHandlerMaySchedule) {
+  this->on_fire_ = [&](TimerId id) {
+    if (this->clock_.now() < 8 * kMillisecond) {
+      this->service_.schedule(id, this->clock_.now() + 2 * kMillisecond);
+    }
+  };
+  this->service_.schedule(5, 2 * kMillisecond);
+  this->advance_to(20 * kMillisecond);
+  EXPECT_EQ(this->fires().size(), 4U);
+}
+
+TYPED_TEST(ServiceTest, TheHandlerMayCancelAndMoveWhatIsDueWithIt) {
+  bool cancelled = false;
+  this->on_fire_ = [&](TimerId id) {
+    if (id < 2) cancelled = this->service_.cancel(1 - id);
+  };
+  this->service_.schedule(0, 2 * kMillisecond);
+  this->service_.schedule(1, 2 * kMillisecond);
+  this->advance_to(4 * kMillisecond);
+  EXPECT_EQ(this->fires().size(), 1U);
+  EXPECT_TRUE(cancelled);
+
+  this->on_fire_ = [&](TimerId id) { this->service_.schedule(id == 2 ? 3 : 2, kHour); };
+  this->service_.schedule(2, 6 * kMillisecond);
+  this->service_.schedule(3, 6 * kMillisecond);
+  this->advance_to(8 * kMillisecond);
+  EXPECT_EQ(this->fires().size(), 1U);
+  EXPECT_EQ(this->service_.size(), 1U);
+}
+
+TYPED_TEST(ServiceTest, AHandlerThatThrowsIsCountedAndHurtsNoOther) {
+  this->on_fire_ = [](TimerId id) {
+    if (id == 1) throw std::runtime_error("on purpose");
+  };
+  for (const TimerId id : {0U, 1U, 2U}) this->service_.schedule(id, 2 * kMillisecond);
+  this->service_.schedule(3, 4 * kMillisecond);
+  this->advance_to(6 * kMillisecond);
+  EXPECT_EQ(this->fires().size(), 4U);
+  EXPECT_EQ(this->service_.failures(), 1U);
+}
+
+TYPED_TEST(ServiceTest, StopHandsBackWhatWasPendingAndEndsTheService) {
+  this->service_.schedule(1, kHour);
+  this->service_.schedule(2, kNever - 1);
+  this->service_.schedule(3, 2 * kMillisecond);
+  this->service_.schedule(4, kHour);
+  this->service_.cancel(4);
+  this->advance_to(4 * kMillisecond);
+  auto pending = this->service_.stop();
+  std::ranges::sort(pending, {}, &PendingTimer::id);
+  EXPECT_EQ(pending, (Fires{{1, kHour}, {2, kNever - 1}}));
+  EXPECT_EQ(this->service_.size(), 0U);
+  EXPECT_TRUE(this->service_.stop().empty());
+  EXPECT_THROW(this->service_.schedule(5, 0), ServiceStopped);
+  EXPECT_FALSE(this->service_.cancel(1));
+  this->clock_.set(2 * kHour);
+  EXPECT_EQ(this->fires_, (Fires{{3, 2 * kMillisecond}}));
+}
+
+TYPED_TEST(ServiceTest, TheHandlerMayStop) {
+  std::vector<PendingTimer> pending;
+  this->on_fire_ = [&](TimerId) { pending = this->service_.stop(); };
+  for (const TimerId id : {1U, 2U, 3U}) this->service_.schedule(id, 2 * kMillisecond);
+  this->clock_.settle();
+  this->clock_.set(4 * kMillisecond);
+  this->clock_.set(5 * kMillisecond);
+  const auto rest = this->service_.stop();  // at the same time, by another thread
+  EXPECT_EQ(this->fires_.size() + pending.size() + rest.size(), 3U);
+  EXPECT_LE(this->fires_.size(), 1U);
+}
+
+TYPED_TEST(ServiceTest, StopWaitsForTheHandlerThatRunsAndStartsNoOther) {
+  std::atomic<bool> runs = false;
+  this->on_fire_ = [&](TimerId) {
+    runs = true;
+    try {
+      for (;;) this->service_.schedule(9, kHour);
+    } catch (const ServiceStopped&) {  // stop() has been called
+    }
+  };
+  for (const TimerId id : {1U, 2U, 3U}) this->service_.schedule(id, 2 * kMillisecond);
+  this->clock_.settle();
+  this->clock_.set(4 * kMillisecond);
+  while (!runs) std::this_thread::yield();
+  const auto pending = this->service_.stop();
+  EXPECT_EQ(this->fires_.size(), 1U);
+  EXPECT_EQ(pending.size(), 3U) << "two that were due, and 9";
+}
+
+template <class Service>
+class RealTimeServiceTest : public testing::Test {};
+TYPED_TEST_SUITE(RealTimeServiceTest, typename AsTestTypes<ServiceRoster>::type, ServiceNames);
+
+TYPED_TEST(RealTimeServiceTest, StopDoesNotWaitForATimerAnHourAway) {
+  auto shortest = std::chrono::steady_clock::duration::max();
+  for (int attempt = 0; attempt < 5; ++attempt) {  // the machine may be busy for a moment
+    SteadyClock clock;
+    TypeParam service({.capacity = 1, .clock = clock, .handler = [](TimerId, Tick) {}});
+    service.schedule(0, clock.now() + kHour);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const auto before = std::chrono::steady_clock::now();
+    EXPECT_EQ(service.stop().size(), 1U);
+    shortest = std::min(shortest, std::chrono::steady_clock::now() - before);
+  }
+  EXPECT_LT(shortest, std::chrono::milliseconds(50));
+}
+
+struct OwnedTimer {
+  std::optional<std::size_t> arming;  // the last operation that armed it
+  bool cancelled = false;             // since then
+};
+
+// Four threads, each with timers of its own that it arms, moves and cancels at random. The last
+// digits of a deadline say which operation armed it, so that every fire can be told from every
+// other.
+TYPED_TEST(RealTimeServiceTest, EveryArmingEndsOnceUnderStress) {
+  constexpr std::size_t kThreads = 4;
+  constexpr std::size_t kOperations = 250'000;  // of each
+  constexpr TimerId kTimers = 64;               // of each
+  constexpr Tick kRoom = kThreads * kOperations;
+  std::vector<std::atomic<std::uint8_t>> fired(kRoom);
+  std::atomic<int> early = 0;
+  SteadyClock clock;
+  TypeParam service(
+      {.capacity = kThreads * kTimers, .clock = clock, .handler = [&](TimerId, Tick deadline) {
+         if (clock.now() < deadline) ++early;
+         ++fired[deadline % kRoom];
+       }});
+
+  std::vector<OwnedTimer> timers(kThreads * kTimers);
+  std::vector<std::size_t> prevented[kThreads];  // armings that cancel() says it ended
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      std::minstd_rand random(static_cast<unsigned>(thread + 1));
+      for (std::size_t i = 0; i < kOperations; ++i) {
+        const auto id = static_cast<TimerId>(thread * kTimers + random() % kTimers);
+        OwnedTimer& timer = timers[id];
+        if (random() % 4 == 0) {
+          if (service.cancel(id)) {
+            timer.cancelled = true;
+            prevented[thread].push_back(timer.arming.value());
+          }
+        } else {
+          const std::size_t arming = thread * kOperations + i;
+          const Tick deadline = clock.now() + random() % (3 * kMillisecond);
+          service.schedule(id, (deadline / kRoom + 1) * kRoom + arming);
+          timer = {.arming = arming, .cancelled = false};
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+
+  std::vector<int> pending(timers.size());
+  for (const PendingTimer& timer : service.stop()) {
+    ++pending[timer.id];
+    EXPECT_EQ(timer.deadline % kRoom, timers[timer.id].arming);
+  }
+  EXPECT_EQ(early, 0);
+  EXPECT_EQ(std::count_if(fired.begin(), fired.end(), [](const auto& n) { return n > 1; }), 0);
+  for (const auto& armings : prevented) {
+    for (const std::size_t arming : armings) EXPECT_EQ(fired[arming], 0) << "cancelled, and fired";
+  }
+  for (TimerId id = 0; id < timers.size(); ++id) {
+    const OwnedTimer& timer = timers[id];
+    const int was_fired = timer.arming ? fired[*timer.arming].load() : 0;
+    EXPECT_EQ(was_fired + timer.cancelled + pending[id], timer.arming ? 1 : 0) << id;
+  }
+}
+
+}  // namespace
+}  // namespace timerbench
