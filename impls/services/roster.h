@@ -4,9 +4,6 @@
 #include "core/type_list.h"
 #include "queues/dary_heap.h"
 #include "queues/kafka_wheel.h"
-#include "queues/lazy_heap.h"
-#include "queues/ordered_map.h"
-#include "queues/ring.h"
 #include "queues/scan.h"
 #include "services/locked.h"
 
@@ -15,10 +12,7 @@ namespace timerbench {
 // In the order of every table and plot.
 using ServiceRoster = TypeList<  //
     Ticking<Scan>,               //
-    Ticking<Ring<512>>,          //
-    Locked<OrderedMap>,          //
     Locked<BinaryHeap>,          //
-    Locked<LazyHeap>,            //
     Locked<KafkaWheel<256>>>;
 
 }  // namespace timerbench
