@@ -1,6 +1,5 @@
 #include "services/clock.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
@@ -138,8 +137,7 @@ class NanosleepAlarm final : public Alarm {
   }
 
   void do_wait_until(Tick instant) override {
-    static thread_local const bool precise = prctl(PR_SET_TIMERSLACK, 1) == 0;
-    static_cast<void>(precise);
+    [[maybe_unused]] static thread_local const int set_once = prctl(PR_SET_TIMERSLACK, 1);
     timespec until;
     sleeping_until = &until;
     set_asleep(true);

@@ -3,7 +3,7 @@
 // A Clock tells the time and makes alarms. An Alarm is where one thread sleeps until an instant, or
 // until another thread rings; a ring that comes before the sleep is kept for it, so none is lost.
 // All services wait through alarms, so how they wait is chosen in one place, and under a ManualClock
-// they wait for a test to say what time it is.
+// they wait for a test to say what time it is. Instants are Ticks of 1 ns.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,6 @@
 #include "core/timer_queue.h"
 
 namespace timerbench {
-
-// Instants of services are Ticks of 1 ns, of std::chrono::steady_clock unless the clock is manual.
 
 // REQUIRES: one thread at a time waits. Any thread may ring while the alarm exists.
 class Alarm {
@@ -74,6 +72,7 @@ inline constexpr Waiting kWaitings[] = {Waiting::condition, Waiting::timerfd, Wa
 
 std::string_view name(Waiting waiting);
 
+// std::chrono::steady_clock.
 class SteadyClock final : public Clock {
  public:
   explicit SteadyClock(Waiting waiting = Waiting::condition) : waiting_(waiting) {}
