@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,11 @@ class IndexLists {
   Tick deadline(TimerId id) const { return deadlines_[id]; }
 
   bool empty(List list) const { return head(list).next == index(list); }
+
+  // The timer that was appended first.
+  std::optional<TimerId> first(List list) const {
+    return empty(list) ? std::nullopt : std::optional<TimerId>(head(list).next);
+  }
 
   // Kept until it is set again, whatever list the timer is in.
   void set_deadline(TimerId id, Tick deadline) { deadlines_[id] = deadline; }

@@ -1,12 +1,15 @@
 // Any timer queue, one mutex and one thread: what most programs write first.
 //
-// The driver advances the queue to the clock's time, runs what is due one by one, and sleeps until
-// the queue has work again. schedule() of a timer that is earlier than that rings it. Ticking, it
-// looks once a granule instead, whether there is work or not, and is never rung: the periodic sweep.
+// The driver advances the queue to the clock's time, submits what is due to the executor, and sleeps
+// until the queue has work again. schedule() of a timer that is earlier than that rings it. Ticking,
+// it looks once a granule instead, whether there is work or not, and is never rung: the periodic
+// sweep. Without threads of the executor's own the driver runs the handlers, and a slow one delays
+// the rest.
 //
-//   schedule, cancel  the mutex, and the queue's own cost; schedule() asks next_wakeup() as well
-//   fire              the mutex twice; the handler runs in the driver, so a slow one delays the rest
-//   besides the queue's memory 4 bytes an id, and 16 for each timer that is due
+//   schedule  the mutex, the executor's mutex, and the queue's own cost, next_wakeup() included
+//   cancel    the mutex, and the queue's own cost
+//   fire      both mutexes once, the executor's twice; a wakeup if it has threads
+//   besides the queue's memory the executor's 20 bytes an id
 //
 // Good while one processor can serve all threads. Bad: every operation of every thread passes one
 // mutex, and the driver holds it while the queue advances.
@@ -16,14 +19,14 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <memory>
 #include <mutex>
-#include <thread>
+#include <stop_token>
 #include <vector>
 
 #include "core/timer_queue.h"
+#include "services/executor.h"
 #include "services/timer_service.h"
+#include "services/worker.h"
 
 namespace timerbench {
 
@@ -49,13 +52,14 @@ class Locked {
       .paper = "event loops with a lock"};
 
   explicit Locked(const ServiceConfig& config)
-      : config_(config),
+      : clock_(config.clock),
+        granularity_(config.granularity),
         queue_({.capacity = config.capacity,
                 .start = config.clock.now(),
                 .granularity = config.granularity}),
-        place_in_due_(config.capacity, kNotDue),
-        alarm_(config.clock.make_alarm()),
-        driver_([this] { drive(); }) {}
+        executor_(config, config.threads.value_or(traits.threads)),
+        driver_(config.clock,
+                [this](Alarm& alarm, const std::stop_token& ending) { drive(alarm, ending); }) {}
 
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
@@ -64,124 +68,74 @@ class Locked {
   ~Locked() { stop(); }
 
   void schedule(TimerId id, Tick deadline) {
-    bool is_earlier;
     {
       const std::lock_guard lock(mutex_);
-      if (stopped_) throw ServiceStopped("the service is stopped: nothing can be scheduled");
-      take_from_due(id);
+      if (stopped_) throw ServiceStopped();
+      executor_.take_back(id);
       queue_.schedule(id, deadline);
-      is_earlier = kDrive == Drive::tickless && queue_.next_wakeup() < asleep_until_;
+      if (kDrive == Drive::ticking || queue_.next_wakeup() >= asleep_until_) return;
+      asleep_until_ = 0;
     }
-    if (is_earlier) alarm_->ring();
+    driver_.alarm().ring();
   }
 
   bool cancel(TimerId id) {
     const std::lock_guard lock(mutex_);
-    return queue_.cancel(id) || take_from_due(id);
+    return queue_.cancel(id) || executor_.take_back(id);
   }
 
   std::vector<PendingTimer> stop() {
-    std::unique_lock lock(mutex_);
-    stopped_ = true;
-    if (std::this_thread::get_id() != driver_id_) {
-      lock.unlock();
-      alarm_->ring();
-      const std::lock_guard joining(join_mutex_);
-      if (driver_.joinable()) driver_.join();
-      lock.lock();
-    }
-
-    queue_.advance(kNever - 1, [&](TimerId id, Tick deadline) { add_to_due(id, deadline); });
     std::vector<PendingTimer> pending;
-    for (std::size_t i = 0; i < due_.size(); ++i) {
-      if (take_due(i)) pending.push_back(due_[i]);
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      queue_.advance(kNever - 1, [&](TimerId id, Tick deadline) {
+        pending.push_back({id, deadline});
+      });
     }
+    driver_.end();
+    executor_.stop(pending);
     return pending;
   }
 
   std::size_t size() const {
     const std::lock_guard lock(mutex_);
-    return queue_.size() + due_count_;
+    return queue_.size() + executor_.size();
   }
 
-  std::uint64_t failures() const {
-    const std::lock_guard lock(mutex_);
-    return failures_;
-  }
-
-  std::uint64_t wakeups() const { return alarm_->wakeups(); }
+  std::uint64_t failures() const { return executor_.failures(); }
+  std::uint64_t wakeups() const { return driver_.wakeups() + executor_.wakeups(); }
 
  private:
-  static constexpr std::uint32_t kNotDue = std::numeric_limits<std::uint32_t>::max();
-
-  void drive() {
+  void drive(Alarm& alarm, const std::stop_token& ending) {
     std::unique_lock lock(mutex_);
-    driver_id_ = std::this_thread::get_id();
-    while (!stopped_) {
-      due_.clear();
-      const Tick now = config_.clock.now();
-      queue_.advance(now, [&](TimerId id, Tick deadline) { add_to_due(id, deadline); });
-      if (!due_.empty()) {
-        run_due(lock);
-        continue;  // time has passed
+    while (!ending.stop_requested()) {
+      const Tick now = clock_.now();
+      const std::size_t due = queue_.advance(
+          now, [this](TimerId id, Tick deadline) { executor_.submit(id, deadline); });
+      if (due > 0) {
+        asleep_until_ = 0;
+        lock.unlock();
+        executor_.run_submitted();
+      } else {
+        const Tick next = kDrive == Drive::tickless ? queue_.next_wakeup() : now + granularity_;
+        asleep_until_ = next;
+        lock.unlock();
+        alarm.wait_until(next);
       }
-      asleep_until_ = kDrive == Drive::tickless ? queue_.next_wakeup() : now + config_.granularity;
-      lock.unlock();
-      alarm_->wait_until(asleep_until_);
       lock.lock();
-      asleep_until_ = 0;
     }
   }
 
-  // Runs what is in due_ and not taken out of it meanwhile.
-  void run_due(std::unique_lock<std::mutex>& lock) {
-    for (std::size_t i = 0; i < due_.size() && !stopped_; ++i) {
-      if (!take_due(i)) continue;
-      const PendingTimer timer = due_[i];
-      lock.unlock();
-      bool failed = false;
-      try {
-        config_.handler(timer.id, timer.deadline);
-      } catch (...) {
-        failed = true;
-      }
-      lock.lock();
-      failures_ += failed;
-    }
-  }
-
-  void add_to_due(TimerId id, Tick deadline) {
-    place_in_due_[id] = static_cast<std::uint32_t>(due_.size());
-    due_.push_back({id, deadline});
-    ++due_count_;
-  }
-
-  // Returns whether the timer was due and had not run.
-  bool take_from_due(TimerId id) {
-    if (place_in_due_[id] == kNotDue) return false;
-    place_in_due_[id] = kNotDue;
-    --due_count_;
-    return true;
-  }
-
-  bool take_due(std::size_t i) {
-    return place_in_due_[due_[i].id] == i && take_from_due(due_[i].id);
-  }
-
-  const ServiceConfig config_;
-  mutable std::mutex mutex_;  // of all below but the alarm
+  Clock& clock_;
+  const Tick granularity_;
+  mutable std::mutex mutex_;  // of the following four, and of what is in neither
   Queue queue_;
-  std::vector<PendingTimer> due_;  // out of the queue; those taken out of it stay in place
-  std::vector<std::uint32_t> place_in_due_;  // of each id
-  std::size_t due_count_ = 0;
+  Executor executor_;
   Tick asleep_until_ = 0;  // 0: awake, and about to look by itself
   bool stopped_ = false;
-  std::uint64_t failures_ = 0;
-  std::thread::id driver_id_;
 
-  const std::unique_ptr<Alarm> alarm_;
-  std::mutex join_mutex_;
-  std::thread driver_;  // last: it uses all the others
+  Worker driver_;  // last: it uses all the others
 };
 
 template <class Queue>

@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,8 @@ struct ServiceConfig {
   Clock& clock;      // outlives the service
   FireHandler handler;
   Tick granularity = 1'000'000;  // of services that round, in ns: 1 ms
+  // How many threads run handlers; of services that leave the choice. Default: ServiceTraits'.
+  std::optional<std::size_t> threads{};
 };
 
 struct ServiceTraits {
@@ -46,6 +49,8 @@ struct ServiceTraits {
   std::string_view summary;
   Precision precision;
   std::string_view paper;
+  std::size_t threads = 0;  // that run handlers, by default; 0: the one that waits for the timers
+  bool remote = false;      // operations are messages to another process
 };
 
 struct PendingTimer {
@@ -56,7 +61,7 @@ struct PendingTimer {
 
 // What schedule() throws once nothing can fire any more.
 struct ServiceStopped : std::logic_error {
-  using std::logic_error::logic_error;
+  ServiceStopped() : std::logic_error("the timer service is stopped: nothing can be scheduled") {}
 };
 
 template <class S>

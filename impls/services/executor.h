@@ -1,0 +1,141 @@
+// Where due timers wait for their turn, and the threads that run their handlers: a blocking queue
+// from which a timer can be taken back.
+//
+// Timers run in the order in which they were submitted. Without threads they run in the thread that
+// calls run_submitted(), which is the service's own.
+//
+//   submit, take_back   a mutex, and a line or three of an IndexLists
+//   run                 the mutex, and two atomic counts
+//   20 bytes an id
+//
+// Followed: java.util.concurrent.ThreadPoolExecutor over a LinkedBlockingQueue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <stop_token>
+#include <vector>
+
+#include "core/index_lists.h"
+#include "services/handler_runs.h"
+#include "services/timer_service.h"
+#include "services/worker.h"
+
+namespace timerbench {
+
+class Executor {
+ public:
+  Executor(const ServiceConfig& config, std::size_t threads)
+      : runs_(config.handler), timers_(config.capacity, 1), submitted_(timers_.add_list()) {
+    for (std::size_t i = 0; i < threads; ++i) {
+      workers_.emplace_back(config.clock, [this](Alarm& alarm, const std::stop_token& ending) {
+        work(alarm, ending);
+      });
+    }
+  }
+
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // REQUIRES: the timer is not here; run_submitted() is called afterwards; stop() has not been.
+  void submit(TimerId id, Tick deadline) {
+    const std::lock_guard lock(mutex_);
+    timers_.set_deadline(id, deadline);
+    timers_.append(submitted_, id);
+    ++size_;
+  }
+
+  // Returns whether the timer was here and had not begun to run; it does not, then.
+  bool take_back(TimerId id) {
+    const std::lock_guard lock(mutex_);
+    if (!timers_.linked(id)) return false;
+    timers_.unlink(id);
+    --size_;
+    return true;
+  }
+
+  // Sees that what was submitted is run. REQUIRES: the caller holds no lock.
+  void run_submitted() {
+    if (workers_.empty()) {
+      std::unique_lock lock(mutex_);
+      run_all(lock);
+      return;
+    }
+    for (std::size_t rung = 0;; ++rung) {
+      Alarm* alarm;
+      {
+        const std::lock_guard lock(mutex_);
+        if (idle_.empty() || rung == size_) return;
+        alarm = idle_.back();
+        idle_.pop_back();
+      }
+      alarm->ring();
+    }
+  }
+
+  // Returns when no handler runs any more, but one that calls this, and appends to `pending` what
+  // had not begun. Nothing runs afterwards.
+  void stop(std::vector<PendingTimer>& pending) {
+    {
+      const std::lock_guard lock(mutex_);
+      timers_.drain(submitted_, [&](TimerId id, Tick deadline) {
+        pending.push_back({id, deadline});
+      });
+      size_ = 0;
+    }
+    for (Worker& worker : workers_) worker.end();
+    runs_.await_end();
+  }
+
+  // Those that have not begun to run.
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return size_;
+  }
+
+  std::uint64_t failures() const { return runs_.failures(); }
+
+  std::uint64_t wakeups() const {
+    std::uint64_t wakeups = 0;
+    for (const Worker& worker : workers_) wakeups += worker.wakeups();
+    return wakeups;
+  }
+
+ private:
+  void work(Alarm& alarm, const std::stop_token& ending) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      run_all(lock);
+      if (ending.stop_requested()) return;
+      idle_.push_back(&alarm);  // whoever rings it takes it out
+      lock.unlock();
+      alarm.wait_until(kNever);
+      lock.lock();
+    }
+  }
+
+  void run_all(std::unique_lock<std::mutex>& lock) {
+    while (const auto first = timers_.first(submitted_)) {
+      timers_.unlink(*first);
+      --size_;
+      runs_.begin();
+      const PendingTimer timer{*first, timers_.deadline(*first)};
+      lock.unlock();
+      runs_.run(timer);
+      lock.lock();
+    }
+  }
+
+  HandlerRuns runs_;
+  mutable std::mutex mutex_;  // of the following
+  IndexLists timers_;
+  const IndexLists::List submitted_;
+  std::size_t size_ = 0;
+  std::vector<Alarm*> idle_;  // of workers that sleep
+
+  std::list<Worker> workers_;  // last: they use all the others
+};
+
+}  // namespace timerbench

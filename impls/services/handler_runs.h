@@ -1,0 +1,64 @@
+// Runs of the handler: what it throws is counted, and stop() can wait until all have ended.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "core/timer_queue.h"
+#include "services/timer_service.h"
+
+namespace timerbench {
+
+// REQUIRES: outlives the threads in which it runs anything.
+class HandlerRuns {
+ public:
+  explicit HandlerRuns(FireHandler handler) : handler_(std::move(handler)) {}
+
+  // Announces a run: under the lock under which the service was seen not to be stopped, so that
+  // whoever stops it and then calls await_end() waits for this run too.
+  void begin() { running_.fetch_add(1); }
+
+  // The run that begin() announced, under no lock. Returns whether the handler returned, and did
+  // not throw.
+  bool run(const PendingTimer& timer) {
+    Run run{.of = this};
+    current_ = &run;
+    bool returned = true;
+    try {
+      handler_(timer.id, timer.deadline);
+    } catch (...) {
+      failures_.fetch_add(1);
+      returned = false;
+    }
+    current_ = nullptr;
+    if (run.awaited) end();
+    return returned;
+  }
+
+  // Returns when no run is left, but those that have called this themselves.
+  void await_end() {
+    if (current_ && current_->of == this && std::exchange(current_->awaited, false)) end();
+    for (auto n = running_.load(); n > 0; n = running_.load()) running_.wait(n);
+  }
+
+  // How many runs threw.
+  std::uint64_t failures() const { return failures_.load(); }
+
+ private:
+  struct Run {
+    const HandlerRuns* of;
+    bool awaited = true;  // by await_end()
+  };
+  static inline thread_local Run* current_ = nullptr;  // what this thread is running
+
+  void end() {
+    if (running_.fetch_sub(1) == 1) running_.notify_all();
+  }
+
+  const FireHandler handler_;
+  std::atomic<std::uint32_t> running_ = 0;
+  std::atomic<std::uint64_t> failures_ = 0;
+};
+
+}  // namespace timerbench

@@ -1,0 +1,45 @@
+// A thread of a service, and the alarm that it sleeps by.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "services/clock.h"
+
+namespace timerbench {
+
+class Worker {
+ public:
+  // Starts a thread that calls work(alarm, ending), which returns once ending.stop_requested(); it
+  // is rung then.
+  template <class Work>
+  Worker(Clock& clock, Work work)
+      : alarm_(clock.make_alarm()),
+        thread_([this, work = std::move(work)](const std::stop_token& ending) {
+          work(*alarm_, ending);
+        }) {}
+
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Waits for the thread. REQUIRES: not called by it.
+  ~Worker() { end(); }
+
+  // Has the thread end, and does not wait for that.
+  void end() {
+    thread_.request_stop();
+    alarm_->ring();
+  }
+
+  Alarm& alarm() { return *alarm_; }
+  std::uint64_t wakeups() const { return alarm_->wakeups(); }
+
+ private:
+  const std::unique_ptr<Alarm> alarm_;
+  std::jthread thread_;
+};
+
+}  // namespace timerbench
