@@ -63,13 +63,14 @@ class Executor {
       run_all(lock);
       return;
     }
-    for (std::size_t rung = 0;; ++rung) {
+    for (;;) {
       Alarm* alarm;
       {
         const std::lock_guard lock(mutex_);
-        if (idle_.empty() || rung == size_) return;
+        if (idle_.empty() || waking_ >= size_) return;
         alarm = idle_.back();
         idle_.pop_back();
+        ++waking_;
       }
       alarm->ring();
     }
@@ -109,10 +110,11 @@ class Executor {
     for (;;) {
       run_all(lock);
       if (ending.stop_requested()) return;
-      idle_.push_back(&alarm);  // whoever rings it takes it out
+      idle_.push_back(&alarm);
       lock.unlock();
       alarm.wait_until(kNever);
       lock.lock();
+      if (std::erase(idle_, &alarm) == 0) --waking_;
     }
   }
 
@@ -133,7 +135,8 @@ class Executor {
   IndexLists timers_;
   const IndexLists::List submitted_;
   std::size_t size_ = 0;
-  std::vector<Alarm*> idle_;  // of workers that sleep
+  std::vector<Alarm*> idle_;  // of workers that sleep, unrung
+  std::size_t waking_ = 0;    // workers that were rung and are not back yet
 
   std::list<Worker> workers_;  // last: they use all the others
 };
