@@ -49,13 +49,19 @@ class BoostHeap {
     if (now < now_) return 0;
     now_ = now;
     std::size_t fired = 0;
-    for (; !heap_.empty() && heap_.top().deadline <= now; ++fired) {
-      const HeapEntry due = heap_.top();
-      heap_.pop();
-      handles_[due.id] = kNotPending;
-      sink(due.id, due.deadline);
-    }
+    while (fire_first(now, sink)) ++fired;
     return fired;
+  }
+
+  // Fires the timer that is due first, if one is. Returns whether it did.
+  template <class Sink>
+  bool fire_first(Tick now, Sink&& sink) {
+    if (heap_.empty() || heap_.top().deadline > now) return false;
+    const HeapEntry due = heap_.top();
+    heap_.pop();
+    handles_[due.id] = kNotPending;
+    sink(due.id, due.deadline);
+    return true;
   }
 
   Tick next_wakeup() const { return heap_.empty() ? kNever : heap_.top().deadline; }

@@ -41,7 +41,7 @@
 #include "core/bitmap.h"
 #include "core/granularity.h"
 #include "core/index_lists.h"
-#include "core/setting_name.h"
+#include "core/joined_name.h"
 #include "core/timer_queue.h"
 
 namespace timerbench {

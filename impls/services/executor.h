@@ -39,7 +39,7 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // REQUIRES: the timer is not here; run_submitted() is called afterwards; stop() has not been.
+  // REQUIRES: the timer is not here; run_submitted() is called afterwards.
   void submit(TimerId id, Tick deadline) {
     const std::lock_guard lock(mutex_);
     timers_.set_deadline(id, deadline);
@@ -76,8 +76,15 @@ class Executor {
     }
   }
 
+  // Nothing begins to run from here on.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+
   // Returns when no handler runs any more, but one that calls this, and appends to `pending` what
-  // had not begun. Nothing runs afterwards.
+  // had not begun. Ends the threads. REQUIRES: close() has been called; nothing is submitted any
+  // more.
   void stop(std::vector<PendingTimer>& pending) {
     {
       const std::lock_guard lock(mutex_);
@@ -119,7 +126,9 @@ class Executor {
   }
 
   void run_all(std::unique_lock<std::mutex>& lock) {
-    while (const auto first = timers_.first(submitted_)) {
+    while (!closed_) {
+      const auto first = timers_.first(submitted_);
+      if (!first) return;
       timers_.unlink(*first);
       --size_;
       runs_.begin();
@@ -135,6 +144,7 @@ class Executor {
   IndexLists timers_;
   const IndexLists::List submitted_;
   std::size_t size_ = 0;
+  bool closed_ = false;
   std::vector<Alarm*> idle_;  // of workers that sleep, unrung
   std::size_t waking_ = 0;    // workers that were rung and are not back yet
 

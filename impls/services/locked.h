@@ -17,12 +17,11 @@
 // Followed: libevent's and libuv's loops with a lock around; the sweep of a connection table.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <mutex>
 #include <stop_token>
 #include <vector>
 
+#include "core/joined_name.h"
 #include "core/timer_queue.h"
 #include "services/executor.h"
 #include "services/timer_service.h"
@@ -34,18 +33,10 @@ enum class Drive { tickless, ticking };
 
 template <class Queue, Drive kDrive = Drive::tickless>
 class Locked {
-  static constexpr std::string_view kPrefix = kDrive == Drive::tickless ? "locked_" : "ticking_";
-
-  static constexpr auto kName = [] {
-    std::array<char, kPrefix.size() + Queue::traits.name.size()> name{};
-    const auto rest = std::copy(kPrefix.begin(), kPrefix.end(), name.begin());
-    std::copy(Queue::traits.name.begin(), Queue::traits.name.end(), rest);
-    return name;
-  }();
-
  public:
   static constexpr ServiceTraits traits{
-      .name = {kName.data(), kName.size()},
+      .name = kDrive == Drive::tickless ? kPrefixedName<"locked", Queue>
+                                        : kPrefixedName<"ticking", Queue>,
       .summary = kDrive == Drive::tickless ? "one mutex, one thread, sleeps until there is work"
                                            : "one mutex, one thread, looks once a granule",
       .precision = Queue::traits.precision,
@@ -57,7 +48,7 @@ class Locked {
         queue_({.capacity = config.capacity,
                 .start = config.clock.now(),
                 .granularity = config.granularity}),
-        executor_(config, config.threads.value_or(traits.threads)),
+        executor_(config, config.threads.value_or(0)),
         driver_(config.clock,
                 [this](Alarm& alarm, const std::stop_token& ending) { drive(alarm, ending); }) {}
 
@@ -85,6 +76,7 @@ class Locked {
   }
 
   std::vector<PendingTimer> stop() {
+    executor_.close();
     std::vector<PendingTimer> pending;
     {
       const std::lock_guard lock(mutex_);

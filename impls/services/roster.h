@@ -5,7 +5,12 @@
 #include "queues/dary_heap.h"
 #include "queues/kafka_wheel.h"
 #include "queues/scan.h"
+#include "services/delay_queue.h"
+#include "services/java_timer.h"
 #include "services/locked.h"
+#include "services/ring_timer.h"
+#include "services/sharded.h"
+#include "services/system_timer.h"
 
 namespace timerbench {
 
@@ -13,6 +18,11 @@ namespace timerbench {
 using ServiceRoster = TypeList<  //
     Ticking<Scan>,               //
     Locked<BinaryHeap>,          //
-    Locked<KafkaWheel<256>>>;
+    Locked<KafkaWheel<256>>,     //
+    JavaTimer,                   //
+    DelayQueue,                  //
+    RingTimer,                   //
+    SystemTimer,                 //
+    Sharded<Locked<KafkaWheel<256>>, 4>>;
 
 }  // namespace timerbench

@@ -40,7 +40,7 @@ struct ServiceConfig {
   Clock& clock;      // outlives the service
   FireHandler handler;
   Tick granularity = 1'000'000;  // of services that round, in ns: 1 ms
-  // How many threads run handlers; of services that leave the choice. Default: ServiceTraits'.
+  // How many threads run handlers, of services that leave the choice; default: the service's.
   std::optional<std::size_t> threads{};
 };
 
@@ -49,7 +49,7 @@ struct ServiceTraits {
   std::string_view summary;
   Precision precision;
   std::string_view paper;
-  std::size_t threads = 0;  // that run handlers, by default; 0: the one that waits for the timers
+  std::size_t threads = 1;  // that run handlers, unless the config says otherwise
   bool remote = false;      // operations are messages to another process
 };
 

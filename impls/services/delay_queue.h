@@ -1,0 +1,158 @@
+// A heap, one lock, and takers of which one, the leader, waits for the earliest timer.
+//
+// Every taker does the same: under the lock it takes the timer on top if that is due, unlocks and
+// runs it. If it is not due, the taker becomes the leader, if there is none, and sleeps until then;
+// else it sleeps until it is rung. Whoever takes a timer and leaves no leader behind rings a
+// sleeper, which leads from then on. schedule() of a timer that comes before all others deposes the
+// leader and rings a sleeper too. The deposed sleeps on; when it wakes, at its own time, it finds
+// that it leads no more and begins anew.
+//
+//   schedule, cancel  the mutex, O(log n): a line for each level of the heap that changes
+//   fire              the mutex, O(log n), and a wakeup of the next leader
+//   40 bytes a timer and 8 an id, as binary_heap
+//
+// Good: at most one thread wakes for a timer, and a slow handler holds up its own taker only. Bad:
+// the one mutex, and a heap behind it whose operations grow with the population.
+//
+// Followed: java.util.concurrent.DelayQueue, with the threads that take from it. Deviations: cancel
+// is O(log n), where its remove() searches the heap; as in ScheduledThreadPoolExecutor's queue.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "core/timer_queue.h"
+#include "queues/dary_heap.h"
+#include "services/handler_runs.h"
+#include "services/timer_service.h"
+#include "services/worker.h"
+
+namespace timerbench {
+
+class DelayQueue {
+ public:
+  static constexpr ServiceTraits traits{.name = "delay_queue",
+                                        .summary = "heap, one mutex, takers with a leader",
+                                        .precision = Precision::exact,
+                                        .paper = "java.util.concurrent.DelayQueue",
+                                        .threads = 2};
+
+  explicit DelayQueue(const ServiceConfig& config)
+      : clock_(config.clock), runs_(config.handler), heap_({.capacity = config.capacity}) {
+    const std::size_t takers = std::max<std::size_t>(1, config.threads.value_or(traits.threads));
+    for (std::size_t i = 0; i < takers; ++i) {
+      takers_.emplace_back(
+          clock_, [this](Alarm& alarm, const std::stop_token& ending) { take(alarm, ending); });
+    }
+  }
+
+  DelayQueue(const DelayQueue&) = delete;
+  DelayQueue& operator=(const DelayQueue&) = delete;
+
+  // REQUIRES: not in the handler.
+  ~DelayQueue() { stop(); }
+
+  void schedule(TimerId id, Tick deadline) {
+    Alarm* sleeper;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopped_) throw ServiceStopped();
+      const Tick first = heap_.next_wakeup();
+      heap_.schedule(id, deadline);
+      if (deadline >= first) return;
+      leader_ = nullptr;
+      sleeper = pick_sleeper();
+    }
+    if (sleeper) sleeper->ring();
+  }
+
+  bool cancel(TimerId id) {
+    const std::lock_guard lock(mutex_);
+    return heap_.cancel(id);
+  }
+
+  std::vector<PendingTimer> stop() {
+    std::vector<PendingTimer> pending;
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      heap_.advance(kNever - 1, [&](TimerId id, Tick deadline) {
+        pending.push_back({id, deadline});
+      });
+    }
+    for (Worker& taker : takers_) taker.end();
+    runs_.await_end();
+    return pending;
+  }
+
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return heap_.size();
+  }
+
+  std::uint64_t failures() const { return runs_.failures(); }
+
+  std::uint64_t wakeups() const {
+    std::uint64_t wakeups = 0;
+    for (const Worker& taker : takers_) wakeups += taker.wakeups();
+    return wakeups;
+  }
+
+ private:
+  void take(Alarm& alarm, const std::stop_token& ending) {
+    std::unique_lock lock(mutex_);
+    while (!ending.stop_requested()) {
+      if (const auto due = take_first()) {
+        Alarm* const next = leader_ || heap_.size() == 0 ? nullptr : pick_sleeper();
+        runs_.begin();
+        lock.unlock();
+        if (next) next->ring();
+        runs_.run(*due);
+      } else {
+        Tick until = kNever;
+        if (!leader_) {
+          leader_ = &alarm;
+          until = heap_.next_wakeup();
+        }
+        asleep_.push_back(&alarm);
+        lock.unlock();
+        alarm.wait_until(until);
+      }
+      lock.lock();
+      std::erase(asleep_, &alarm);
+      if (leader_ == &alarm) leader_ = nullptr;
+    }
+  }
+
+  std::optional<PendingTimer> take_first() {
+    std::optional<PendingTimer> due;
+    heap_.fire_first(clock_.now(), [&](TimerId id, Tick deadline) { due = {id, deadline}; });
+    return due;
+  }
+
+  // One that is to be rung, or nobody. The one that has slept longest, as a Java condition does.
+  Alarm* pick_sleeper() {
+    if (asleep_.empty()) return nullptr;
+    Alarm* const sleeper = asleep_.front();
+    asleep_.erase(asleep_.begin());
+    return sleeper;
+  }
+
+  Clock& clock_;
+  HandlerRuns runs_;
+  mutable std::mutex mutex_;  // of the following
+  BinaryHeap heap_;
+  Alarm* leader_ = nullptr;     // of the taker that sleeps until the heap's next wakeup
+  std::vector<Alarm*> asleep_;  // of takers, unrung
+  bool stopped_ = false;
+
+  std::list<Worker> takers_;  // last: they use all the others
+};
+static_assert(TimerService<DelayQueue>);
+
+}  // namespace timerbench

@@ -1,0 +1,37 @@
+// A reader-writer lock under which a writer waits for the readers that are there, and not for those
+// that come after it.
+//
+// std::shared_mutex lets readers pass a waiting writer: as long as threads arm timers without a
+// pause, whoever moves time on would starve. A Java ReentrantReadWriteLock makes new readers queue
+// behind a waiting writer, as this does.
+#pragma once
+
+#include <pthread.h>
+
+namespace timerbench {
+
+// Meets what std::unique_lock and std::shared_lock ask for. REQUIRES: no thread that holds it asks
+// for it again.
+class FairSharedMutex {
+ public:
+  FairSharedMutex() {
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&lock_, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
+  }
+  FairSharedMutex(const FairSharedMutex&) = delete;
+  FairSharedMutex& operator=(const FairSharedMutex&) = delete;
+  ~FairSharedMutex() { pthread_rwlock_destroy(&lock_); }
+
+  void lock() { pthread_rwlock_wrlock(&lock_); }
+  void unlock() { pthread_rwlock_unlock(&lock_); }
+  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
+  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
+
+ private:
+  pthread_rwlock_t lock_;
+};
+
+}  // namespace timerbench

@@ -1,0 +1,172 @@
+// One thread, one heap: tasks run in the timer's own thread, one after the other.
+//
+// The thread takes the timer on top of the heap if it is due and runs it, and else sleeps until it
+// is. A slow handler therefore delays all others; one that throws ends the timer: nothing fires any
+// more, and schedule() throws. Cancelling only marks a timer, without the lock. What is marked stays
+// in the heap until it surfaces, and the thread wakes for it, or until schedule() finds that more
+// than half of the heap is marked and purges it. Moving a timer is cancelling it and arming another.
+//
+//   schedule  the mutex, O(1) expected, O(log n) worst; amortised O(1) more for purging
+//   cancel    one compare-and-swap on a line of 8 timers
+//   fire      the mutex, O(log n)
+//   8 bytes an id, and 24 for each entry of the heap, at most 2 * size() + a constant
+//
+// Good: the least machinery, no mutex for those who cancel. Bad: one slow or broken task is
+// everybody's misfortune.
+//
+// Followed: java.util.Timer. Deviations: steady time, not the wall clock's; past deadlines and those
+// up to kNever - 1 are legal; purging is not left to the user; after a handler has thrown, stop()
+// still hands back what was pending, which Java throws away.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <stop_token>
+#include <vector>
+
+#include "core/timer_queue.h"
+#include "services/handler_runs.h"
+#include "services/timer_service.h"
+#include "services/worker.h"
+
+namespace timerbench {
+
+class JavaTimer {
+ public:
+  static constexpr ServiceTraits traits{
+      .name = "java_timer",
+      .summary = "heap, one thread that also runs the tasks; one that throws ends it",
+      .precision = Precision::exact,
+      .paper = "java.util.Timer"};
+
+  explicit JavaTimer(const ServiceConfig& config)
+      : clock_(config.clock),
+        runs_(config.handler),
+        armings_(config.capacity),
+        thread_(clock_,
+                [this](Alarm& alarm, const std::stop_token& ending) { run(alarm, ending); }) {}
+
+  JavaTimer(const JavaTimer&) = delete;
+  JavaTimer& operator=(const JavaTimer&) = delete;
+
+  // REQUIRES: not in the handler.
+  ~JavaTimer() { stop(); }
+
+  void schedule(TimerId id, Tick deadline) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (ended_) throw ServiceStopped();
+      cancel(id);
+      // Nobody else changes an arming that is not pending.
+      const Arming arming = armings_[id].load() + 1;
+      ++size_;
+      armings_[id].store(arming);
+      if (heap_.size() > 2 * size_ + kSmallDebt) purge();
+      heap_.push_back({deadline, arming, id});
+      std::push_heap(heap_.begin(), heap_.end());
+      if (deadline >= asleep_until_) return;
+      asleep_until_ = 0;
+    }
+    thread_.alarm().ring();
+  }
+
+  bool cancel(TimerId id) {
+    Arming arming = armings_[id].load();
+    return is_pending(arming) && end(id, arming);
+  }
+
+  std::vector<PendingTimer> stop() {
+    std::vector<PendingTimer> pending;
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      for (const Entry& entry : heap_) {
+        if (end(entry.id, entry.arming)) pending.push_back({entry.id, entry.deadline});
+      }
+      heap_.clear();
+    }
+    thread_.end();
+    runs_.await_end();
+    return pending;
+  }
+
+  std::size_t size() const { return size_; }
+  std::uint64_t failures() const { return runs_.failures(); }
+  std::uint64_t wakeups() const { return thread_.wakeups(); }
+
+ private:
+  // How often a timer was armed and how often that has ended, added up: odd while it is pending.
+  using Arming = std::uint64_t;
+
+  struct Entry {
+    Tick deadline;
+    Arming arming;
+    TimerId id;
+
+    friend bool operator<(const Entry& a, const Entry& b) { return a.deadline > b.deadline; }
+  };
+
+  // A heap this small is not worth purging.
+  static constexpr std::size_t kSmallDebt = 64;
+
+  static bool is_pending(Arming arming) { return arming % 2 == 1; }
+
+  // Whoever ends an arming, by cancelling or by firing it, is the only one.
+  bool end(TimerId id, Arming arming) {
+    if (!armings_[id].compare_exchange_strong(arming, arming + 1)) return false;
+    --size_;
+    return true;
+  }
+
+  void run(Alarm& alarm, const std::stop_token& ending) {
+    std::unique_lock lock(mutex_);
+    while (!ending.stop_requested()) {
+      if (!ended_ && !heap_.empty() && heap_.front().deadline <= clock_.now()) {
+        const Entry due = pop();
+        if (!end(due.id, due.arming)) continue;  // it was cancelled
+        runs_.begin();
+        asleep_until_ = 0;
+        lock.unlock();
+        const bool returned = runs_.run({due.id, due.deadline});
+        lock.lock();
+        if (!returned) ended_ = true;
+      } else {
+        const Tick until = ended_ || heap_.empty() ? kNever : heap_.front().deadline;
+        asleep_until_ = until;
+        lock.unlock();
+        alarm.wait_until(until);
+        lock.lock();
+      }
+    }
+  }
+
+  Entry pop() {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const Entry entry = heap_.back();
+    heap_.pop_back();
+    return entry;
+  }
+
+  void purge() {
+    std::erase_if(heap_,
+                  [this](const Entry& entry) { return armings_[entry.id].load() != entry.arming; });
+    std::make_heap(heap_.begin(), heap_.end());
+  }
+
+  Clock& clock_;
+  HandlerRuns runs_;
+  std::vector<std::atomic<Arming>> armings_;  // by id
+  std::atomic<std::size_t> size_ = 0;
+
+  std::mutex mutex_;  // of the following
+  std::vector<Entry> heap_;
+  Tick asleep_until_ = 0;  // 0: awake, and about to look by itself
+  bool ended_ = false;
+
+  Worker thread_;  // last: it uses all the others
+};
+static_assert(TimerService<JavaTimer>);
+
+}  // namespace timerbench

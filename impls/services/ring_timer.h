@@ -1,0 +1,135 @@
+// One ring of slots with a lock each, a thread that moves the hand, and threads that run what it
+// releases.
+//
+// A timer lies in the slot of its tick, modulo the number of slots. Once a tick the clocker moves
+// the hand, locks the slot under it and hands those timers that are due to the executor; the others
+// stay for another round. If it was held up, it visits every slot that it passed, each once. The
+// handlers run in threads of their own, so that a slow one does not stop the hand.
+//
+//   schedule, cancel  the locks of the timer and of one slot, O(1), and the executor's if it moves
+//   tick              a wakeup, due or not; the slot's lock while all timers in it are looked at
+//   fire              the executor's mutex three times, and a wakeup of its thread
+//   the slots 32 KiB and locks of timers 40 KiB; 24 bytes an id, and the executor's 20
+//
+// Good: threads that arm and cancel meet only in the same slot. Bad: it wakes once a tick even if
+// nothing is pending, and looks at every timer once a round, 512 ms at a tick of 1 ms.
+//
+// Followed: the hashed wheel of Varghese & Lauck, scheme 6, with the clocker and release threads
+// that server frameworks give it; Netty's HashedWheelTimer has one thread for both.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <stop_token>
+#include <vector>
+
+#include "core/granularity.h"
+#include "core/timer_queue.h"
+#include "services/executor.h"
+#include "services/slot_lists.h"
+#include "services/timer_service.h"
+#include "services/worker.h"
+
+namespace timerbench {
+
+class RingTimer {
+ public:
+  static constexpr ServiceTraits traits{
+      .name = "ring_timer",
+      .summary = "ring of 512 slots, a lock each; a clocker, and threads that run the tasks",
+      .precision = Precision::granular,
+      .paper = "Varghese & Lauck 1987, scheme 6",
+      .threads = 1};
+
+  explicit RingTimer(const ServiceConfig& config)
+      : clock_(config.clock),
+        granularity_(config.granularity),
+        hand_(granularity_.floor(clock_.now())),
+        slots_(config.capacity, kSlots),
+        executor_(config, std::max<std::size_t>(1, config.threads.value_or(traits.threads))),
+        clocker_(clock_, [this](Alarm& alarm, const std::stop_token& ending) {
+          move_hand(alarm, ending);
+        }) {}
+
+  RingTimer(const RingTimer&) = delete;
+  RingTimer& operator=(const RingTimer&) = delete;
+
+  // REQUIRES: not in the handler.
+  ~RingTimer() { stop(); }
+
+  void schedule(TimerId id, Tick deadline) {
+    const auto lock = slots_.lock_timer(id);
+    if (stopped_.load()) throw ServiceStopped();
+    if (!slots_.remove(id)) executor_.take_back(id);
+    const Tick due = granularity_.ceil(deadline);
+    for (bool placed = false; !placed;) {
+      const Tick tick = std::max(due, hand_.load() + 1);  // what is past fires with the next
+      placed = slots_.append(slot_of(tick), id, deadline, [&] { return hand_.load() < tick; });
+    }
+  }
+
+  bool cancel(TimerId id) {
+    const auto lock = slots_.lock_timer(id);
+    return slots_.remove(id) || executor_.take_back(id);
+  }
+
+  std::vector<PendingTimer> stop() {
+    executor_.close();
+    stopped_.store(true);
+    slots_.await_timer_locks();  // nobody arms a timer any more
+    std::vector<PendingTimer> pending;
+    for (SlotLists::List slot = 0; slot < kSlots; ++slot) {
+      slots_.sweep(slot, [&](TimerId id, Tick deadline) {
+        pending.push_back({id, deadline});
+        return SlotLists::kNoList;
+      });
+    }
+    clocker_.end();
+    executor_.stop(pending);
+    return pending;
+  }
+
+  std::size_t size() const { return slots_.size() + executor_.size(); }
+  std::uint64_t failures() const { return executor_.failures(); }
+  std::uint64_t wakeups() const { return clocker_.wakeups() + executor_.wakeups(); }
+
+ private:
+  static constexpr SlotLists::List kSlots = 512;
+
+  static SlotLists::List slot_of(Tick tick) { return static_cast<SlotLists::List>(tick % kSlots); }
+
+  void move_hand(Alarm& alarm, const std::stop_token& ending) {
+    while (!ending.stop_requested()) {
+      alarm.wait_until(granularity_.instant(hand_.load() + 1));
+      const Tick last = hand_.load();
+      const Tick now = granularity_.floor(clock_.now());
+      // First the hand, then the slots: nobody puts a timer into a slot behind it.
+      hand_.store(std::max(last, now));
+      for (Tick tick = last + 1; tick <= now && tick <= last + kSlots; ++tick) {
+        release(slot_of(tick), granularity_.instant(now));
+      }
+      executor_.run_submitted();
+    }
+  }
+
+  void release(SlotLists::List slot, Tick now) {
+    slots_.sweep(slot, [&](TimerId id, Tick deadline) {
+      if (deadline > now) return slot;
+      executor_.submit(id, deadline);
+      return SlotLists::kNoList;
+    });
+  }
+
+  Clock& clock_;
+  const Granularity granularity_;
+  std::atomic<bool> stopped_ = false;
+  std::atomic<Tick> hand_;  // the last tick whose slot has been or is being visited
+  SlotLists slots_;
+  Executor executor_;
+
+  Worker clocker_;  // last: it uses all the others
+};
+static_assert(TimerService<RingTimer>);
+
+}  // namespace timerbench

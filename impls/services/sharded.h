@@ -1,0 +1,90 @@
+// Several services of one kind, each with its share of the ids: timer i belongs to service i modulo
+// their number.
+//
+//   schedule, cancel, fire  as the service's; a division by a constant
+//   threads, wakeups        as many times the service's
+//
+// Good: threads meet only if their timers are in the same service. Bad: each service wakes by
+// itself, so that timers which could be fired together are not.
+//
+// Followed: what programs do when one lock is not enough, as memcached, Go since 1.14 and folly do
+// with one timer structure a thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/joined_name.h"
+#include "core/timer_queue.h"
+#include "services/timer_service.h"
+
+namespace timerbench {
+
+template <class Service, TimerId kShards>
+class Sharded {
+  using SettingPart = JoinedName<LiteralPart<"sharded">, NumberPart<kShards>>;
+
+ public:
+  static constexpr ServiceTraits traits{.name = JoinedName<SettingPart, NamePart<Service>>::view,
+                                        .summary = "services of this kind side by side, by id",
+                                        .precision = Service::traits.precision,
+                                        .paper = "one timer structure a thread: Go, folly",
+                                        .threads = kShards * Service::traits.threads,
+                                        .remote = Service::traits.remote};
+
+  explicit Sharded(const ServiceConfig& config) {
+    for (TimerId shard = 0; shard < kShards; ++shard) {
+      ServiceConfig own = config;
+      own.capacity = config.capacity / kShards + 1;
+      own.handler = [handler = config.handler, shard](TimerId id, Tick deadline) {
+        handler(id * kShards + shard, deadline);
+      };
+      shards_.emplace_back(own);
+    }
+  }
+
+  Sharded(const Sharded&) = delete;
+  Sharded& operator=(const Sharded&) = delete;
+
+  void schedule(TimerId id, Tick deadline) {
+    if (stopped_.load(std::memory_order_relaxed)) throw ServiceStopped();
+    shard_of(id).schedule(id / kShards, deadline);
+  }
+
+  bool cancel(TimerId id) { return shard_of(id).cancel(id / kShards); }
+
+  std::vector<PendingTimer> stop() {
+    stopped_ = true;  // all at once, for handlers of one shard may use another
+    std::vector<PendingTimer> pending;
+    TimerId index = 0;
+    for (Service& shard : shards_) {
+      for (const auto& [id, deadline] : shard.stop()) {
+        pending.push_back({id * kShards + index, deadline});
+      }
+      ++index;
+    }
+    return pending;
+  }
+
+  std::size_t size() const { return sum(&Service::size); }
+  std::uint64_t failures() const { return sum(&Service::failures); }
+  std::uint64_t wakeups() const { return sum(&Service::wakeups); }
+
+ private:
+  Service& shard_of(TimerId id) { return shards_[id % kShards]; }
+
+  template <class Count>
+  Count sum(Count (Service::*count)() const) const {
+    Count sum = 0;
+    for (const Service& shard : shards_) sum += (shard.*count)();
+    return sum;
+  }
+
+  std::atomic<bool> stopped_ = false;
+  std::deque<Service> shards_;  // which do not move
+};
+
+}  // namespace timerbench

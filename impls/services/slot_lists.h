@@ -1,0 +1,138 @@
+// Doubly linked lists of timers with a lock each: the slots of a wheel that many threads use.
+//
+// Links 0 .. ids - 1 are the timers', and name the timer before and after in the list; the timer
+// knows which list that is. A list's lock guards its links, and which timers are in it: a timer
+// changes its list only under the lock of the one it leaves, so that whoever holds that lock and
+// finds the timer there is sure of it.
+//
+// lock_timer() serialises callers that arm or cancel the same timer. It is taken before any list's
+// lock. Of the lists' locks one thread holds two at most, and those of timers that sweep() moves
+// must go one way round.
+//
+//   append, remove  2 mutexes with lock_timer(); the links, those of a neighbour or two, the list
+//   sweep           1 mutex, and 1 a timer that is moved; 2 lines a timer
+//   24 bytes an id, a line a list, 40 KiB of locks
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "core/timer_queue.h"
+
+namespace timerbench {
+
+class SlotLists {
+ public:
+  using List = std::uint32_t;
+  static constexpr List kNoList = ~List{0};
+
+  SlotLists(TimerId ids, std::size_t lists) : timers_(ids), lists_(lists) {}
+
+  [[nodiscard]] std::unique_lock<std::mutex> lock_timer(TimerId id) {
+    return std::unique_lock(timer_locks_[id % timer_locks_.size()]);
+  }
+
+  // Returns when all who hold a timer's lock at this moment have given it back.
+  void await_timer_locks() {
+    for (std::mutex& mutex : timer_locks_) const std::lock_guard passed(mutex);
+  }
+
+  // Puts a timer at the end of a list if admits(), which is asked under the list's lock, says so;
+  // returns what it said. REQUIRES: lock_timer(id) is held; the timer is in no list.
+  template <class Admits>
+  bool append(List list, TimerId id, Tick deadline, Admits&& admits) {
+    const std::lock_guard lock(lists_[list].mutex);
+    if (!admits()) return false;
+    timers_[id].deadline = deadline;
+    link(list, id);
+    size_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+
+  void append(List list, TimerId id, Tick deadline) {
+    append(list, id, deadline, [] { return true; });
+  }
+
+  // Takes a timer out of its list. False if it was in none. REQUIRES: lock_timer(id) is held.
+  bool remove(TimerId id) {
+    for (;;) {
+      const List list = timers_[id].list.load();
+      if (list == kNoList) return false;
+      const std::lock_guard lock(lists_[list].mutex);
+      if (timers_[id].list.load() != list) continue;  // it was moved meanwhile
+      unlink(list, id);
+      timers_[id].list.store(kNoList);
+      size_.fetch_sub(1, std::memory_order_relaxed);
+      return true;
+    }
+  }
+
+  // Calls place(id, deadline) for each timer of the list in order, and moves the timer to the list
+  // that it returns: this one, another, or kNoList, if it has taken the timer over. Nobody sees a
+  // timer in between.
+  template <class Place>
+  void sweep(List from, Place&& place) {
+    const std::lock_guard lock(lists_[from].mutex);
+    for (TimerId id = lists_[from].first; id != kNone;) {
+      const TimerId current = id;
+      id = timers_[current].next;
+      const List to = place(current, timers_[current].deadline);
+      if (to == from) continue;
+      unlink(from, current);
+      if (to == kNoList) {
+        size_.fetch_sub(1, std::memory_order_relaxed);
+        timers_[current].list.store(kNoList);
+      } else {
+        const std::lock_guard lock_to(lists_[to].mutex);
+        link(to, current);
+      }
+    }
+  }
+
+  // Timers in all lists.
+  std::size_t size() const { return size_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr TimerId kNone = ~TimerId{0};
+
+  struct Timer {
+    Tick deadline;
+    TimerId next;
+    TimerId prev;
+    std::atomic<List> list = kNoList;
+  };
+
+  struct alignas(64) Slot {
+    std::mutex mutex;
+    TimerId first = kNone;
+    TimerId last = kNone;
+  };
+
+  // REQUIRES, both: the list's lock is held.
+  void link(List list, TimerId id) {
+    Slot& slot = lists_[list];
+    timers_[id].next = kNone;
+    timers_[id].prev = slot.last;
+    (slot.last == kNone ? slot.first : timers_[slot.last].next) = id;
+    slot.last = id;
+    timers_[id].list.store(list);
+  }
+
+  void unlink(List list, TimerId id) {
+    const TimerId next = timers_[id].next;
+    const TimerId prev = timers_[id].prev;
+    (prev == kNone ? lists_[list].first : timers_[prev].next) = next;
+    (next == kNone ? lists_[list].last : timers_[next].prev) = prev;
+  }
+
+  std::vector<Timer> timers_;
+  std::vector<Slot> lists_;
+  std::atomic<std::size_t> size_ = 0;
+  std::array<std::mutex, 1024> timer_locks_;  // of all timers whose id has the same remainder
+};
+
+}  // namespace timerbench
