@@ -92,6 +92,12 @@ class JavaTimer {
     return pending;
   }
 
+  // In the heap, those that were cancelled too: at most 2 * size() + a constant.
+  std::size_t entries() const {
+    const std::lock_guard lock(mutex_);
+    return heap_.size();
+  }
+
   std::size_t size() const { return size_; }
   std::uint64_t failures() const { return runs_.failures(); }
   std::uint64_t wakeups() const { return thread_.wakeups(); }
@@ -160,7 +166,7 @@ class JavaTimer {
   std::vector<std::atomic<Arming>> armings_;  // by id
   std::atomic<std::size_t> size_ = 0;
 
-  std::mutex mutex_;  // of the following
+  mutable std::mutex mutex_;  // of the following
   std::vector<Entry> heap_;
   Tick asleep_until_ = 0;  // 0: awake, and about to look by itself
   bool ended_ = false;

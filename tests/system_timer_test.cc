@@ -1,0 +1,80 @@
+// The wheel of system_timer: where timers go, when they descend, and whose locks are held.
+#include "services/system_timer.h"
+
+#include <gtest/gtest.h>
+
+#include "service_fixture.h"
+
+namespace timerbench {
+namespace {
+
+using SystemTimerTest = ServiceTest<SystemTimer>;
+
+// Vector V15: one look after a long time finds all that is due.
+TEST_F(SystemTimerTest, CatchesUpAtOnce) {
+  const Tick delays[] = {500, 30, 10, 8421, 99'999};
+  for (TimerId id = 0; id < std::size(delays); ++id) {
+    service_.schedule(id, delays[id] * kMillisecond);
+  }
+  clock_.settle();
+  clock_.set(100'000 * kMillisecond);
+  EXPECT_EQ(fires().size(), std::size(delays));
+}
+
+// Vector V19, but for the polls: a timer 100 s ahead makes the reaper wake twice, at 96 and 100 s.
+TEST_F(SystemTimerTest, WakesWhereBucketsAreAndEvery200Milliseconds) {
+  service_.schedule(0, 100'000 * kMillisecond);
+  clock_.settle();
+  const auto before = service_.wakeups();
+  for (Tick now = 200; now <= 100'000; now += 200) {
+    clock_.set(now * kMillisecond);
+    clock_.settle();
+  }
+  // Each of the 500 polls, some of which coincide with the two buckets, and the executor's thread.
+  EXPECT_NEAR(static_cast<double>(service_.wakeups() - before), 500, 3);
+  EXPECT_EQ(fires(), (Fires{{0, 100'000 * kMillisecond}}));
+}
+
+// Trap T4: a wheel that was idle has an old idea of the time, and a bucket's time may be past.
+TEST_F(SystemTimerTest, AnIdleWheelTakesWhatIsDueSoonOrPast) {
+  clock_.set(1'000 * kMillisecond);
+  clock_.settle();
+  service_.schedule(0, 1'005 * kMillisecond);
+  service_.schedule(1, 1'000 * kMillisecond);
+  service_.schedule(2, 800 * kMillisecond);
+  EXPECT_EQ(fires(), (Fires{{1, 1'000 * kMillisecond}, {2, 800 * kMillisecond}}));
+  clock_.set(1'004 * kMillisecond);
+  EXPECT_EQ(fires(), Fires{});
+  clock_.set(1'005 * kMillisecond);
+  EXPECT_EQ(fires(), (Fires{{0, 1'005 * kMillisecond}}));
+}
+
+// Vector V8: the bucket stays in the delay queue and causes one wakeup.
+TEST_F(SystemTimerTest, ACancelledTimerCostsOneWakeup) {
+  service_.schedule(0, 10 * kMillisecond);
+  clock_.settle();
+  EXPECT_TRUE(service_.cancel(0));
+  const auto before = service_.wakeups();
+  advance_to(19 * kMillisecond);
+  EXPECT_EQ(service_.wakeups(), before + 1);
+  EXPECT_EQ(fires(), Fires{});
+}
+
+// Traps T8, T9: a handler that cancels and arms does so under no lock of the wheel's.
+TEST_F(SystemTimerTest, AHandlerMayUseTheBucketItComesFrom) {
+  int cancelled = 0;
+  on_fire_ = [&](TimerId id) {
+    if (id != 0) return;
+    cancelled += service_.cancel(1);
+    service_.schedule(2, clock_.now() + 20 * kMillisecond);  // the same bucket, a round later
+    service_.schedule(0, clock_.now() + kMillisecond);
+  };
+  for (const TimerId id : {0U, 1U, 2U}) service_.schedule(id, 5 * kMillisecond);
+  advance_to(8 * kMillisecond);
+  EXPECT_EQ(fires().size(), 4U) << "0 at 5, 6, 7 and 8";
+  EXPECT_EQ(cancelled, 1);
+  EXPECT_EQ(service_.size(), 2U);
+}
+
+}  // namespace
+}  // namespace timerbench
