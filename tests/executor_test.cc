@@ -81,6 +81,7 @@ TEST(ExecutorTest, HandsBackWhatHadNotBegun) {
   ManualClock clock;
   std::barrier<> begun(2);
   std::barrier<> let_go(2);
+  std::atomic<bool> ended = false;
   Executor executor({.capacity = 8,
                      .clock = clock,
                      .handler =
@@ -88,6 +89,7 @@ TEST(ExecutorTest, HandsBackWhatHadNotBegun) {
                            EXPECT_EQ(id, 0U);
                            begun.arrive_and_wait();
                            let_go.arrive_and_wait();
+                           ended = true;
                          }},
                     1);
   for (const TimerId id : {0U, 1U, 2U}) executor.submit(id, 7 * id);
@@ -100,6 +102,7 @@ TEST(ExecutorTest, HandsBackWhatHadNotBegun) {
   });
   std::vector<PendingTimer> pending;
   executor.stop(pending);
+  EXPECT_TRUE(ended);
   EXPECT_EQ(pending, (std::vector<PendingTimer>{{1, 7}, {2, 14}}));
   releasing.join();
 }

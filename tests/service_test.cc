@@ -167,11 +167,14 @@ TYPED_TEST(ServiceTest, TheHandlerMayStop) {
 
 TYPED_TEST(ServiceTest, StopWaitsForTheHandlerThatRunsAndStartsNoOther) {
   std::atomic<bool> runs = false;
+  std::atomic<bool> ended = false;
   this->on_fire_ = [&](TimerId) {
     runs = true;
     try {
       for (;;) this->service_.schedule(9, kHour);
     } catch (const ServiceStopped&) {  // stop() has been called
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      ended = true;
     }
   };
   for (const TimerId id : {0U, 4U, 8U}) this->service_.schedule(id, 2 * kMillisecond);
@@ -179,6 +182,7 @@ TYPED_TEST(ServiceTest, StopWaitsForTheHandlerThatRunsAndStartsNoOther) {
   this->clock_.set(4 * kMillisecond);
   while (!runs) std::this_thread::yield();
   const auto pending = this->service_.stop();
+  EXPECT_TRUE(ended);
   EXPECT_EQ(this->fires_.size(), 1U);
   EXPECT_EQ(pending.size(), 3U) << "two that were due, and 9";
 }
