@@ -202,7 +202,6 @@ class SystemTimer {
         executor_.submit(id, deadline);
         return SlotLists::kNoList;
       });
-      starts_[due->bucket].store(kNever);
     }
   }
 
@@ -215,7 +214,9 @@ class SystemTimer {
   bool stopped_ = false;
 
   SlotLists buckets_;                      // those of level 0 come first
-  std::vector<std::atomic<Tick>> starts_;  // of buckets; 0 or kNever: not in the delay queue
+  // Of buckets, as which each was last put into the delay queue. What comes after a bucket has been
+  // emptied belongs to a later round of it, or to a lower level.
+  std::vector<std::atomic<Tick>> starts_;
 
   std::mutex queue_mutex_;  // of the following two
   std::priority_queue<QueuedBucket> queue_;
