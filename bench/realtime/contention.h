@@ -1,0 +1,95 @@
+// Contention: what several threads do to a timer service, and it to them.
+//
+// Every thread calls the service as fast as it can, in one of three patterns (below). Three passes,
+// each with a service of its own:
+//
+//   audit       every call is recorded and every answer checked (audited_service.h). A service that
+//               fails is not measured. Delays of every magnitude from 1 ns to half a second, threads
+//               that pause now and then, so that most timers fire, and fires meet calls.
+//   throughput  no clock inside: calls and processor time, until the time is up
+//   latency     of every 32nd call (every one, if the service is remote) its duration
+//
+// In the measured passes a timer is what time-outs are: armed for 30 to 60 s, and cancelled or moved
+// long before. One arming in 256 is for the next 2 ms instead and mostly fires, unless its thread,
+// or another, is faster; the shares are in the figures. All timers are armed beforehand, so the
+// structures are as full as they stay.
+//
+// What the harness adds to a call, a random number or two and, across threads, its part of the ring,
+// is in the figures: 10-20 ns. The processor time is of this whole process: of the service's
+// own threads too, not of a server elsewhere. With more threads than processors a call's duration
+// has turns of other threads in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "realtime/audited_service.h"
+#include "realtime/durations.h"
+#include "realtime/service.h"
+#include "services/clock.h"
+#include "system/stop.h"
+
+namespace timerbench {
+
+enum class Pattern {
+  // Each thread has timers of its own. A random one is armed if it is not; else it is moved or
+  // cancelled, one as often as the other: a third of the calls each.
+  own,
+  // The threads stand in a circle. Each takes timers that the one before it has armed, cancels them,
+  // arms them anew and passes them on: armed on one thread, cancelled on the next, fired on the
+  // service's. A single thread is its own neighbour.
+  cross,
+  // All threads arm (or move) and cancel random ones of the same 64 timers.
+  hot,
+};
+
+inline constexpr Pattern kPatterns[] = {Pattern::own, Pattern::cross, Pattern::hot};
+
+std::string_view name(Pattern pattern);
+
+struct ContentionOptions {
+  Pattern pattern = Pattern::own;
+  std::size_t threads = 1;  // 1 .. 63
+  TimerId timers = 10'000;  // of each thread, 1 and more; hot has 64 in all
+  double seconds = 1;       // of each pass
+  Tick granularity = 1'000'000;
+  Waiting waiting = Waiting::condition;
+  std::uint64_t seed = 1;
+};
+
+struct ContentionFigures {
+  std::string
+      failure;  // not empty: why the rest is not to be used; the text begins with its status
+
+  // Throughput.
+  std::uint64_t calls = 0;
+  double seconds = 0;
+  double cpu_seconds = 0;
+  std::uint64_t armings = 0;  // moves are armings too
+  std::uint64_t fired = 0;
+  std::uint64_t cancelled = 0;
+
+  // Latency, in ns; `clock_ns` of each is the clock's own.
+  Durations schedule;
+  Durations cancel;
+  double clock_ns = 0;
+
+  // Audit.
+  AuditedService::Counts audited;
+
+  double calls_per_second() const { return static_cast<double>(calls) / seconds; }
+  double cpu_ns_per_call() const { return cpu_seconds * 1e9 / static_cast<double>(calls); }
+  // Of the armings; the others were moved or are pending.
+  double fired_share() const { return static_cast<double>(fired) / static_cast<double>(armings); }
+  double cancelled_share() const {
+    return static_cast<double>(cancelled) / static_cast<double>(armings);
+  }
+};
+
+// All passes; ends within a second of `stop`. Takes three times options.seconds, and a second for
+// the audit. Throws BackendUnavailable, BackendError.
+ContentionFigures run_contention(const ContentionOptions& options, const ServiceBackend& backend,
+                                 const StopFlag& stop);
+
+}  // namespace timerbench
