@@ -13,7 +13,6 @@ namespace {
 
 constexpr Tick kMillisecond = 1'000'000;
 constexpr Tick kHour = 3'600'000 * kMillisecond;
-constexpr Tick kPatience = 5'000 * kMillisecond;
 
 // A deadline is a multiple of kSerials and the scattered serial number of its arming, so that those
 // made one after the other are not all due at once.
@@ -30,6 +29,7 @@ AuditedService::AuditedService(const ServiceBackend& backend, ServiceConfig conf
       clock_(config.clock),
       capacity_(config.capacity),
       granularity_(config.granularity),
+      patience_(5'000 * kMillisecond + granularity_),
       start_(clock_.now()),
       room_(kSerials / (threads + 1)),
       logs_(threads + 1) {
@@ -92,7 +92,7 @@ void AuditedService::drain(const StopFlag& stop) {
     schedule(self, id, clock_.now() + kHour);
     ++far;
   }
-  const Tick give_up = clock_.now() + kPatience + 1'000 * kMillisecond;
+  const Tick give_up = clock_.now() + patience_ + 1'000 * kMillisecond;
   while (service_->size() > far && clock_.now() < give_up && !stop) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -109,11 +109,7 @@ AuditedService::Call* AuditedService::find(const PendingTimer& timer) {
 }
 
 Tick AuditedService::earliest(Tick deadline) const {
-  switch (traits_.precision) {
-    case Precision::early: return deadline - deadline % granularity_;
-    case Precision::none: return 0;
-    default: return deadline;
-  }
+  return traits_.precision == Precision::early ? deadline - deadline % granularity_ : deadline;
 }
 
 std::optional<std::string> AuditedService::check_fires() {
@@ -145,7 +141,7 @@ std::optional<std::string> AuditedService::check_pending(const std::vector<Pendi
                          : arming->handed_back ? "twice"
                                                : "for which it fired");
     }
-    if (timer.deadline + kPatience < drained_) {
+    if (timer.deadline + patience_ < drained_) {
       return fmt::format("timer {} was due at {} and had not fired at {}", timer.id,
                          ms(timer.deadline), ms(drained_));
     }

@@ -56,7 +56,7 @@ class AuditedService {
   AuditedService(const ServiceBackend& backend, ServiceConfig config, std::size_t threads);
 
   // Of the service, by thread `thread` (0 .. threads - 1), which is one thread. The deadline is
-  // moved by less than a millisecond. REQUIRES: !full(thread).
+  // moved by a millisecond at most. REQUIRES: !full(thread).
   void schedule(std::size_t thread, TimerId id, Tick deadline);
   void cancel(std::size_t thread, TimerId id);
 
@@ -123,6 +123,7 @@ class AuditedService {
   Clock& clock_;
   const TimerId capacity_;
   const Tick granularity_;
+  const Tick patience_;  // with timers that are due
   const Tick start_;
   const std::size_t room_;               // calls of a thread
   std::vector<std::vector<Call>> logs_;  // of each thread; the last is finish()'s own
