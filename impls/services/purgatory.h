@@ -1,0 +1,416 @@
+// Operations that wait until an event completes them or their time is over, exactly once.
+//
+// An operation is watched by one or several keys: what it waits for. Whoever changes what a key
+// stands for calls check_and_complete(key), which tries the operations that the key watches, in the
+// order in which they came. A timer of the service, any one, ends those for which that comes too
+// late. Whoever sets an operation's flag first completes it; everybody else then leaves it alone.
+//
+// A completed operation loses its timer at once, but not its places in the lists of keys: there it
+// stays until a check of the key meets it, or until more than purge_interval operations have ceased
+// to wait since the last purge of all lists.
+//
+//   watch     the operation's lock, a shard's lock and 16 bytes a key, the ids' lock, one schedule()
+//   check     a shard's lock, or twice, a copy of the list, the lock of each operation
+//   complete  one cancel(), the ids' lock
+//   expire    the ids' lock, in the thread that runs the service's handlers
+//   besides the service's memory 20 bytes a timer that it could hold
+//
+// Good where each event ends the waiting of few operations among many. Bad: a check walks all that
+// its key watches; a key that is never checked holds the completed ones until a purge, which walks
+// everything.
+//
+// Followed: Kafka's DelayedOperationPurgatory (2024, in Scala), and the order of what it does.
+// Deviations: A check tries a copy of the list, which is otherwise touched under the shard's lock
+// only, so no list can be taken out of use while somebody adds to it. An operation whose timer is
+// cancelled before it is armed has none; there it has. The purge has a thread of its own, which
+// sleeps until it is rung; there it is the thread that waits for the timers, which looks at least
+// every 200 ms and is late with timers while it purges. What an operation throws is counted.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/backend_error.h"
+#include "core/timer_queue.h"
+#include "services/timer_service.h"
+#include "services/worker.h"
+
+namespace timerbench {
+
+// The timers of operations, as an operation sees them.
+class OperationTimers {
+ public:
+  // Returns whether it prevented the expiry.
+  virtual bool cancel(TimerId id) = 0;
+
+ protected:
+  ~OperationTimers() = default;
+};
+
+// What waits. It belongs to whoever holds a std::shared_ptr to it; a purgatory does while it waits.
+//
+// try_complete() runs under the operation's own lock, and so as a rule does on_complete(), which it
+// calls. on_complete() may call the purgatory nevertheless, for any keys: whoever waits for an
+// operation's lock has just seen it uncompleted, and holds only locks of operations that were
+// completed before, so no circle of threads waits for each other. What may not be: try_complete()
+// checking other keys before the operation is completed, or anybody calling the purgatory under a
+// lock that try_complete() or on_complete() takes.
+class DelayedOperation {
+ public:
+  // Expires at `deadline`, an instant of the purgatory's clock. REQUIRES: deadline < kNever.
+  explicit DelayedOperation(Tick deadline) : deadline_(deadline) {}
+
+  DelayedOperation(const DelayedOperation&) = delete;
+  DelayedOperation& operator=(const DelayedOperation&) = delete;
+  virtual ~DelayedOperation() = default;
+
+  // Completes the operation, unless that has been done; returns whether it did. At any time, by any
+  // thread, under any lock but those that on_complete() takes.
+  bool force_complete() {
+    if (completed_.exchange(true)) return false;
+    cancel_timer();
+    on_complete();
+    return true;
+  }
+
+  bool completed() const { return completed_.load(); }
+  Tick deadline() const { return deadline_; }
+
+ protected:
+  // Returns force_complete() if there is nothing left to wait for, and else false. Runs in one
+  // thread at a time.
+  virtual bool try_complete() = 0;
+
+  virtual void on_complete() = 0;
+
+  // Runs after on_complete() if the timer completed it.
+  virtual void on_expiration() {}
+
+ private:
+  template <class Service, class Key>
+  friend class Purgatory;
+
+  void set_timer(OperationTimers& timers, TimerId id) {
+    const std::lock_guard lock(timer_mutex_);
+    timers_ = &timers;
+    timer_ = id;
+  }
+
+  void forget_timer() {
+    const std::lock_guard lock(timer_mutex_);
+    timers_ = nullptr;
+  }
+
+  void cancel_timer() {
+    const std::lock_guard lock(timer_mutex_);
+    timer_cancelled_ = true;
+    if (timers_ && timers_->cancel(timer_)) timers_ = nullptr;
+  }
+
+  bool timer_cancelled() {
+    const std::lock_guard lock(timer_mutex_);
+    return timer_cancelled_;
+  }
+
+  const Tick deadline_;
+  std::atomic<bool> completed_ = false;
+  std::recursive_mutex mutex_;  // whoever watches it holds this, and tries it
+
+  std::mutex timer_mutex_;  // of the following
+  OperationTimers* timers_ = nullptr;
+  TimerId timer_ = 0;
+  bool timer_cancelled_ = false;
+};
+
+struct PurgatoryConfig {
+  TimerId capacity;  // operations that wait, at most
+  Clock& clock;      // outlives the purgatory
+  std::size_t purge_interval = 1000;
+};
+
+struct PurgatoryFull : std::runtime_error {
+  explicit PurgatoryFull(std::size_t capacity)
+      : std::runtime_error(
+            fmt::format("the purgatory is full: {} operations wait; give it a larger "
+                        "capacity, or complete some first",
+                        capacity)) {}
+};
+
+// All member functions may be called by any thread at any time, those of operations included.
+// Service: a TimerService, or what can be done with one. Key: what std::hash takes.
+template <class Service, class Key = std::string>
+class Purgatory final : private OperationTimers {
+ public:
+  using OperationPtr = std::shared_ptr<DelayedOperation>;
+  using MakeService = std::function<std::unique_ptr<Service>(const ServiceConfig&)>;
+
+  explicit Purgatory(
+      const PurgatoryConfig& config,
+      const MakeService& make = [](const ServiceConfig& c) { return std::make_unique<Service>(c); })
+      : purge_interval_(config.purge_interval),
+        owners_(config.capacity),
+        free_ids_(config.capacity),
+        purger_(config.clock,
+                [this](Alarm& alarm, const std::stop_token& ending) {
+                  purge_when_rung(alarm, ending);
+                }),
+        service_(make({.capacity = config.capacity,
+                       .clock = config.clock,
+                       .handler = [this](TimerId id, Tick) { expire(id); }})) {
+    std::iota(free_ids_.rbegin(), free_ids_.rend(), TimerId{0});
+  }
+
+  Purgatory(const Purgatory&) = delete;
+  Purgatory& operator=(const Purgatory&) = delete;
+
+  // REQUIRES: not in an operation, and nobody is still completing one that waits here.
+  ~Purgatory() { stop(); }
+
+  // Returns whether the operation could be completed. If not, all the keys watch it from now on, and
+  // it expires in its time. Throws PurgatoryFull, and then nothing has happened; ServiceStopped, and
+  // then it is watched and does not expire. REQUIRES: it was not given to a purgatory before.
+  bool try_complete_else_watch(const OperationPtr& operation, const std::vector<Key>& keys) {
+    if (keys.empty()) throw std::invalid_argument("an operation must be watched by a key at least");
+    TimerId id;
+    {
+      const std::lock_guard lock(operation->mutex_);
+      if (safe_try_complete(*operation)) return true;
+      id = take_id(operation);
+      for (const Key& key : keys) watch(key, operation);
+      // An event from here on finds it in the lists; one that came before may have missed it.
+      const bool completed = safe_try_complete(*operation);
+      if (operation->completed()) {
+        give_back(id);
+        return completed;
+      }
+    }
+    arm(*operation, id);
+    return false;
+  }
+
+  // Tries the operations that the key watches, and returns how many that completed.
+  std::size_t check_and_complete(const Key& key) {
+    std::size_t completed = 0;
+    bool any_completed = false;  // by whomever
+    for (const OperationPtr& operation : watchers(key)) {
+      if (!operation->completed() && safe_try_complete(*operation)) ++completed;
+      any_completed |= operation->completed();
+    }
+    if (any_completed) drop_completed(key);
+    return completed;
+  }
+
+  // The key no longer watches any operation, and those that it did no longer expire; other keys
+  // still watch them. Returns them.
+  std::vector<OperationPtr> cancel_for_key(const Key& key) {
+    std::vector<OperationPtr> operations;
+    {
+      Shard& shard = shard_of(key);
+      const std::lock_guard lock(shard.mutex);
+      if (auto list = shard.watchers.extract(key)) operations = std::move(list.mapped());
+    }
+    for (const OperationPtr& operation : operations) operation->cancel_timer();
+    return operations;
+  }
+
+  // Returns when none is expiring any more (one that calls this itself apart), and hands back those
+  // that were to expire and now never will. Keys still watch them.
+  std::vector<OperationPtr> stop() {
+    std::vector<OperationPtr> pending;
+    for (const PendingTimer& timer : service_->stop()) {
+      OperationPtr operation = owners_[timer.id];
+      operation->forget_timer();
+      give_back(timer.id);
+      if (!operation->completed()) pending.push_back(std::move(operation));
+    }
+    return pending;
+  }
+
+  // The lengths of all lists together: an operation counts once for each of its keys, completed
+  // ones until they are dropped. O(keys).
+  std::size_t watched() const {
+    std::size_t watched = 0;
+    for (const Shard& shard : shards_) {
+      const std::lock_guard lock(shard.mutex);
+      for (const auto& [key, list] : shard.watchers) watched += list.size();
+    }
+    return watched;
+  }
+
+  // Operations with a timer, those that are expiring included.
+  std::size_t delayed() const {
+    const std::lock_guard lock(ids_mutex_);
+    return owners_.size() - free_ids_.size();
+  }
+
+  // What operations threw when they were tried or expired, and cancels that the service refused.
+  std::uint64_t failures() const { return failures_.load(); }
+
+  // Ends of waits, of all threads.
+  std::uint64_t wakeups() const { return service_->wakeups() + purger_.wakeups(); }
+
+ private:
+  static constexpr std::size_t kShards = 512;
+
+  struct Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<Key, std::vector<OperationPtr>> watchers{};  // no list is empty
+  };
+
+  Shard& shard_of(const Key& key) { return shards_[std::hash<Key>{}(key) % kShards]; }
+
+  bool safe_try_complete(DelayedOperation& operation) {
+    const std::lock_guard lock(operation.mutex_);
+    try {
+      return operation.try_complete();
+    } catch (...) {
+      ++failures_;
+      return operation.completed();
+    }
+  }
+
+  void watch(const Key& key, const OperationPtr& operation) {
+    Shard& shard = shard_of(key);
+    const std::lock_guard lock(shard.mutex);
+    shard.watchers[key].push_back(operation);
+  }
+
+  std::vector<OperationPtr> watchers(const Key& key) {
+    Shard& shard = shard_of(key);
+    const std::lock_guard lock(shard.mutex);
+    const auto list = shard.watchers.find(key);
+    return list == shard.watchers.end() ? std::vector<OperationPtr>{} : list->second;
+  }
+
+  void drop_completed(const Key& key) {
+    std::vector<OperationPtr> dropped;  // dies after the lock is released
+    Shard& shard = shard_of(key);
+    const std::lock_guard lock(shard.mutex);
+    const auto list = shard.watchers.find(key);
+    if (list == shard.watchers.end()) return;
+    move_completed(list->second, dropped);
+    if (list->second.empty()) shard.watchers.erase(list);
+  }
+
+  void purge() {
+    for (Shard& shard : shards_) {
+      std::vector<OperationPtr> dropped;
+      const std::lock_guard lock(shard.mutex);
+      for (auto& [key, list] : shard.watchers) move_completed(list, dropped);
+      std::erase_if(shard.watchers, [](const auto& entry) { return entry.second.empty(); });
+    }
+  }
+
+  static void move_completed(std::vector<OperationPtr>& list, std::vector<OperationPtr>& dropped) {
+    const auto completed = std::stable_partition(
+        list.begin(), list.end(),
+        [](const OperationPtr& operation) { return !operation->completed(); });
+    dropped.insert(dropped.end(), std::move_iterator(completed), std::move_iterator(list.end()));
+    list.erase(completed, list.end());
+  }
+
+  void purge_when_rung(Alarm& alarm, const std::stop_token& ending) {
+    for (; !ending.stop_requested(); alarm.wait_until(kNever)) {
+      {
+        const std::lock_guard lock(ids_mutex_);
+        if (ended_ <= purge_interval_) continue;
+        ended_ = 0;
+      }
+      purge();
+    }
+  }
+
+  // An operation owns an id from before it is watched until it has ceased to wait. The id is given
+  // back once: by the watcher if the timer was never armed; by the canceller to whom the service
+  // said that it will not fire, or by stop(); by the fire, as the last thing that it does. Before, the
+  // owner has forgotten the id, or does under the lock under which it is cancelled, and nobody
+  // else names it to the service. So neither a fire nor a cancel meant for one owner meets the next.
+  TimerId take_id(const OperationPtr& owner) {
+    const std::lock_guard lock(ids_mutex_);
+    if (free_ids_.empty()) throw PurgatoryFull(owners_.size());
+    const TimerId id = free_ids_.back();
+    free_ids_.pop_back();
+    owners_[id] = owner;
+    return id;
+  }
+
+  void give_back(TimerId id) {
+    OperationPtr owner;  // dies after the lock is released
+    {
+      const std::lock_guard lock(ids_mutex_);
+      owner = std::move(owners_[id]);
+      free_ids_.push_back(id);
+      if (ended_++ != purge_interval_) return;
+    }
+    purger_.alarm().ring();
+  }
+
+  // REQUIRES: the caller holds no lock.
+  void arm(DelayedOperation& operation, TimerId id) {
+    operation.set_timer(*this, id);
+    try {
+      service_->schedule(id, operation.deadline());
+    } catch (...) {
+      operation.forget_timer();
+      give_back(id);
+      throw;
+    }
+    // Who cancelled it before there was a timer could not.
+    if (operation.timer_cancelled()) operation.cancel_timer();
+  }
+
+  // A service that fails must not keep an operation from completing; if the timer does fire, that
+  // finds it completed.
+  bool cancel(TimerId id) override {
+    try {
+      if (!service_->cancel(id)) return false;
+    } catch (const BackendError&) {
+      ++failures_;
+      return false;
+    }
+    give_back(id);
+    return true;
+  }
+
+  void expire(TimerId id) {
+    const OperationPtr operation = owners_[id];
+    operation->forget_timer();
+    try {
+      if (operation->force_complete()) operation->on_expiration();
+    } catch (...) {
+      ++failures_;
+    }
+    give_back(id);
+  }
+
+  const std::size_t purge_interval_;
+  std::vector<Shard> shards_{kShards};
+  std::atomic<std::uint64_t> failures_ = 0;
+
+  mutable std::mutex ids_mutex_;      // of the following
+  std::vector<OperationPtr> owners_;  // by id
+  std::vector<TimerId> free_ids_;
+  // Operations that have ceased to wait since the last purge: Kafka's estimated total of operations
+  // minus those delayed, which a purge sets to 0.
+  std::size_t ended_ = 0;
+
+  Worker purger_;
+  const std::unique_ptr<Service> service_;  // last: its handler uses all the others
+};
+
+}  // namespace timerbench
