@@ -1,0 +1,264 @@
+#include "realtime/purgatory_load.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "queues/lazy_heap.h"
+#include "services/locked.h"
+#include "services/purgatory.h"
+#include "system/machine.h"
+#include "workloads/random.h"
+
+namespace timerbench {
+namespace {
+
+constexpr Tick kMillisecond = 1'000'000;
+constexpr double kDay = 86'400'000;  // ms
+
+// The natural logarithm's standard deviation that gives a log-normal distribution these quartiles.
+double sigma(const PurgatoryLoad& load) {
+  constexpr double kUpperQuartile = 0.674490;  // of the normal distribution
+  return std::log(load.pct75 / load.pct50) / kUpperQuartile;
+}
+
+double draw_exponential(Random& random) {
+  return static_cast<double>(random.exponential(1)) * 0x1p-32;
+}
+
+// Box and Muller (1958).
+double draw_normal(Random& random) {
+  const double radius = std::sqrt(2 * draw_exponential(random));
+  return radius * std::cos(2 * std::numbers::pi * static_cast<double>(random.next()) * 0x1p-64);
+}
+
+double cpu_seconds() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double to_seconds(Tick duration) { return static_cast<double>(duration) * 1e-9; }
+
+double a_second(std::uint64_t count, Tick duration) {
+  return duration > 0 ? static_cast<double>(count) / to_seconds(duration) : 0;
+}
+
+class Run {
+ public:
+  Run(const PurgatoryLoad& load, const ServiceBackend& backend, Waiting waiting,
+      const StopFlag& stop)
+      : timeout_(load.timeout * kMillisecond),
+        plan_(make_plan(load)),
+        stop_(stop),
+        service_clock_(waiting),
+        records_(load.num),
+        unanswered_(load.num),
+        purgatory_({.capacity = load.num, .clock = service_clock_}, backend.make),
+        answers_({.capacity = load.num, .clock = clock_, .handler = [this](TimerId id, Tick) {
+                    std::exchange(unanswered_[id], nullptr)->force_complete();
+                  }}) {}
+
+  PurgatoryFigures run() {
+    const double cpu_before = cpu_seconds();
+    start_ = clock_.now();
+    PurgatoryFigures figures;
+    figures.requests = make_requests();
+    const Tick made = clock_.now();
+    await_completion(figures.requests);
+    figures.cpu = cpu_seconds() - cpu_before;
+    figures.wakeups = purgatory_.wakeups();
+    figures.interrupted = completed_ < plan_.requests.size() && stop_;
+
+    answers_.stop();
+    figures.pending = purgatory_.stop().size();
+    figures.failures = purgatory_.failures();
+    if (figures.requests > 0) {
+      figures.target_rate =
+          a_second(figures.requests, plan_.requests[figures.requests - 1].arrival);
+      figures.actual_rate = a_second(figures.requests, made - start_);
+    }
+    sum_up(figures);
+    return figures;
+  }
+
+ private:
+  // What has become of a request.
+  struct Record {
+    Tick arrival = 0;
+    Tick end = 0;
+    std::atomic<std::uint32_t> completions = 0;
+    bool timed_out = false;
+  };
+
+  class Request final : public DelayedOperation {
+   public:
+    Request(Run& run, Record& record)
+        : DelayedOperation(record.arrival + run.timeout_), run_(run), record_(record) {}
+
+   private:
+    bool try_complete() override { return false; }
+
+    void on_complete() override {
+      if (record_.completions++ == 0) record_.end = run_.clock_.now();
+      if (++run_.completed_ == run_.records_.size()) run_.alarm_->ring();
+    }
+
+    void on_expiration() override { record_.timed_out = true; }
+
+    Run& run_;
+    Record& record_;
+  };
+
+  // How soon an interruption is noticed.
+  static constexpr Tick kPoll = 100 * kMillisecond;
+
+  // Returns how many were made: all, unless it was interrupted.
+  std::uint32_t make_requests() {
+    for (std::uint32_t i = 0; i < plan_.requests.size(); ++i) {
+      const auto& [arrival, latency] = plan_.requests[i];
+      Tick now = clock_.now();
+      for (; now < start_ + arrival && !stop_; now = clock_.now()) {
+        alarm_->wait_until(std::min(start_ + arrival, now + kPoll));
+      }
+      if (stop_) return i;
+      records_[i].arrival = now;
+      const auto request = std::make_shared<Request>(*this, records_[i]);
+      if (latency < timeout_) {
+        unanswered_[i] = request;
+        answers_.schedule(i, now + latency);
+      }
+      purgatory_.try_complete_else_watch(request, plan_.keys);
+    }
+    return static_cast<std::uint32_t>(plan_.requests.size());
+  }
+
+  // Returns when all have completed, unless it is interrupted or gives up.
+  void await_completion(std::uint64_t requests) {
+    constexpr Tick kPatience = 5000 * kMillisecond;
+    Tick give_up = clock_.now() + timeout_ + kPatience;
+    std::uint64_t completed = completed_;
+    while (completed < requests && !stop_ && clock_.now() < give_up) {
+      alarm_->wait_until(clock_.now() + kPoll);
+      if (std::exchange(completed, completed_) != completed) {
+        give_up = std::max(give_up, clock_.now() + kPatience);
+      }
+    }
+  }
+
+  // REQUIRES: nothing runs any more.
+  void sum_up(PurgatoryFigures& figures) const {
+    Tick last = start_;
+    for (std::uint64_t i = 0; i < figures.requests; ++i) {
+      const Record& record = records_[i];
+      const auto& [arrival, latency] = plan_.requests[i];
+      figures.arrival_lateness.add(static_cast<double>(record.arrival - (start_ + arrival)));
+      if (record.completions == 0) continue;
+      figures.completed += 1;
+      figures.repeated += record.completions > 1;
+      last = std::max(last, record.end);
+      const Tick due = record.arrival + (record.timed_out ? timeout_ : latency);
+      figures.timed_out += record.timed_out;
+      if (record.end < due) {
+        figures.early += 1;
+      } else {
+        (record.timed_out ? figures.expiry_lateness : figures.completion_lateness)
+            .add(static_cast<double>(record.end - due));
+      }
+    }
+    figures.elapsed = to_seconds(last - start_);
+    figures.lost = figures.requests - figures.completed - figures.pending;
+  }
+
+  const Tick timeout_;
+  const PurgatoryPlan plan_;
+  const StopFlag& stop_;
+  SteadyClock clock_;
+  const std::unique_ptr<Alarm> alarm_ = clock_.make_alarm();
+  SteadyClock service_clock_;
+  Tick start_ = 0;
+  std::vector<Record> records_;
+  std::vector<std::shared_ptr<Request>> unanswered_;
+  std::atomic<std::uint64_t> completed_ = 0;
+  Purgatory<AnyService, std::uint32_t> purgatory_;
+  Locked<LazyHeap> answers_;  // last: it completes what waits in the purgatory
+};
+
+// Not a number, which compares as false with everything, is no good either.
+void require(bool good, std::string_view option, double value, const std::string& wanted) {
+  if (!good) throw std::invalid_argument(fmt::format("{} = {}: {}", option, value, wanted));
+}
+
+void require_within(double most, std::string_view option, double value, std::string_view unit) {
+  require(value > 0 && value <= most, option, value,
+          fmt::format("give more than 0 and at most {} {}", most, unit));
+}
+
+}  // namespace
+
+void validate(const PurgatoryLoad& load) {
+  constexpr double kMost = 10'000'000;
+  require_within(kMost, "num", load.num, "requests");
+  require_within(kMost, "rate", load.rate, "requests a second");
+  require(load.num / load.rate <= kDay / 1000, "rate", load.rate,
+          fmt::format("{} requests take longer than a day; give a higher rate or fewer", load.num));
+  require_within(kDay, "pct50", load.pct50, "ms");
+  require_within(kDay, "pct75", load.pct75, "ms");
+  require(load.pct75 >= load.pct50, "pct75", load.pct75,
+          fmt::format("give no less than the median, pct50 = {}", load.pct50));
+  require_within(kDay, "timeout", load.timeout, "ms");
+  require_within(1'000'000, "key_space_size", load.key_space_size, "keys");
+  require(load.keys > 0 && load.keys <= load.key_space_size, "keys", load.keys,
+          fmt::format("give 1 to {}, as many as there are (key_space_size)", load.key_space_size));
+}
+
+double expected_timeout_fraction(const PurgatoryLoad& load) {
+  const double ratio = load.timeout / load.pct50;
+  if (load.pct75 == load.pct50) return ratio <= 1 ? 1 : 0;
+  return std::erfc(std::log(ratio) / sigma(load) * std::numbers::sqrt2 / 2) / 2;
+}
+
+PurgatoryPlan make_plan(const PurgatoryLoad& load) {
+  constexpr double kMostLatency = 1000 * kDay;
+  const double spread = sigma(load);
+  PurgatoryPlan plan;
+  Random random(load.seed);
+  plan.requests.reserve(load.num);
+  double arrival = 0;  // ms; what is cut off is not lost
+  for (std::uint32_t i = 0; i < load.num; ++i) {
+    arrival += 1000 / load.rate * draw_exponential(random);
+    const double latency = load.pct50 * std::exp(spread * draw_normal(random));
+    plan.requests.push_back(
+        {.arrival = static_cast<Tick>(arrival) * kMillisecond,
+         .latency = static_cast<Tick>(std::min(latency, kMostLatency)) * kMillisecond});
+  }
+  std::vector<std::uint32_t> key_space(load.key_space_size);
+  std::iota(key_space.begin(), key_space.end(), 0U);
+  for (std::uint32_t i = 0; i < load.keys; ++i) {
+    std::swap(key_space[i], key_space[random.between(i, load.key_space_size - 1)]);
+  }
+  plan.keys.assign(key_space.begin(), key_space.begin() + load.keys);
+  return plan;
+}
+
+PurgatoryFigures run_purgatory(const PurgatoryLoad& load, const ServiceBackend& backend,
+                               Waiting waiting, const StopFlag& stop) {
+  validate(load);
+  constexpr std::uint64_t kARequest = 500;  // bytes; the operation, its record, room for its timer
+  require_memory(load.num * kARequest, fmt::format("a purgatory of {} requests", load.num));
+  return Run(load, backend, waiting, stop).run();
+}
+}  // namespace timerbench
