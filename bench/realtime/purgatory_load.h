@@ -3,10 +3,11 @@
 //
 // Requests arrive as a Poisson process and take a log-normal time to be answered; the plan is drawn
 // before anything is measured. One thread makes each request at its planned instant, or as soon as
-// it can if it is behind, so that a purgatory that is too slow makes it late and not fewer. From
-// the request's arrival on, a queue of delays completes it after its latency, if that is less than
-// the time-out; else the purgatory's timer expires it. All requests are watched by the same keys,
-// and no key is ever checked: what is measured is the timers, the lists and their purge.
+// it can if it is behind, so that a purgatory that is too slow makes it late and not fewer. When the
+// request's latency has passed since it was made, the load's own queue of delays completes it, if
+// that is less than the time-out; else the purgatory's timer expires it. All requests are watched
+// by the same keys, which are never checked: what is measured is the timers, the lists and their
+// purge, and what the load itself costs, which is the same for every service.
 //
 // Followed: Kafka's TestPurgatoryPerformance, in the meaning of its Scala version: a request is
 // completed after its latency (the Java one completes it after the time-out, KAFKA-17568), and both
@@ -66,15 +67,15 @@ struct PurgatoryFigures {
 
   // Seconds, from the start to the last completion.
   double elapsed = 0;
-  double cpu = 0;  // of all the process's threads
+  double cpu = 0;  // of all the process's threads, the load's included
 
   // Requests a second: by the plan, and as they were made.
   double target_rate = 0;
   double actual_rate = 0;
 
   Durations arrival_lateness;     // of requests behind the plan
-  Durations completion_lateness;  // behind arrival + latency, of those that did not time out
-  Durations expiry_lateness;  // behind arrival + time-out, of those that did, but the early ones
+  Durations completion_lateness;  // behind arrival + latency, of those answered
+  Durations expiry_lateness;      // behind arrival + time-out, of those that did, but not early
 
   std::uint64_t wakeups = 0;   // of the purgatory
   std::uint64_t failures = 0;  // likewise

@@ -183,7 +183,7 @@ class Purgatory final : private OperationTimers {
 
   // Returns whether the operation could be completed. If not, all the keys watch it from now on, and
   // it expires in its time. Throws PurgatoryFull, and then nothing has happened; ServiceStopped, and
-  // then it is watched and does not expire. REQUIRES: it was not given to a purgatory before.
+  // then it is watched and does not expire. REQUIRES: no purgatory has watched it yet.
   bool try_complete_else_watch(const OperationPtr& operation, const std::vector<Key>& keys) {
     if (keys.empty()) throw std::invalid_argument("an operation must be watched by a key at least");
     TimerId id;
