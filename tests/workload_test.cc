@@ -69,9 +69,10 @@ TEST_P(WorkloadTest, DescribesItselfTruly) {
   const TraceInfo& info = trace.info();
   EXPECT_EQ(info.workload, GetParam().name);
   EXPECT_EQ(info.item, GetParam().item);
-  EXPECT_EQ(info.capacity, 700U);
-  EXPECT_EQ(info.peak_pending, 700U);
-  EXPECT_EQ(stat_trace(trace).peak_pending, 700U);
+  // The size is how many are pending, but for a rate.
+  EXPECT_TRUE(info.capacity == 700 || info.workload == "arrivals");
+  EXPECT_EQ(info.peak_pending, info.capacity);
+  EXPECT_EQ(stat_trace(trace).peak_pending, info.capacity);
   EXPECT_GT(info.items, 0U);
   EXPECT_LE(info.setup_ops, trace.ops().size());
 }
@@ -87,10 +88,11 @@ INSTANTIATE_TEST_SUITE_P(Roster, WorkloadTest, testing::ValuesIn(workloads()),
 // results and new ones different workloads.
 TEST(WorkloadTest, DefaultTracesAreWhatTheyWere) {
   const std::map<std::string, std::uint64_t> known = {
-      {"fill", 3595422312884001293},  {"cancel", 8569025341450545435U},
-      {"drain", 6332119807688911613}, {"churn", 686720146884736923},
-      {"hold", 9189483940053035413},  {"keepalive", 5148517965551088837},
-      {"bulk", 11211916666635379192U}};
+      {"fill", 3595422312884001293},   {"cancel", 8569025341450545435U},
+      {"drain", 6332119807688911613},  {"churn", 686720146884736923},
+      {"hold", 9189483940053035413},   {"keepalive", 5148517965551088837},
+      {"bulk", 11211916666635379192U}, {"arrivals", 14984957790709683381U},
+      {"herd", 16858268059396708801U}};
   for (const auto& [name, hash] : known) {
     EXPECT_EQ(hash_ops(generate(name, {.size = 1000, .items = 5000}).ops()), hash) << name;
   }
@@ -99,16 +101,17 @@ TEST(WorkloadTest, DefaultTracesAreWhatTheyWere) {
 TEST(WorkloadTest, WhatIsMeasuredAndPerWhat) {
   struct Described {
     std::uint64_t setup_ops, items;
+    double unit_ns = 1e6;
   };
   const std::map<std::string, Described> known = {
-      {"fill", {2000, 1000}},  {"cancel", {1000, 1000}}, {"drain", {1000, 1000}},
-      {"churn", {1000, 5000}}, {"hold", {1000, 5000}},   {"keepalive", {4063, 5000}},
-      {"bulk", {2000, 1000}}};
+      {"fill", {2000, 1000}},  {"cancel", {1000, 1000}},        {"drain", {1000, 1000}},
+      {"churn", {1000, 5000}}, {"hold", {1000, 5000}},          {"keepalive", {4063, 5000}},
+      {"bulk", {2000, 1000}},  {"arrivals", {2910, 5000, 1e3}}, {"herd", {1000, 1000, 1e3}}};
   for (const auto& [name, described] : known) {
     const Trace trace = generate(name, {.size = 1000, .items = 5000, .seed = 3});
     EXPECT_EQ(trace.info().setup_ops, described.setup_ops) << name;
     EXPECT_EQ(trace.info().items, described.items) << name;
-    EXPECT_EQ(trace.info().unit_ns, 1e6) << name;
+    EXPECT_EQ(trace.info().unit_ns, described.unit_ns) << name;
     EXPECT_EQ(trace.info().seed, 3U) << name;
   }
 }
@@ -181,6 +184,37 @@ TEST(WorkloadTest, BulkFiresAllOverAWideHorizon) {
   EXPECT_EQ(stat.fired, 20'000U);
   EXPECT_EQ(stat.cancelled, 20'000U);  // once before, to warm the queue
   EXPECT_GT(stat.duration, Tick{1} << 30);
+}
+
+TEST(WorkloadTest, ArrivalsComeAtTheirRateAndFireAtIt) {
+  const Trace trace = generate("arrivals", {.size = 10'000});
+  EXPECT_EQ(trace.info().items, 30'000U);
+  const TraceStat stat = stat_trace(trace);
+  EXPECT_NEAR(static_cast<double>(stat.duration), 1'048'576 + 3e6, 0.1e6);
+  EXPECT_EQ(stat.cancelled + stat.moved, 0U);
+  // Those that are armed with a mean of 151 ms to go.
+  EXPECT_NEAR(static_cast<double>(stat.pending), 1510, 150);
+  EXPECT_NEAR(static_cast<double>(trace.info().capacity), 1600, 200);
+  EXPECT_GE(stat.percentiles.front().delay, 1024U);
+  EXPECT_NEAR(stat.percentiles[3].delay, 32'768, 3'000);
+  EXPECT_LT(stat.percentiles.back().delay, 1U << 20);
+}
+
+TEST(WorkloadTest, ArrivalsKeepEveryRate) {
+  for (const TimerId rate : {1U, 77U, 300'000U, 1'000'000U}) {
+    const Trace trace = generate("arrivals", {.size = rate, .items = 2'000});
+    Tick duration = 0;
+    for (const Op op : trace.measured()) duration += op.id == kAdvance ? op.arg : 0;
+    EXPECT_NEAR(static_cast<double>(duration) * rate / 2e9, 1, 0.08) << rate;
+  }
+}
+
+TEST(WorkloadTest, HerdIsDueAtOneInstant) {
+  const Trace trace = generate("herd", {.size = 10'000});
+  EXPECT_EQ(count_ops(trace.setup()).schedules, 10'000U);
+  EXPECT_EQ(stat_trace(trace).percentiles.front().delay, 500'000U);
+  EXPECT_EQ(stat_trace(trace).percentiles.back().delay, 500'000U);
+  EXPECT_EQ(stat_trace(trace).fired, 10'000U);
 }
 
 }  // namespace

@@ -1,9 +1,6 @@
 // Cancelling alone: N pending timers, all cancelled in random order. W2 of the peers' figures.
 #pragma once
 
-#include <numeric>
-#include <utility>
-
 #include "workloads/fill.h"
 
 namespace timerbench {
@@ -23,12 +20,7 @@ struct Cancel {
     fill.arm_all(trace, random, options.size);
     trace.end_setup();
 
-    std::vector<TimerId> order(options.size);
-    std::iota(order.begin(), order.end(), TimerId{0});
-    for (TimerId left = options.size; left > 1; --left) {
-      std::swap(order[left - 1], order[random.below(left)]);
-    }
-    for (const TimerId id : order) trace.cancel(id);
+    for (const TimerId id : random.permutation(options.size)) trace.cancel(id);
     return trace.finish(options.size, options.size);
   }
 };

@@ -3,6 +3,9 @@
 
 #include <bit>
 #include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace timerbench {
 
@@ -49,6 +52,14 @@ class Random {
   std::uint32_t log_uniform(std::uint32_t bits) {
     const std::uint32_t octave = std::uint32_t{1} << below(bits);
     return octave + below(octave);
+  }
+
+  // 0 .. n - 1 in random order.
+  std::vector<std::uint32_t> permutation(std::uint32_t n) {
+    std::vector<std::uint32_t> order(n);
+    std::iota(order.begin(), order.end(), 0U);
+    for (std::uint32_t left = n; left > 1; --left) std::swap(order[left - 1], order[below(left)]);
+    return order;
   }
 
  private:

@@ -1,9 +1,11 @@
 // The workloads. A new one is a header and a line here.
+#include "workloads/arrivals.h"
 #include "workloads/bulk.h"
 #include "workloads/cancel.h"
 #include "workloads/churn.h"
 #include "workloads/drain.h"
 #include "workloads/fill.h"
+#include "workloads/herd.h"
 #include "workloads/hold.h"
 #include "workloads/keepalive.h"
 #include "workloads/workload.h"
@@ -29,6 +31,8 @@ const std::vector<Workload>& workloads() {
       workload<Hold>(100'000),       //
       workload<Keepalive>(100'000),  //
       workload<Bulk>(6'000'000),     //
+      workload<Arrivals>(1'000),     //
+      workload<Herd>(100'000),       //
   };
   return roster;
 }

@@ -12,11 +12,12 @@ namespace timerbench {
 // The clock is the generator's own; pass_time() is how it moves in the trace.
 class TraceWriter {
  public:
-  // REQUIRES: the workload's unit is 1 ms.
+  // A tick is 1 ms unless G::unit_ns says otherwise.
   template <Generator G>
   TraceWriter(const G&, const WorkloadOptions& options, std::uint64_t expected_ops) {
     ops_.reserve(expected_ops);
     info_.unit_ns = 1e6;
+    if constexpr (requires { G::unit_ns; }) info_.unit_ns = G::unit_ns;
     info_.capacity = options.size;
     info_.item = G::item;
     info_.workload = G::name;
@@ -41,6 +42,9 @@ class TraceWriter {
   void note(const char* parameter, const T& value) {
     info_.parameters[parameter] = value;
   }
+
+  // How many ids there are, if not as many as the size.
+  void set_capacity(TimerId capacity) { info_.capacity = capacity; }
 
   // `items`: what a cost is quoted per.
   Trace finish(std::uint64_t items, std::uint64_t peak_pending) {

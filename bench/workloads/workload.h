@@ -11,7 +11,7 @@
 namespace timerbench {
 
 struct WorkloadOptions {
-  TimerId size;             // timers pending, connections: what a suite sweeps
+  TimerId size;             // timers pending or per second, connections: what a suite sweeps
   std::uint64_t items = 0;  // how many operations are measured, if free; 0: the default
   std::uint64_t seed = 1;
 };
@@ -19,6 +19,7 @@ struct WorkloadOptions {
 // A generator is a struct with commented parameters and
 //   static constexpr std::string_view name, summary, item;   what a cost is quoted per
 //   static constexpr bool items_are_free;                    whether options.items is heeded
+//   static constexpr double unit_ns;                         a tick, if not 1 ms
 //   Trace generate(const WorkloadOptions&) const;            no I/O, no clock, no state
 template <class G>
 concept Generator = requires(const G& generator, const WorkloadOptions& options) {

@@ -1,0 +1,34 @@
+// A thundering herd: N timers armed in random order for one and the same instant, and quiet after it.
+//
+// Made to be paced: what counts is how long after the instant the first and the last one fires.
+#pragma once
+
+#include "workloads/random.h"
+#include "workloads/trace_writer.h"
+
+namespace timerbench {
+
+struct Herd {
+  static constexpr std::string_view name = "herd";
+  static constexpr std::string_view summary = "N timers that are due at one instant";
+  static constexpr std::string_view item = "fire";
+  static constexpr bool items_are_free = false;
+  static constexpr double unit_ns = 1'000;
+
+  std::uint32_t delay = 500'000;  // us
+  std::uint32_t quiet = 500'000;  // us after it
+
+  Trace generate(const WorkloadOptions& options) const {
+    TraceWriter trace(*this, options, options.size + std::uint64_t{2});
+    trace.note("delay", delay);
+    Random random(options.seed);
+    for (const TimerId id : random.permutation(options.size)) trace.schedule(id, delay);
+    trace.end_setup();
+    trace.pass_time(delay);
+    trace.pass_time(quiet);
+    return trace.finish(options.size, options.size);
+  }
+};
+static_assert(Generator<Herd>);
+
+}  // namespace timerbench
