@@ -1,0 +1,66 @@
+#include "realtime/sleep_control.h"
+
+#include <thread>
+#include <vector>
+
+#include "realtime/stoppable_wait.h"
+#include "realtime/watched_clock.h"
+#include "workloads/random.h"
+
+namespace timerbench {
+namespace {
+
+constexpr Tick kMillisecond = 1'000'000;
+constexpr Tick kHour = 3'600'000 * kMillisecond;
+
+}  // namespace
+
+Durations measure_sleep_lateness(Waiting waiting, std::span<const Tick> offsets,
+                                 const StopFlag& stop) {
+  constexpr Tick kLead = 10 * kMillisecond;  // for the thread to begin
+  SteadyClock clock(waiting);
+  const std::unique_ptr<Alarm> alarm = clock.make_alarm();
+  const Tick start = clock.now() + kLead;
+  Durations lateness;
+  // A thread of its own: nanosleep sets the timer slack of the thread that waits.
+  std::jthread sleeper([&] {
+    for (const Tick offset : offsets) {
+      if (!wait_until(clock, *alarm, start + offset, stop)) return;
+      lateness.add(static_cast<double>(clock.now() - (start + offset)));
+    }
+  });
+  sleeper.join();
+  return lateness;
+}
+
+Durations measure_sleep_lateness(Waiting waiting, int samples, Tick period, const StopFlag& stop) {
+  Random random(1);
+  std::vector<Tick> offsets;
+  for (int i = 0; i < samples; ++i) {
+    offsets.push_back(static_cast<Tick>(i) * period +
+                      random.below(static_cast<std::uint32_t>(period)));
+  }
+  return measure_sleep_lateness(waiting, offsets, stop);
+}
+
+double idle_wakeups_per_second(const ServiceBackend& backend, Waiting waiting, Tick granularity,
+                               double seconds, const StopFlag& stop) {
+  constexpr Tick kSettle = 50 * kMillisecond;  // its threads start, and hear of the timer
+  SteadyClock steady(waiting);
+  WatchedClock clock(steady);
+  const auto service = backend.make(
+      {.capacity = 1, .clock = clock, .handler = [](TimerId, Tick) {}, .granularity = granularity});
+  // Not nanosleep: see paced.cc.
+  const std::unique_ptr<Alarm> alarm = SteadyClock(Waiting::timerfd).make_alarm();
+  service->schedule(0, steady.now() + kHour);
+  wait_until(steady, *alarm, steady.now() + kSettle, stop);
+  const Tick begin = steady.now();
+  const std::uint64_t before = clock.wakeups();
+  wait_until(steady, *alarm, begin + static_cast<Tick>(seconds * 1e9), stop);
+  const auto wakeups = static_cast<double>(clock.wakeups() - before);
+  const Tick elapsed = steady.now() - begin;
+  service->stop();
+  return wakeups / (static_cast<double>(elapsed) / 1e9);
+}
+
+}  // namespace timerbench
