@@ -10,17 +10,6 @@ namespace {
 
 using SystemTimerTest = ServiceTest<SystemTimer>;
 
-// Vector V15: one look after a long time finds all that is due.
-TEST_F(SystemTimerTest, CatchesUpAtOnce) {
-  const Tick delays[] = {500, 30, 10, 8421, 99'999};
-  for (TimerId id = 0; id < std::size(delays); ++id) {
-    service_.schedule(id, delays[id] * kMillisecond);
-  }
-  clock_.settle();
-  clock_.set(100'000 * kMillisecond);
-  EXPECT_EQ(fires().size(), std::size(delays));
-}
-
 // Vector V19, but for the polls: a timer 100 s ahead makes the reaper wake twice, at 96 and 100 s.
 TEST_F(SystemTimerTest, WakesWhereBucketsAreAndEvery200Milliseconds) {
   service_.schedule(0, 100'000 * kMillisecond);

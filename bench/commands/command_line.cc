@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "commands/commands.h"
@@ -58,6 +60,22 @@ void add_list(CLI::App& app) {
   command->callback([as_json] { print_list(*as_json); });
 }
 
+// Those of Kafka's TestPurgatoryPerformance; what they must be together, validate() says.
+void add_purgatory_options(CLI::App& command, PurgatoryOptions& options) {
+  constexpr const char* kGroup = "Requests of --suite=purgatory";
+  const auto add = [&]<class T>(const char* name, std::optional<T>& value, const char* text) {
+    const T least = std::is_integral_v<T> ? T{1} : T(0.001);
+    command.add_option(name, value, text)->check(in_range(least, T(1'000'000'000)))->group(kGroup);
+  };
+  add("--num", options.num, "How many; by default what the rate comes to in --seconds");
+  add("--rate", options.rate, "So many per second arrive, at random (1000)");
+  add("--pct50", options.pct50, "Median of the log-normal latency, in ms (20)");
+  add("--pct75", options.pct75, "Its 75th percentile, in ms (60)");
+  add("--timeout", options.timeout, "In ms (200)");
+  add("--keys", options.keys, "That watch a request (3)");
+  add("--key-space-size", options.key_space_size, "Of which the keys are chosen (100)");
+}
+
 void add_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   auto* command = app.add_subcommand(
@@ -87,6 +105,11 @@ void add_run(CLI::App& app) {
           "The most that one replay may take, setup included, before its cell is a timeout; "
           "0: the suite's")
       ->check(seconds_range());
+  command
+      ->add_option("--seconds", options->seconds,
+                   "For which each cell of a suite on the wall clock is measured; 0: the suite's")
+      ->check(seconds_range());
+  add_purgatory_options(*command, options->purgatory);
   command->callback([options, command] {
     options->benchmark_flags = command->remaining();
     run_suite(*options);

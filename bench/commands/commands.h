@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,21 @@ namespace timerbench {
 // Backends with their promises, workloads and suites, for people or as JSON.
 void print_list(bool as_json);
 
+// Of the suite `purgatory`; what is not given is that of its scenario `low`.
+struct PurgatoryOptions {
+  std::optional<std::uint32_t> num, timeout, keys, key_space_size;
+  std::optional<double> rate, pct50, pct75;
+};
+
 struct RunOptions {
   std::string suite;                               // none: what the others choose
   std::string backends, workloads, sizes, traces;  // separated by commas
   Tick granularity = 1;
   std::uint64_t items = 0;
   std::uint64_t seed = 1;
-  double replay_seconds = 0;                 // 0: the suite's
+  double replay_seconds = 0;  // 0: the suite's
+  double seconds = 0;         // of each cell on the wall clock; 0: the suite's
+  PurgatoryOptions purgatory;
   std::vector<std::string> benchmark_flags;  // Google Benchmark's
 };
 void run_suite(const RunOptions& options);

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/commands.h"
+#include "realtime/service.h"
 #include "replay/backend.h"
+#include "suites/realtime_suite.h"
 #include "suites/suite.h"
 #include "workloads/workload.h"
 
@@ -14,13 +16,23 @@ namespace {
 using nlohmann::json;
 
 void print_json() {
-  json out = {{"backends", json::array()}, {"workloads", json::array()}, {"suites", json::array()}};
+  json out = {{"backends", json::array()},
+              {"services", json::array()},
+              {"workloads", json::array()},
+              {"suites", json::array()},
+              {"realtime_suites", json::array()}};
   for (const Backend& backend : backends()) {
     out["backends"].push_back({{"name", backend.traits.name},
                                {"summary", backend.traits.summary},
                                {"precision", to_string(backend.traits.precision)},
                                {"ordered", backend.traits.ordered},
                                {"follows", backend.traits.paper}});
+  }
+  for (const ServiceBackend& service : services()) {
+    out["services"].push_back({{"name", service.traits.name},
+                               {"summary", service.traits.summary},
+                               {"precision", to_string(service.traits.precision)},
+                               {"follows", service.traits.paper}});
   }
   for (const Workload& workload : workloads()) {
     out["workloads"].push_back({{"name", workload.name},
@@ -35,6 +47,17 @@ void print_json() {
                              {"sizes", suite.sizes},
                              {"traces", suite.traces}});
   }
+  for (const RealtimeSuite& suite : realtime_suites()) {
+    json scenarios = json::array();
+    for (const Scenario& scenario : suite.scenarios) {
+      scenarios.push_back(
+          {{"name", scenario.name}, {"summary", scenario.summary}, {"sizes", scenario.sizes}});
+    }
+    out["realtime_suites"].push_back({{"name", suite.name},
+                                      {"summary", suite.summary},
+                                      {"size_is", suite.size_is},
+                                      {"scenarios", scenarios}});
+  }
   fmt::print("{}\n", out.dump(2));
 }
 
@@ -46,6 +69,12 @@ void print_text() {
                traits.ordered ? "ordered" : "", traits.summary,
                traits.paper.empty() ? "" : fmt::format(" ({})", traits.paper));
   }
+  fmt::print("\nServices, which drive such structures in real time\n");
+  for (const ServiceBackend& service : services()) {
+    const ServiceTraits& traits = service.traits;
+    fmt::print("  {:<32} {:<9} {} ({})\n", traits.name, to_string(traits.precision), traits.summary,
+               traits.paper);
+  }
   fmt::print("\nWorkloads\n");
   for (const Workload& workload : workloads()) {
     fmt::print("  {:<22} {}; cost per {}\n", workload.name, workload.summary, workload.item);
@@ -53,6 +82,12 @@ void print_text() {
   fmt::print("\nSuites\n");
   for (const Suite& suite : suites()) {
     fmt::print("  {:<22} {}\n", suite.name, suite.summary);
+  }
+  for (const RealtimeSuite& suite : realtime_suites()) {
+    fmt::print("\nSuite {}: {}; sizes are {}\n", suite.name, suite.summary, suite.size_is);
+    for (const Scenario& scenario : suite.scenarios) {
+      fmt::print("  {:<22} {}\n", scenario.name, scenario.summary);
+    }
   }
 }
 

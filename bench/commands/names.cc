@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <span>
 
 #include "commands/errors.h"
 #include "system/machine.h"
@@ -33,6 +34,32 @@ std::string_view family(std::string_view name) {
   return end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
 }
 
+// Of things whose traits name them.
+template <class Named>
+std::vector<const Named*> choose(std::string_view kind, std::span<const Named> all,
+                                 const std::vector<std::string>& names) {
+  std::vector<bool> chosen(all.size(), names.empty());
+  for (const std::string& name : names) {
+    bool found = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string_view candidate = all[i].traits.name;
+      if (candidate != name && family(candidate) != name) continue;
+      chosen[i] = found = true;
+    }
+    if (found) continue;
+    std::vector<std::string_view> known;
+    for (const Named& one : all) {
+      known.insert(known.end(), {one.traits.name, family(one.traits.name)});
+    }
+    throw UsageError(unknown(kind, name, known));
+  }
+  std::vector<const Named*> result;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i]) result.push_back(&all[i]);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string unknown(std::string_view kind, std::string_view name,
@@ -59,26 +86,11 @@ std::vector<std::string> split(std::string_view list) {
 }
 
 std::vector<const Backend*> find_backends(const std::vector<std::string>& names) {
-  std::vector<bool> chosen(backends().size(), names.empty());
-  for (const std::string& name : names) {
-    bool found = false;
-    for (std::size_t i = 0; i < backends().size(); ++i) {
-      const std::string_view candidate = backends()[i].traits.name;
-      if (candidate != name && family(candidate) != name) continue;
-      chosen[i] = found = true;
-    }
-    if (found) continue;
-    std::vector<std::string_view> known;
-    for (const Backend& backend : backends()) {
-      known.insert(known.end(), {backend.traits.name, family(backend.traits.name)});
-    }
-    throw UsageError(unknown("backend", name, known));
-  }
-  std::vector<const Backend*> result;
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    if (chosen[i]) result.push_back(&backends()[i]);
-  }
-  return result;
+  return choose("backend", backends(), names);
+}
+
+std::vector<const ServiceBackend*> find_services(const std::vector<std::string>& names) {
+  return choose("service", services(), names);
 }
 
 const Backend& find_backend(const std::string& name) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "realtime/service.h"
 #include "replay/backend.h"
 #include "trace/trace.h"
 #include "workloads/workload.h"
@@ -20,8 +21,9 @@ std::string unknown(std::string_view kind, std::string_view name,
 std::vector<std::string> split(std::string_view list);
 
 // A name is a backend or a family, all of whose settings it means: "ring" is ring_512, ring_65536.
-// No names are all backends. In roster order, each once. Throws UsageError.
+// No names are all backends. In roster order, each once. Throw UsageError.
 std::vector<const Backend*> find_backends(const std::vector<std::string>& names);
+std::vector<const ServiceBackend*> find_services(const std::vector<std::string>& names);
 
 // One backend, hence no family of several. Throws UsageError.
 const Backend& find_backend(const std::string& name);

@@ -3,147 +3,55 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
+#include <functional>
 
 #include "commands/benchmark_flags.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/names.h"
-#include "suites/campaign.h"
+#include "commands/plans.h"
 #include "suites/reporter.h"
-#include "suites/suite.h"
 #include "system/machine.h"
+#include "system/output_file.h"
 #include "system/stop.h"
 
 namespace timerbench {
 namespace {
 
-namespace fs = std::filesystem;
+// The cells of a suite, of whichever kind, on their way through Google Benchmark.
+struct Run {
+  std::string_view suite;
+  std::vector<std::string> default_flags;       // those on the command line override them
+  std::function<std::size_t()> register_cells;  // returns how many
+  CellReporter::Describe describe;
+  std::function<CellCounts()> counts;
+  std::function<void(const std::string& results)> keep_beside;  // what the results do not hold
+};
 
-const Suite& find_suite(const std::string& name) {
-  std::vector<std::string_view> known;
-  for (const Suite& suite : suites()) {
-    if (suite.name == name) return suite;
-    known.push_back(suite.name);
-  }
-  throw UsageError(unknown("suite", name, known));
-}
-
-// What is measured when no suite is named.
-Suite own_choice() {
-  return {.name = "own",
-          .summary = "",
-          .workloads = {},
-          .sizes = {},
-          .traces = {},
-          .local = {.items = 0, .replay_seconds = 60},
-          .remote = {.items = 10'000, .replay_seconds = 60},
-          .repetitions = 3,
-          .min_seconds = 0.05};
-}
-
-fs::path shipped_trace(std::string_view name) { return fs::path(TIMERBENCH_TRACES) / name; }
-
-void add_workload(Campaign& campaign, const Workload& workload, Input::Reach reach,
-                  const WorkloadOptions& options) {
-  campaign.add_input(Input(std::string(workload.name), options.size, reach, bytes_needed(options),
-                           /*seeded=*/true, [&workload, options](std::size_t variant) {
-                             WorkloadOptions own = options;
-                             own.seed += variant;
-                             return workload.generate(own);
-                           }));
-}
-
-void add_trace_file(Campaign& campaign, const fs::path& path) {
-  Trace trace = load_trace(path.string());  // now: a bad file is found before the run
-  if (trace.info().items == 0) {
-    throw TraceError(
-        fmt::format("{}: nothing to measure: no timer is armed or cancelled after its "
-                    "set-up",
-                    path.string()));
-  }
-  const std::string name = path.filename().replace_extension().string();
-  campaign.add_input(Input(name, trace.info().peak_pending, Input::Reach::both, 0, /*seeded=*/false,
-                           [trace](std::size_t) { return trace; }));
-}
-
-void add_context(const Suite& suite, const RunOptions& options) {
-  benchmark::AddCustomContext("suite", std::string(suite.name));
+void add_context(const Run& run, const RunOptions& options) {
+  benchmark::AddCustomContext("suite", std::string(run.suite));
   benchmark::AddCustomContext("granularity", std::to_string(options.granularity));
   benchmark::AddCustomContext("seed", std::to_string(options.seed));
   for (const auto& [key, value] : machine_facts()) benchmark::AddCustomContext(key, value);
 }
 
-// What is to be measured: the suite's, or of it what the options choose.
-Campaign plan(const RunOptions& options, const Suite& suite) {
-  const ReplaySeconds replay_seconds =
-      options.replay_seconds > 0
-          ? ReplaySeconds{options.replay_seconds}
-          : ReplaySeconds{suite.local.replay_seconds, suite.remote.replay_seconds};
-  Campaign campaign(std::string(suite.name), options.granularity, replay_seconds);
-  std::vector<std::string> names = split(options.workloads);
-  if (names.empty() && options.traces.empty()) {
-    names.assign(suite.workloads.begin(), suite.workloads.end());
-  }
-  std::vector<TimerId> sizes;
-  for (const std::string& size : split(options.sizes)) sizes.push_back(parse_size(size));
-  if (sizes.empty()) sizes = suite.sizes;
-  std::ranges::sort(sizes);  // a time-out rules out the larger ones
-
-  for (const std::string& name : names) {
-    const Workload& workload = find_workload(name);
-    for (const TimerId size : sizes.empty() ? std::vector{workload.default_size} : sizes) {
-      const auto add = [&](Input::Reach reach, std::uint64_t items) {
-        add_workload(campaign, workload, reach,
-                     {.size = size, .items = items, .seed = options.seed});
-      };
-      if (options.items > 0 || !workload.items_are_free) {
-        add(Input::Reach::both, options.items);
-      } else {
-        add(Input::Reach::local, suite.local.items);
-        add(Input::Reach::remote, suite.remote.items);
-      }
-    }
-  }
-  if (names.empty() && !options.sizes.empty()) {
-    throw UsageError("--sizes is for workloads, a trace has its own; name some by --workloads");
-  }
-  for (const std::string& path : split(options.traces)) add_trace_file(campaign, path);
-  if (options.traces.empty() && options.workloads.empty()) {
-    for (const std::string_view name : suite.traces) add_trace_file(campaign, shipped_trace(name));
-  }
-  if (campaign.inputs() == 0) {
-    throw UsageError(
-        "nothing to run: give --suite, --workloads or --trace; see 'timerbench run --help'");
-  }
-  return campaign;
-}
-
-}  // namespace
-
-void run_suite(const RunOptions& options) {
-  const Suite suite = options.suite.empty() ? own_choice() : find_suite(options.suite);
-  const auto chosen = find_backends(split(options.backends));
-  Campaign campaign = plan(options, suite);
-
+void execute(const Run& run, const RunOptions& options) {
   std::vector<std::string> flags = options.benchmark_flags;
   check_benchmark_flags(flags);
-  // The suite's settings come first, so that flags on the command line override them.
-  flags.insert(flags.begin(), {fmt::format("--benchmark_repetitions={}", suite.repetitions),
-                               fmt::format("--benchmark_min_time={}", suite.min_seconds)});
+  flags.insert(flags.begin(), run.default_flags.begin(), run.default_flags.end());
   const ResultFile results(flags);
   const bool only_list = any_begins(flags, "--benchmark_list_tests") &&
                          !any_begins(flags, "--benchmark_list_tests=false");
   const bool own_report = !only_list && !any_begins(flags, "--benchmark_format");
-  add_context(suite, options);
+  add_context(run, options);
   initialize_benchmark(flags);
-  campaign.register_cells(chosen);
+  const std::size_t cells = run.register_cells();
 
 #ifndef NDEBUG
   if (own_report) fmt::print("Warning: not an optimised build; use the preset release\n");
 #endif
-  CellReporter reporter(campaign.cells());
+  CellReporter reporter(cells, run.describe);
   const auto chosen_cells = benchmark::RunSpecifiedBenchmarks(own_report ? &reporter : nullptr);
   benchmark::Shutdown();
   if (only_list) return;
@@ -151,7 +59,8 @@ void run_suite(const RunOptions& options) {
     throw CommandFailed{kUsage};  // Google Benchmark has said so
   }
   results.keep();
-  const auto counts = campaign.counts();
+  if (!results.path().empty()) run.keep_beside(results.path());
+  const CellCounts counts = run.counts();
   if (own_report) {
     fmt::print("{}{} cells measured, {} failed, {} without a figure{}\n",
                interrupted() ? "interrupted: " : "", counts.measured, counts.failed, counts.without,
@@ -159,6 +68,70 @@ void run_suite(const RunOptions& options) {
   }
   if (interrupted() || counts.failed > 0) throw CommandFailed();
   if (counts.measured == 0) throw std::runtime_error("nothing was measured; each cell says why");
+}
+
+void run_replays(const RunOptions& options, const Suite& suite) {
+  const auto chosen = find_backends(split(options.backends));
+  Campaign campaign = plan_replays(options, suite);
+  execute({.suite = suite.name,
+           .default_flags = {fmt::format("--benchmark_repetitions={}", suite.repetitions),
+                             fmt::format("--benchmark_min_time={}", suite.min_seconds)},
+           .register_cells =
+               [&] {
+                 campaign.register_cells(chosen);
+                 return campaign.cells();
+               },
+           .describe = describe_costs,
+           .counts = [&] { return campaign.counts(); },
+           .keep_beside = [](const std::string&) {}},
+          options);
+}
+
+// NAME.distributions.json beside NAME.json.
+void write_distributions(const RealtimeCampaign& campaign, const std::string& results) {
+  OutputFile file(std::filesystem::path(results).replace_extension(".distributions.json"));
+  file.write(campaign.distributions().dump());
+  file.sync();
+  file.commit();
+}
+
+void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
+  RealtimeCampaign campaign = plan_realtime(options, suite);
+  execute(
+      {.suite = suite.name,
+       .default_flags = {fmt::format("--benchmark_repetitions={}", suite.repetitions)},
+       .register_cells =
+           [&] {
+             campaign.register_cells();
+             return campaign.cells();
+           },
+       .describe =
+           [&](const auto& runs) { return campaign.summary(runs.front().run_name.function_name); },
+       .counts = [&] { return campaign.counts(); },
+       .keep_beside = [&](const auto& results) { write_distributions(campaign, results); }},
+      options);
+}
+
+template <class AnySuite>
+const AnySuite* find_suite(const std::vector<AnySuite>& suites, std::string_view name) {
+  const auto found = std::ranges::find(suites, name, &AnySuite::name);
+  return found == suites.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void run_suite(const RunOptions& options) {
+  if (options.suite.empty()) return run_replays(options, own_choice());
+  if (const Suite* suite = find_suite(suites(), options.suite)) {
+    return run_replays(options, *suite);
+  }
+  if (const RealtimeSuite* suite = find_suite(realtime_suites(), options.suite)) {
+    return run_realtime(options, *suite);
+  }
+  std::vector<std::string_view> known;
+  for (const Suite& suite : suites()) known.push_back(suite.name);
+  for (const RealtimeSuite& suite : realtime_suites()) known.push_back(suite.name);
+  throw UsageError(unknown("suite", options.suite, known));
 }
 
 }  // namespace timerbench

@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
-#include "core/backend_error.h"
 #include "system/machine.h"
 #include "system/stop.h"
 #include "trace/excerpt.h"
@@ -15,11 +13,6 @@
 
 namespace timerbench {
 namespace {
-
-// Why a cell has no figure; the text begins with its status.
-struct CellFailure : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 // More than a processor learns by heart, and traces enough for that whatever the size.
 constexpr std::size_t kManyOps = 1 << 16;
@@ -102,20 +95,8 @@ std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell) {
     if (!cell.checked) check(cell);
     if (const auto ready = std::exchange(cell.ready, std::nullopt)) return ready;
     return checked_replay(cell);
-  } catch (const CellFailure& failure) {
-    cell.failure = failure.what();
-  } catch (const OutOfMemory& error) {
-    cell.failure = fmt::format("oom: {}", error.what());
-  } catch (const Interrupted&) {
-    cell.failure = "interrupted: the run was ended before this cell";
-  } catch (const BackendUnavailable& error) {
-    cell.failure = fmt::format("unavailable: {}", error.what());
-  } catch (const BackendError& error) {
-    cell.failure = fmt::format("error: {}", error.what());
-  } catch (const TraceError& error) {
-    cell.failure = fmt::format("error: {}", error.what());
-  } catch (const std::bad_alloc&) {
-    cell.failure = "oom: the memory is used up; choose a smaller size";
+  } catch (...) {
+    cell.failure = current_failure();
   }
   return std::nullopt;
 }
@@ -171,13 +152,11 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   return measured;
 }
 
-Campaign::Counts Campaign::counts() const {
-  Counts counts;
+CellCounts Campaign::counts() const {
+  CellCounts counts;
   for (const Cell& cell : cells_) {
-    if (cell.failure.starts_with("wrong") || cell.failure.starts_with("error")) {
-      ++counts.failed;
-    } else if (!cell.failure.empty()) {
-      ++counts.without;
+    if (!cell.failure.empty()) {
+      counts.add_failure(cell.failure);
     } else if (cell.checked) {
       ++counts.measured;
     }

@@ -11,6 +11,7 @@
 
 #include "replay/backend.h"
 #include "replay/outcome.h"
+#include "suites/cell_failure.h"
 #include "trace/trace.h"
 
 namespace benchmark {
@@ -90,13 +91,7 @@ class Campaign {
   std::size_t inputs() const { return inputs_.size(); }
   std::size_t cells() const { return cells_.size(); }
 
-  // Cells by what became of them, but for those that were never begun.
-  struct Counts {
-    std::size_t measured = 0;
-    std::size_t failed = 0;   // wrong or error
-    std::size_t without = 0;  // timeout, skipped, unavailable, oom, interrupted
-  };
-  Counts counts() const;
+  CellCounts counts() const;
 
  private:
   struct Measurement {

@@ -19,11 +19,6 @@ void CellReporter::ReportRuns(const std::vector<Run>& runs) {
   const std::string cell = runs.front().run_name.str();
   if (aggregates && cell == last_) return;
   last_ = cell;
-  std::vector<double> costs;
-  for (const Run& run : runs) {
-    if (run.error_occurred || (aggregates && run.aggregate_name != "median")) continue;
-    costs.push_back(run.counters.at("ns_per_item"));
-  }
   const auto failed_run =
       std::ranges::find_if(runs, [](const Run& run) { return run.error_occurred; });
   const Run& first = failed_run != runs.end() ? *failed_run : runs.front();
@@ -32,16 +27,22 @@ void CellReporter::ReportRuns(const std::vector<Run>& runs) {
   }
   std::string line = fmt::format("[{:>{}}/{}] {:<{}} ", ++done_, std::to_string(cells_).size(),
                                  cells_, first.run_name.function_name, name_width_);
-  if (first.error_occurred) {
-    line += first.error_message;
-  } else {
-    std::sort(costs.begin(), costs.end());
-    line += fmt::format("{:>10.2f} ns [{:.2f} - {:.2f}]  {}", costs[costs.size() / 2],
-                        costs.front(), costs.back(), first.report_label);
-  }
+  line += first.error_occurred ? first.error_message : describe_(runs);
   // Unlike fmt::print it does not throw where nobody reads: the figures are still to be kept.
   std::puts(line.c_str());
   std::fflush(stdout);
+}
+
+std::string describe_costs(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
+  std::vector<double> costs;
+  for (const auto& run : runs) {
+    const bool is_repetition = run.run_type == benchmark::BenchmarkReporter::Run::RT_Iteration;
+    if (!is_repetition && run.aggregate_name != "median") continue;
+    costs.push_back(run.counters.at("ns_per_item"));
+  }
+  std::sort(costs.begin(), costs.end());
+  return fmt::format("{:>10.2f} ns [{:.2f} - {:.2f}]  {}", costs[costs.size() / 2], costs.front(),
+                     costs.back(), runs.front().report_label);
 }
 
 }  // namespace timerbench

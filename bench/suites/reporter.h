@@ -1,19 +1,24 @@
-// One line for each cell, in the cost of what the workload counts.
+// One line for each cell.
 #pragma once
 
 #include <benchmark/benchmark.h>
 
-#include <chrono>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace timerbench {
 
-// Prints "[ 12/504] NAME  median [min - max] ns per item" as cells finish. Cells without a figure
-// say why.
+// Prints "[ 12/504] NAME  FIGURES" as cells finish. Cells without a figure say why.
 class CellReporter : public benchmark::BenchmarkReporter {
  public:
-  explicit CellReporter(std::size_t cells) : cells_(cells) {}
+  // `describe`: the figures of a cell, given its repetitions, or their aggregates if flags say that
+  // there are to be none but these.
+  using Describe = std::function<std::string(const std::vector<Run>&)>;
+
+  CellReporter(std::size_t cells, Describe describe)
+      : cells_(cells), describe_(std::move(describe)) {}
 
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& runs) override;
@@ -21,9 +26,13 @@ class CellReporter : public benchmark::BenchmarkReporter {
 
  private:
   std::size_t cells_;
+  Describe describe_;
   std::size_t done_ = 0;
   std::size_t name_width_ = 0;
   std::string last_;  // the cell
 };
+
+// "median [min - max] ns, per item" of a cell of the suites that measure costs.
+std::string describe_costs(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
 }  // namespace timerbench

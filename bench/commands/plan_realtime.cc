@@ -1,0 +1,90 @@
+// What a suite on the wall clock measures: its cells, or of them what the options choose.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "commands/errors.h"
+#include "commands/names.h"
+#include "commands/plans.h"
+
+namespace timerbench {
+namespace {
+
+void refuse(bool given, const char* option, const RealtimeSuite& suite) {
+  if (!given) return;
+  throw UsageError(
+      fmt::format("{} is not for --suite={}; see 'timerbench run --help'", option, suite.name));
+}
+
+const Scenario& find_scenario(const RealtimeSuite& suite, const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const Scenario& scenario : suite.scenarios) {
+    if (scenario.name == name) return scenario;
+    known.push_back(scenario.name);
+  }
+  throw UsageError(unknown(fmt::format("workload of {}", suite.name), name, known));
+}
+
+// The load that the options describe; nothing if they describe none.
+std::optional<PurgatoryLoad> purgatory_load(const RunOptions& options, double seconds) {
+  const PurgatoryOptions& given = options.purgatory;
+  if (!given.num && !given.rate && !given.pct50 && !given.pct75 && !given.timeout && !given.keys &&
+      !given.key_space_size) {
+    return {};
+  }
+  PurgatoryLoad load{.num = 0,
+                     .rate = given.rate.value_or(1'000),
+                     .pct50 = given.pct50.value_or(20),
+                     .pct75 = given.pct75.value_or(60),
+                     .timeout = given.timeout.value_or(200),
+                     .keys = given.keys.value_or(3),
+                     .key_space_size = given.key_space_size.value_or(100),
+                     .seed = options.seed};
+  load.num = given.num.value_or(static_cast<std::uint32_t>(
+      std::clamp(load.rate * seconds, 1.0, double{std::numeric_limits<std::uint32_t>::max()})));
+  try {
+    validate(load);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+  return load;
+}
+
+}  // namespace
+
+RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuite& suite) {
+  refuse(!options.traces.empty() && !suite.trace_scenario, "--trace", suite);
+  refuse(options.items > 0, "--items", suite);
+  refuse(options.granularity != 1, "--granularity", suite);
+  refuse(options.replay_seconds > 0, "--replay-seconds", suite);
+  const RealtimeOptions realtime{.seconds = options.seconds > 0 ? options.seconds : suite.seconds,
+                                 .seed = options.seed};
+  const auto load = purgatory_load(options, realtime.seconds);
+  refuse(load && suite.name != "purgatory", "a load of requests (--rate and the like)", suite);
+  const auto services = find_services(split(options.backends));
+
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& size : split(options.sizes)) sizes.push_back(parse_size(size));
+  std::ranges::sort(sizes);  // one that saturates a service rules out the larger ones
+
+  RealtimeCampaign campaign;
+  const auto add = [&](const Scenario& scenario) {
+    add_scenario(campaign, suite.name, scenario, sizes.empty() ? scenario.sizes : sizes, services,
+                 realtime);
+  };
+  const auto add_trace = [&](const std::filesystem::path& path) {
+    add(suite.trace_scenario(path.stem().string(), load_trace(path.string())));
+  };
+  for (const std::string& name : split(options.workloads)) add(find_scenario(suite, name));
+  for (const std::string& path : split(options.traces)) add_trace(path);
+  if (load) add(purgatory_scenario(*load));
+  if (options.workloads.empty() && options.traces.empty() && !load) {
+    for (const Scenario& scenario : suite.scenarios) add(scenario);
+    for (const std::string_view name : suite.traces) add_trace(shipped_trace(name));
+  }
+  return campaign;
+}
+
+}  // namespace timerbench

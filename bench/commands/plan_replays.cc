@@ -1,0 +1,100 @@
+// What a suite of replays measures: the suite's cells, or of them what the options choose.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "commands/errors.h"
+#include "commands/names.h"
+#include "commands/plans.h"
+
+namespace timerbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+void add_workload(Campaign& campaign, const Workload& workload, Input::Reach reach,
+                  const WorkloadOptions& options) {
+  campaign.add_input(Input(std::string(workload.name), options.size, reach, bytes_needed(options),
+                           /*seeded=*/true, [&workload, options](std::size_t variant) {
+                             WorkloadOptions own = options;
+                             own.seed += variant;
+                             return workload.generate(own);
+                           }));
+}
+
+void add_trace_file(Campaign& campaign, const fs::path& path) {
+  Trace trace = load_trace(path.string());  // now: a bad file is found before the run
+  if (trace.info().items == 0) {
+    throw TraceError(
+        fmt::format("{}: nothing to measure: no timer is armed or cancelled after its "
+                    "set-up",
+                    path.string()));
+  }
+  const std::string name = path.filename().replace_extension().string();
+  campaign.add_input(Input(name, trace.info().peak_pending, Input::Reach::both, 0, /*seeded=*/false,
+                           [trace](std::size_t) { return trace; }));
+}
+
+}  // namespace
+
+fs::path shipped_trace(std::string_view name) { return fs::path(TIMERBENCH_TRACES) / name; }
+
+Suite own_choice() {
+  return {.name = "own",
+          .summary = "",
+          .workloads = {},
+          .sizes = {},
+          .traces = {},
+          .local = {.items = 0, .replay_seconds = 60},
+          .remote = {.items = 10'000, .replay_seconds = 60},
+          .repetitions = 3,
+          .min_seconds = 0.05};
+}
+
+Campaign plan_replays(const RunOptions& options, const Suite& suite) {
+  const ReplaySeconds replay_seconds =
+      options.replay_seconds > 0
+          ? ReplaySeconds{options.replay_seconds}
+          : ReplaySeconds{suite.local.replay_seconds, suite.remote.replay_seconds};
+  Campaign campaign(std::string(suite.name), options.granularity, replay_seconds);
+  std::vector<std::string> names = split(options.workloads);
+  if (names.empty() && options.traces.empty()) {
+    names.assign(suite.workloads.begin(), suite.workloads.end());
+  }
+  std::vector<TimerId> sizes;
+  for (const std::string& size : split(options.sizes)) sizes.push_back(parse_size(size));
+  if (sizes.empty()) sizes = suite.sizes;
+  std::ranges::sort(sizes);  // a time-out rules out the larger ones
+
+  for (const std::string& name : names) {
+    const Workload& workload = find_workload(name);
+    for (const TimerId size : sizes.empty() ? std::vector{workload.default_size} : sizes) {
+      const auto add = [&](Input::Reach reach, std::uint64_t items) {
+        add_workload(campaign, workload, reach,
+                     {.size = size, .items = items, .seed = options.seed});
+      };
+      if (options.items > 0 || !workload.items_are_free) {
+        add(Input::Reach::both, options.items);
+      } else {
+        add(Input::Reach::local, suite.local.items);
+        add(Input::Reach::remote, suite.remote.items);
+      }
+    }
+  }
+  if (names.empty() && !options.sizes.empty()) {
+    throw UsageError("--sizes is for workloads, a trace has its own; name some by --workloads");
+  }
+  for (const std::string& path : split(options.traces)) add_trace_file(campaign, path);
+  if (options.traces.empty() && options.workloads.empty()) {
+    for (const std::string_view name : suite.traces) add_trace_file(campaign, shipped_trace(name));
+  }
+  if (campaign.inputs() == 0) {
+    throw UsageError(
+        "nothing to run: give --suite, --workloads or --trace; see 'timerbench run --help'");
+  }
+  return campaign;
+}
+
+}  // namespace timerbench

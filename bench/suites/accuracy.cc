@@ -1,0 +1,175 @@
+// The suite `accuracy`: how late timers fire, of which services, at which load, and why. Sizes are
+// timers per second, or at one instant.
+//
+// Every cell replays a trace at its own pace. Where the machine sleeps, it is asked beside the
+// services how late it is by itself: the control sleeps until each instant at which one of the same
+// trace's timers fires.
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "realtime/paced.h"
+#include "realtime/sleep_control.h"
+#include "suites/realtime_suite.h"
+#include "system/stop.h"
+#include "workloads/arrivals.h"
+#include "workloads/herd.h"
+
+namespace timerbench {
+namespace {
+
+constexpr Tick kMillisecond = 1'000'000;
+
+std::string in_us(std::optional<double> ns) {
+  return ns ? fmt::format("{:>9.1f}", *ns / 1e3) : fmt::format("{:>9}", "-");
+}
+
+std::string describe_lateness(const Durations& lateness) {
+  return fmt::format("late by {} us p50 {} p99 {} max", in_us(lateness.quantile(0.5)),
+                     in_us(lateness.quantile(0.99)), in_us(lateness.max()));
+}
+
+RealtimeFigures pace(const PacedPlan& plan, const PacedOptions& options,
+                     const ServiceBackend& service) {
+  const PacedFigures measured = run_paced(options, plan, service, interrupted());
+  const double fires = static_cast<double>(measured.lateness.count());
+  return {.failure = measured.failure,
+          .seconds = measured.seconds,
+          .saturated = measured.saturated(),
+          .interrupted = measured.interrupted,
+          .label = fmt::format("{}, per fire", to_string(service.traits.precision)),
+          .summary = fmt::format("{}  {:.0f} of {:.0f} timers/s{}",
+                                 describe_lateness(measured.lateness), measured.achieved,
+                                 measured.offered, measured.saturated() ? ", saturated" : ""),
+          .counters = {{"offered_per_second", measured.offered},
+                       {"achieved_per_second", measured.achieved},
+                       {"saturated", measured.saturated()},
+                       {"early", static_cast<double>(measured.early)},
+                       {"wakeups_per_second", measured.wakeups_per_second},
+                       {"cpu_share", measured.cpu_seconds / measured.seconds},
+                       {"cpu_ns_per_fire", fires > 0 ? measured.cpu_seconds * 1e9 / fires : 0},
+                       {"first_lateness_ns", measured.first_lateness},
+                       {"last_lateness_ns", measured.last_lateness}},
+          .distributions = {{"lateness", measured.lateness},
+                            {"rounding", measured.rounding},
+                            {"wakeup", measured.wakeup},
+                            {"processing", measured.processing},
+                            {"generator", measured.generator}}};
+}
+
+RealtimeFigures sleep_figures(const Durations& lateness, double seconds) {
+  return {.seconds = seconds,
+          .label = "none, per sleep",
+          .summary = describe_lateness(lateness),
+          .distributions = {{"lateness", lateness}}};
+}
+
+PacedPlan arrivals(std::uint64_t rate, const RealtimeOptions& options) {
+  return PacedPlan(Arrivals().generate(
+      {.size = static_cast<TimerId>(rate),
+       .items = static_cast<std::uint64_t>(static_cast<double>(rate) * options.seconds),
+       .seed = options.seed}));
+}
+
+// Timers at a rate, paced by a service with these options.
+Scenario at_rates(std::string name, std::string summary, std::vector<std::uint64_t> rates,
+                  const PacedOptions& paced, std::vector<std::string_view> services = {}) {
+  return {.name = std::move(name),
+          .summary = std::move(summary),
+          .sizes = std::move(rates),
+          .services = std::move(services),
+          .measure = [paced](const auto& service, std::uint64_t rate, const auto& options) {
+            return pace(arrivals(rate, options), paced, service);
+          }};
+}
+
+Scenario with_control(Scenario scenario, Waiting waiting) {
+  scenario.control = [waiting](std::uint64_t rate, const RealtimeOptions& options) {
+    const PacedPlan plan = arrivals(rate, options);
+    return sleep_figures(measure_sleep_lateness(waiting, plan.fires(), interrupted()),
+                         options.seconds);
+  };
+  return scenario;
+}
+
+Scenario herd() {
+  return {.name = "herd",
+          .summary = "as many timers for one instant",
+          .sizes = {100'000},
+          .measure = [](const auto& service, std::uint64_t size, const auto& options) {
+            const PacedPlan plan(
+                Herd().generate({.size = static_cast<TimerId>(size), .seed = options.seed}));
+            RealtimeFigures figures = pace(plan, {}, service);
+            return figures;
+          }};
+}
+
+Scenario idle() {
+  return {.name = "idle",
+          .summary = "one timer, an hour away: how often the service wakes up for nothing",
+          .sizes = {1},
+          .measure = [](const auto& service, std::uint64_t, const auto& options) {
+            const double wakeups = idle_wakeups_per_second(
+                service, Waiting::condition, kMillisecond, options.seconds, interrupted());
+            return RealtimeFigures{
+                .seconds = options.seconds,
+                .label = fmt::format("{}, per second", to_string(service.traits.precision)),
+                .summary = fmt::format("{:.1f} wakeups/s", wakeups),
+                .counters = {{"wakeups_per_second", wakeups}}};
+          }};
+}
+
+Scenario paced_trace(std::string name, const Trace& trace) {
+  return {.name = std::move(name),
+          .summary = "a recording",
+          .sizes = {trace.info().peak_pending},
+          .measure = [trace](const auto& service, std::uint64_t, const auto& options) {
+            return pace(PacedPlan(trace, options.seconds), {}, service);
+          }};
+}
+
+}  // namespace
+
+RealtimeSuite accuracy_suite() {
+  const std::vector<std::uint64_t> kRates = {100, 1'000, 10'000, 100'000, 1'000'000};
+  std::vector<Scenario> scenarios;
+  scenarios.push_back(
+      with_control(at_rates("rate", "timers at a rate, whose handlers do nothing", kRates, {}),
+                   Waiting::condition));
+  for (const Waiting waiting : kWaitings) {
+    scenarios.push_back(with_control(
+        at_rates(fmt::format("wait_{}", name(waiting)), "as rate, waiting in this way", {500},
+                 {.waiting = waiting}, {"locked_binary_heap", "locked_kafka_wheel_256"}),
+        waiting));
+  }
+  for (const Tick granules : {10, 100}) {
+    scenarios.push_back(
+        at_rates(fmt::format("granularity_{}ms", granules), "as rate, with granules of so much",
+                 {1'000}, {.granularity = granules * kMillisecond},
+                 {"ticking_scan", "locked_kafka_wheel_256", "ring_timer", "system_timer"}));
+  }
+  for (const auto& [name, cost, rates] :
+       {std::tuple("10us", 10'000, std::vector<std::uint64_t>{1'000, 10'000, 50'000}),
+        std::tuple("1ms", 1'000'000, std::vector<std::uint64_t>{100, 500, 1'500})}) {
+    const Tick task_cost = static_cast<Tick>(cost);
+    scenarios.push_back(at_rates(fmt::format("task_{}", name),
+                                 "as rate, with handlers that take so long", rates,
+                                 {.task_cost = task_cost}));
+    scenarios.push_back(at_rates(fmt::format("task_{}_executor_2", name),
+                                 "the same, with two threads to run them", rates,
+                                 {.threads = 2, .task_cost = task_cost}));
+  }
+  scenarios.push_back(herd());
+  scenarios.push_back(idle());
+  return {.name = "accuracy",
+          .summary = "how late timers fire, and how much of it is rounding, wakeup and waiting",
+          .size_is = "timers per second, or at one instant",
+          .scenarios = std::move(scenarios),
+          .repetitions = 1,
+          .seconds = 2,
+          .trace_scenario = paced_trace,
+          .traces = {"nginx_keepalive_c256"}};
+}
+
+}  // namespace timerbench

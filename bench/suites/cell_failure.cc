@@ -1,0 +1,34 @@
+#include "suites/cell_failure.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "core/backend_error.h"
+#include "system/machine.h"
+#include "system/stop.h"
+#include "trace/trace.h"
+
+namespace timerbench {
+
+std::string current_failure() {
+  try {
+    throw;
+  } catch (const CellFailure& failure) {
+    return failure.what();
+  } catch (const OutOfMemory& error) {
+    return fmt::format("oom: {}", error.what());
+  } catch (const Interrupted&) {
+    return "interrupted: the run was ended before this cell";
+  } catch (const BackendUnavailable& error) {
+    return fmt::format("unavailable: {}", error.what());
+  } catch (const BackendError& error) {
+    return fmt::format("error: {}", error.what());
+  } catch (const TraceError& error) {
+    return fmt::format("error: {}", error.what());
+  } catch (const std::bad_alloc&) {
+    return "oom: the memory is used up; choose a smaller size";
+  }
+}
+
+}  // namespace timerbench
