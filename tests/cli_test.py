@@ -72,6 +72,57 @@ class CliTest(unittest.TestCase):
             self.assertGreater(run["ns_per_item"], 0)
         self.assertEqual(list(self.folder.iterdir()), [out])
 
+    def run_realtime(self, *args: str) -> tuple[dict, dict]:
+        """The cells of a run on the wall clock, and its distributions, by name."""
+        out = self.folder / "out.json"
+        done = timerbench("run", *args, f"--benchmark_out={out}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cells = {"/".join(run["name"].split("/")[:4]): run
+                 for run in json.loads(out.read_text())["benchmarks"]}
+        return cells, json.loads((self.folder / "out.distributions.json").read_text())
+
+    def test_accuracy_tells_percentiles_and_distributions(self) -> None:
+        cells, distributions = self.run_realtime(
+            "--suite=accuracy", "--workloads=rate,idle", "--sizes=200", "--seconds=0.5",
+            "--backends=locked_kafka_wheel,system_timer")
+        self.assertEqual(list(cells), [
+            "accuracy/rate/200/control", "accuracy/rate/200/locked_kafka_wheel_256",
+            "accuracy/rate/200/system_timer", "accuracy/idle/200/locked_kafka_wheel_256",
+            "accuracy/idle/200/system_timer"])
+        for name in list(cells)[1:3]:
+            lateness = distributions[name][0]["lateness"]
+            self.assertEqual(sum(lateness["counts"]), lateness["count"])
+            self.assertGreater(lateness["count"], 50)
+            self.assertIn("lateness_p50_ns", cells[name])
+            self.assertNotIn("lateness_p99.9_ns", cells[name])  # too few
+            self.assertEqual(cells[name]["early"], 0)
+        self.assertEqual(cells["accuracy/idle/200/locked_kafka_wheel_256"]["wakeups_per_second"], 0)
+
+    def test_accuracy_paces_a_recording(self) -> None:
+        cells, _ = self.run_realtime(
+            "--suite=accuracy", f"--trace={TRACES / 'nginx_keepalive_c256'}", "--seconds=0.5",
+            "--backends=locked_binary_heap")
+        self.assertEqual(list(cells),
+                         ["accuracy/nginx_keepalive_c256/1035/locked_binary_heap"])
+
+    def test_contention_counts_calls(self) -> None:
+        cells, distributions = self.run_realtime(
+            "--suite=contention", "--sizes=2", "--seconds=0.05", "--backends=locked_binary_heap",
+            "--benchmark_repetitions=1")
+        self.assertEqual(list(cells), [f"contention/{pattern}/2/locked_binary_heap"
+                                       for pattern in ("own", "cross", "hot")])
+        for name, cell in cells.items():
+            self.assertGreater(cell["calls_per_second"], 1000)
+            self.assertGreater(distributions[name][0]["schedule"]["count"], 0)
+
+    def test_purgatory_takes_kafkas_options(self) -> None:
+        cells, _ = self.run_realtime(
+            "--suite=purgatory", "--num=2000", "--rate=4000", "--pct50=200", "--pct75=400",
+            "--timeout=200", "--keys=2", "--key-space-size=10", "--backends=system_timer")
+        cell = cells["purgatory/own/4000/system_timer"]
+        self.assertAlmostEqual(cell["timed_out_share"], 0.5, delta=0.07)
+        self.assertEqual(cell["expected_timed_out_share"], 0.5)
+
     def test_a_backend_that_is_too_slow_is_a_timeout_and_larger_sizes_are_skipped(self) -> None:
         # A scan of ten timers takes less than this on any machine, one of a million more.
         done = timerbench("run", "--workloads=drain", "--sizes=10,1e6,2e6", "--backends=scan",
@@ -268,6 +319,29 @@ class CliTest(unittest.TestCase):
                             "--granularity=0")
         self.assert_refused(2, "--trace", "replay", "--backend=ring_512")
 
+    def test_options_that_contradict_each_other_are_refused(self) -> None:
+        purgatory = ["run", "--suite=purgatory"]
+        for expected, args in (
+                ("pct75", [*purgatory, "--pct50=60", "--pct75=20"]),
+                ("key", [*purgatory, "--keys=11", "--key-space-size=10"]),
+                ("--timeout", [*purgatory, "--timeout=0"]),
+                ("--rate", [*purgatory, "--rate=-1"]),
+                ("--rate", [*purgatory, "--rate=nan"]),
+                ("--rate", [*purgatory, "--rate=0"]),
+                ("--num", [*purgatory, "--num=-1"]),
+                ("--num", [*purgatory, "--num=1e99"]),
+                ("--sizes", [*purgatory, "--rate=10", "--sizes=10"]),
+                ("--trace", [*purgatory, f"--trace={TRACES / 'nginx_keepalive_c256'}"]),
+                ("--rate", ["run", "--suite=accuracy", "--rate=10"]),
+                ("--granularity", ["run", "--suite=accuracy", "--granularity=2"]),
+                ("--seconds", ["run", "--suite=smoke", "--seconds=2"]),
+                ("'locked_binary_heap'", ["run", "--suite=accuracy", "--backends=locked_binary"]),
+                ("'rate'", ["run", "--suite=accuracy", "--workloads=rat"]),
+                ("64", ["run", "--suite=contention", "--sizes=64"]),
+                ("accuracy", ["run", "--suite=acuracy"])):
+            with self.subTest(args=args):
+                self.assert_refused(2, expected, *args)
+
     def test_what_is_not_a_file_is_refused_and_a_link_is_followed(self) -> None:
         fifo = self.folder / "p.npy"
         os.mkfifo(fifo)
@@ -460,6 +534,18 @@ class CliTest(unittest.TestCase):
         runs = json.loads(out.read_text())["benchmarks"]
         self.assertTrue(any("ns_per_item" in run for run in runs))
         self.assertTrue(any("interrupted" in run.get("error_message", "") for run in runs))
+
+    def test_an_interrupted_run_on_the_wall_clock_ends_at_once_and_keeps_what_it_has(self) -> None:
+        out = self.folder / "out.json"
+        for suite, scenario in (("accuracy", "rate"), ("contention", "own"), ("purgatory", "low")):
+            with self.subTest(suite=suite):
+                code, _, took = self.interrupt(
+                    signal.SIGINT, "run", f"--suite={suite}", f"--workloads={scenario}",
+                    "--seconds=30", f"--benchmark_out={out}", "--sizes=8",
+                    "--backends=delay_queue", after=1.5)
+                self.assertEqual(code, 1)
+                self.assertLess(took, 5)  # a second, but for a busy machine
+                json.loads(out.read_text())
 
 
 if __name__ == "__main__":

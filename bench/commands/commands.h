@@ -21,6 +21,8 @@ void print_list(bool as_json);
 struct PurgatoryOptions {
   std::optional<std::uint32_t> num, timeout, keys, key_space_size;
   std::optional<double> rate, pct50, pct75;
+
+  bool any() const { return num || timeout || keys || key_space_size || rate || pct50 || pct75; }
 };
 
 struct RunOptions {

@@ -15,7 +15,7 @@ namespace {
 void refuse(bool given, const char* option, const RealtimeSuite& suite) {
   if (!given) return;
   throw UsageError(
-      fmt::format("{} is not for --suite={}; see 'timerbench run --help'", option, suite.name));
+      fmt::format("{} not for --suite={}; see 'timerbench run --help'", option, suite.name));
 }
 
 const Scenario& find_scenario(const RealtimeSuite& suite, const std::string& name) {
@@ -30,10 +30,7 @@ const Scenario& find_scenario(const RealtimeSuite& suite, const std::string& nam
 // The load that the options describe; nothing if they describe none.
 std::optional<PurgatoryLoad> purgatory_load(const RunOptions& options, double seconds) {
   const PurgatoryOptions& given = options.purgatory;
-  if (!given.num && !given.rate && !given.pct50 && !given.pct75 && !given.timeout && !given.keys &&
-      !given.key_space_size) {
-    return {};
-  }
+  if (!given.any()) return {};
   PurgatoryLoad load{.num = 0,
                      .rate = given.rate.value_or(1'000),
                      .pct50 = given.pct50.value_or(20),
@@ -55,18 +52,29 @@ std::optional<PurgatoryLoad> purgatory_load(const RunOptions& options, double se
 }  // namespace
 
 RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuite& suite) {
-  refuse(!options.traces.empty() && !suite.trace_scenario, "--trace", suite);
-  refuse(options.items > 0, "--items", suite);
-  refuse(options.granularity != 1, "--granularity", suite);
-  refuse(options.replay_seconds > 0, "--replay-seconds", suite);
+  refuse(!options.traces.empty() && !suite.trace_scenario, "--trace is", suite);
+  refuse(options.items > 0, "--items is", suite);
+  refuse(options.granularity != 1, "--granularity is", suite);
+  refuse(options.replay_seconds > 0, "--replay-seconds is", suite);
   const RealtimeOptions realtime{.seconds = options.seconds > 0 ? options.seconds : suite.seconds,
                                  .seed = options.seed};
   const auto load = purgatory_load(options, realtime.seconds);
-  refuse(load && suite.name != "purgatory", "a load of requests (--rate and the like)", suite);
+  refuse(load && suite.name != "purgatory", "the options of requests, as --rate, are", suite);
+  if (load && (!options.sizes.empty() || !options.workloads.empty())) {
+    throw UsageError(
+        "the options of requests, as --rate, make a workload of their own; leave out --sizes and "
+        "--workloads");
+  }
   const auto services = find_services(split(options.backends));
 
   std::vector<std::uint64_t> sizes;
-  for (const std::string& size : split(options.sizes)) sizes.push_back(parse_size(size));
+  for (const std::string& size : split(options.sizes)) {
+    sizes.push_back(parse_size(size));
+    if (sizes.back() > suite.largest_size) {
+      throw UsageError(fmt::format("--sizes: {} are too many {}; {} takes up to {}", size,
+                                   suite.size_is, suite.name, suite.largest_size));
+    }
+  }
   std::ranges::sort(sizes);  // one that saturates a service rules out the larger ones
 
   RealtimeCampaign campaign;

@@ -54,6 +54,11 @@ Suite own_choice() {
 }
 
 Campaign plan_replays(const RunOptions& options, const Suite& suite) {
+  if (options.seconds > 0 || options.purgatory.any()) {
+    throw UsageError(
+        "--seconds and the options of requests, as --rate, are for suites on the wall clock; see "
+        "'timerbench list'");
+  }
   const ReplaySeconds replay_seconds =
       options.replay_seconds > 0
           ? ReplaySeconds{options.replay_seconds}

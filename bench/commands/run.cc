@@ -22,6 +22,7 @@ namespace {
 // The cells of a suite, of whichever kind, on their way through Google Benchmark.
 struct Run {
   std::string_view suite;
+  std::string granularity;                      // nothing: each scenario has its own
   std::vector<std::string> default_flags;       // those on the command line override them
   std::function<std::size_t()> register_cells;  // returns how many
   CellReporter::Describe describe;
@@ -31,7 +32,7 @@ struct Run {
 
 void add_context(const Run& run, const RunOptions& options) {
   benchmark::AddCustomContext("suite", std::string(run.suite));
-  benchmark::AddCustomContext("granularity", std::to_string(options.granularity));
+  if (!run.granularity.empty()) benchmark::AddCustomContext("granularity", run.granularity);
   benchmark::AddCustomContext("seed", std::to_string(options.seed));
   for (const auto& [key, value] : machine_facts()) benchmark::AddCustomContext(key, value);
 }
@@ -74,6 +75,7 @@ void run_replays(const RunOptions& options, const Suite& suite) {
   const auto chosen = find_backends(split(options.backends));
   Campaign campaign = plan_replays(options, suite);
   execute({.suite = suite.name,
+           .granularity = std::to_string(options.granularity),
            .default_flags = {fmt::format("--benchmark_repetitions={}", suite.repetitions),
                              fmt::format("--benchmark_min_time={}", suite.min_seconds)},
            .register_cells =

@@ -165,6 +165,7 @@ RealtimeSuite accuracy_suite() {
   return {.name = "accuracy",
           .summary = "how late timers fire, and how much of it is rounding, wakeup and waiting",
           .size_is = "timers per second, or at one instant",
+          .largest_size = 10'000'000,
           .scenarios = std::move(scenarios),
           .repetitions = 1,
           .seconds = 2,

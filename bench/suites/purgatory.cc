@@ -83,6 +83,7 @@ RealtimeSuite purgatory_suite() {
   return {.name = "purgatory",
           .summary = "requests that are answered or time out: processor time against the rate",
           .size_is = "requests per second",
+          .largest_size = 10'000'000,
           .scenarios = {at_rates("low", "latency 20 ms (p50), 60 ms (p75), time-out 200 ms",
                                  {.num = 0, .rate = 0, .pct50 = 20, .pct75 = 60, .timeout = 200}),
                         at_rates("high", "latency 200 ms (p50), 400 ms (p75), time-out 200 ms",

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <set>
 
 #include "trace/excerpt.h"
 
@@ -22,8 +24,8 @@ void add_scenario(RealtimeCampaign& campaign, std::string_view suite, const Scen
   const auto name = [&](std::uint64_t size, std::string_view service) {
     return fmt::format("{}/{}/{}/{}", suite, printable(scenario.name), size, service);
   };
-  // By service, the smallest size at which it was saturated; 0: none so far.
-  auto saturated = std::make_shared<std::vector<std::uint64_t>>(services.size(), 0);
+  // By service, the sizes at which it was saturated. Once may be bad luck.
+  auto saturated = std::make_shared<std::vector<std::set<std::uint64_t>>>(services.size());
   for (const std::uint64_t size : sizes) {
     if (scenario.control) {
       campaign.add(name(size, kControl),
@@ -37,12 +39,12 @@ void add_scenario(RealtimeCampaign& campaign, std::string_view suite, const Scen
         continue;
       }
       campaign.add(name(size, service.traits.name), [=, &service, measure = scenario.measure] {
-        std::uint64_t& limit = (*saturated)[i];
-        if (limit != 0 && size > limit) {
-          throw CellFailure(fmt::format("skipped: saturated at {} already", limit));
+        std::set<std::uint64_t>& sizes = (*saturated)[i];
+        if (std::distance(sizes.begin(), sizes.lower_bound(size)) >= 2) {
+          throw CellFailure("skipped: saturated at two smaller sizes already");
         }
         RealtimeFigures figures = measure(service, size, options);
-        if (figures.saturated && limit == 0) limit = size;
+        if (figures.saturated) sizes.insert(size);
         return figures;
       });
     }

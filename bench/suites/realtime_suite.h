@@ -27,7 +27,7 @@ struct Scenario {
   std::string summary;
   std::vector<std::uint64_t> sizes;          // the third part: of what, the suite says
   std::vector<std::string_view> services{};  // the fourth; none: all
-  // Once a service is saturated at a size it is not measured at larger ones.
+  // A service that was saturated at two sizes is not measured at larger ones.
   std::function<RealtimeFigures(const ServiceBackend&, std::uint64_t size, const RealtimeOptions&)>
       measure{};
   // The same without a service: what the machine itself does. Not of all scenarios.
@@ -38,6 +38,7 @@ struct RealtimeSuite {
   std::string_view name;
   std::string_view summary;
   std::string_view size_is;  // what a size counts, in plural
+  std::uint64_t largest_size;
   std::vector<Scenario> scenarios;
   int repetitions;
   double seconds;  // RealtimeOptions'
