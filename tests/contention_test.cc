@@ -125,6 +125,12 @@ TEST_F(AuditTest, NothingFiresThatWasNotArmed) {
   EXPECT_THAT(verdict(), HasSubstr("never armed"));
 }
 
+TEST_F(AuditTest, NothingFiresForAnotherInstant) {
+  arm(kDue);
+  handler_(0, armed_[0] - (Tick{1} << 20));  // its last bits are those of the arming
+  EXPECT_THAT(verdict(), HasSubstr("never armed"));
+}
+
 TEST_F(AuditTest, NothingFiresEarly) {
   arm(kDue + 10 * kMillisecond);
   fire(0);
@@ -481,6 +487,15 @@ INSTANTIATE_TEST_SUITE_P(, ContentionTest,
                                               std::get<2>(test.param));
                          });
 
+TEST(DeadlinesTest, SomeTimersFireWhileTheyAreMeasured) {
+  for (const Pattern pattern : {Pattern::own, Pattern::cross}) {
+    const auto figures = run_contention({.pattern = pattern, .threads = 2, .seconds = 0.3},
+                                        backend("locked_binary_heap"), kNoStop);
+    EXPECT_EQ(figures.failure, "");
+    EXPECT_GT(figures.fired, 0U) << name(pattern);
+  }
+}
+
 // Notes who calls; the arming and cancelling of an id by the threads of the audit's pass.
 struct Watched final : AnyService {
   struct Seen {
@@ -559,6 +574,24 @@ TEST(SamplingTest, EveryCallOfARemoteServiceIsTimed) {
   EXPECT_EQ(seen.calls, timed + 100) << "those that were armed beforehand are not";
 }
 
+TEST(ControlTest, IsMeasuredUnaudited) {
+  struct Idle final : AnyService {
+    void schedule(TimerId, Tick) override {}
+    bool cancel(TimerId) override { return false; }
+    std::vector<PendingTimer> stop() override { return {}; }
+    std::size_t size() const override { return 0; }
+    std::uint64_t failures() const override { return 0; }
+    std::uint64_t wakeups() const override { return 0; }
+  };
+  ServiceBackend control = backend("locked_binary_heap");
+  control.traits.precision = Precision::none;
+  control.make = [](const ServiceConfig&) { return std::make_unique<Idle>(); };
+  const auto figures = run_contention({.seconds = 0.05}, control, kNoStop);
+  EXPECT_EQ(figures.failure, "");
+  EXPECT_GT(figures.calls, 1000U);
+  EXPECT_EQ(figures.audited.armed, 0U);
+}
+
 TEST(ContentionErrorsTest, EndsSoonWhenItIsTold) {
   StopFlag stop = false;
   std::chrono::steady_clock::time_point told;
@@ -576,12 +609,18 @@ TEST(ContentionErrorsTest, EndsSoonWhenItIsTold) {
 
 TEST(ContentionErrorsTest, WhatAServiceThrowsInAThreadEndsTheRun) {
   struct Lost final : AnyService {
-    void schedule(TimerId, Tick) override { throw BackendError("connection lost"); }
-    bool cancel(TimerId) override { throw BackendError("connection lost"); }
+    void schedule(TimerId, Tick) override { fail(); }
+    bool cancel(TimerId) override { return fail(); }
     std::vector<PendingTimer> stop() override { return {}; }
     std::size_t size() const override { return 0; }
     std::uint64_t failures() const override { return 0; }
     std::uint64_t wakeups() const override { return 0; }
+
+    bool fail() const {
+      if (std::this_thread::get_id() != main) throw BackendError("connection lost");
+      return false;
+    }
+    const std::thread::id main = std::this_thread::get_id();
   };
   ServiceBackend lost = backend("locked_binary_heap");
   lost.make = [](const ServiceConfig&) { return std::make_unique<Lost>(); };

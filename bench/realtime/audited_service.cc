@@ -81,7 +81,7 @@ std::optional<std::string> AuditedService::finish(const StopFlag& stop) {
   if (failures > 0) return fmt::format("failures() is {}, but no handler has thrown", failures);
   if (auto wrong = check_fires()) return wrong;
   if (auto wrong = check_pending(pending)) return wrong;
-  return check_histories();
+  return check_histories(stop);
 }
 
 // What is left far ahead shows whether stop() hands back what is pending.
@@ -151,7 +151,7 @@ std::optional<std::string> AuditedService::check_pending(const std::vector<Pendi
   return std::nullopt;
 }
 
-std::optional<std::string> AuditedService::check_histories() {
+std::optional<std::string> AuditedService::check_histories(const StopFlag& stop) {
   std::vector<const Call*> calls;
   for (const auto& log : logs_) {
     for (const Call& call : log) {
@@ -161,7 +161,7 @@ std::optional<std::string> AuditedService::check_histories() {
     }
   }
   std::ranges::sort(calls, {}, [](const Call* call) { return std::pair(call->id, call->begin); });
-  for (auto first = calls.begin(); first != calls.end();) {
+  for (auto first = calls.begin(); first != calls.end() && !stop;) {
     const auto last = std::find_if(first, calls.end(),
                                    [&](const Call* call) { return call->id != (*first)->id; });
     if (auto wrong = check_history({first, last})) return wrong;
