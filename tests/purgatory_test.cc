@@ -31,6 +31,27 @@
 namespace timerbench {
 namespace {
 
+// A key that calls the test when it is hashed.
+struct HookedKey {
+  int number;
+  std::function<void()> when_hashed = [] {};
+  bool operator==(const HookedKey& other) const { return number == other.number; }
+};
+
+}  // namespace
+}  // namespace timerbench
+
+template <>
+struct std::hash<timerbench::HookedKey> {
+  std::size_t operator()(const timerbench::HookedKey& key) const {
+    key.when_hashed();
+    return 0;
+  }
+};
+
+namespace timerbench {
+namespace {
+
 constexpr Tick kMillisecond = 1'000'000;
 constexpr Tick kHour = 3'600'000 * kMillisecond;
 
@@ -266,6 +287,31 @@ TYPED_TEST(PurgatoryTest, CompletedOnesDoNotPileUp) {
     ASSERT_LE(TestOperation::alive - before, 1 + static_cast<int>(this->kPurgeInterval) + 1);
   }
   EXPECT_LE(this->purgatory_.watched(), 2 * (this->kPurgeInterval + 1));
+}
+
+TYPED_TEST(PurgatoryTest, AKeyThatWatchesNothingIsForgotten) {
+  Purgatory<TypeParam, std::shared_ptr<int>> purgatory(
+      {.capacity = 4, .clock = this->clock_, .purge_interval = 1});
+  const auto key = std::make_shared<int>();  // the purgatory's copies are counted
+  const auto watch = [&] {
+    const auto operation = make_operation();
+    EXPECT_FALSE(purgatory.try_complete_else_watch(operation, {key}));
+    EXPECT_EQ(key.use_count(), 2);
+    return operation;
+  };
+  watch()->force_complete();
+  purgatory.check_and_complete(key);
+  EXPECT_EQ(key.use_count(), 1);
+  watch();
+  purgatory.cancel_for_key(key);
+  this->clock_.settle();  // that was the second to cease, and is purged
+  EXPECT_EQ(key.use_count(), 1);
+  const auto first = watch();
+  const auto second = watch();
+  first->force_complete();
+  second->force_complete();
+  this->clock_.settle();
+  EXPECT_EQ(key.use_count(), 1) << "purged";
 }
 
 TYPED_TEST(PurgatoryTest, CancelForKeyTakesAwayTheTimersOnly) {
@@ -556,8 +602,8 @@ TEST_F(PurgatoryRaceTest, CompletedBetweenWatchAndTimer) {
 TEST_F(PurgatoryRaceTest, CompletedBeforeItIsWatched) {
   const auto operation = make_operation();
   operation->force_complete();
+  service_->before_schedule = [] { ADD_FAILURE() << "a timer for nothing"; };
   EXPECT_FALSE(purgatory_.try_complete_else_watch(operation, {"key"}));
-  EXPECT_EQ(service_->size(), 0U);
   EXPECT_EQ(purgatory_.delayed(), 0U);
 }
 
@@ -645,6 +691,25 @@ TEST(PurgatoryThreadsTest, NoEventIsMissedWhileAnotherIsTried) {
   for (std::thread& thread : threads) thread.join();
   for (const auto& operation : operations) EXPECT_EQ(operation->completions, 1);
   EXPECT_EQ(purgatory.watched(), 0U);
+}
+
+// While an operation is being watched it is locked: somebody who finds it by its first key waits
+// until it is known whether it could be completed.
+TEST(PurgatoryThreadsTest, IsLockedWhileItIsWatched) {
+  ManualClock clock;
+  Purgatory<Locked<BinaryHeap>, HookedKey> purgatory({.capacity = 1, .clock = clock});
+  const auto operation = make_operation();
+  std::thread other;
+  const HookedKey first{1};
+  const HookedKey second{2, [&] {  // the first one watches it already
+                           if (other.joinable()) return;
+                           other = std::thread([&] { purgatory.check_and_complete(first); });
+                           std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                           EXPECT_EQ(operation->tries, 1);
+                         }};
+  EXPECT_FALSE(purgatory.try_complete_else_watch(operation, {first, second}));
+  other.join();
+  EXPECT_EQ(operation->tries, 3);
 }
 
 // Three threads complete operations whose on_complete() checks the next one's key.

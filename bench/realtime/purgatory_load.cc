@@ -239,6 +239,7 @@ PurgatoryPlan make_plan(const PurgatoryLoad& load) {
   plan.requests.reserve(load.num);
   double arrival = 0;  // ms; what is cut off is not lost
   for (std::uint32_t i = 0; i < load.num; ++i) {
+    if (i % 65'536 == 0) throw_if_interrupted();
     arrival += 1000 / load.rate * draw_exponential(random);
     const double latency = load.pct50 * std::exp(spread * draw_normal(random));
     plan.requests.push_back(

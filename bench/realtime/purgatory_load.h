@@ -56,7 +56,7 @@ struct PurgatoryPlan {
 };
 
 // The same for the same load; arrivals do not depend on the latency's parameters, nor that on the
-// rate. REQUIRES: validate(load) does not throw.
+// rate. Throws Interrupted. REQUIRES: validate(load) does not throw.
 PurgatoryPlan make_plan(const PurgatoryLoad& load);
 
 struct PurgatoryFigures {
@@ -98,8 +98,9 @@ struct PurgatoryFigures {
 };
 
 // Runs the load on a purgatory over the service, which waits in the given way. Ends within a second
-// when `stop` is set, with the figures so far. Throws std::invalid_argument, OutOfMemory,
-// BackendUnavailable, BackendError.
+// when `stop` is set, with the figures so far; if it has not begun yet, interrupted() is heeded and
+// it throws Interrupted. Throws std::invalid_argument, OutOfMemory, BackendUnavailable,
+// BackendError.
 PurgatoryFigures run_purgatory(const PurgatoryLoad& load, const ServiceBackend& backend,
                                Waiting waiting, const StopFlag& stop);
 
