@@ -24,8 +24,8 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
+#include "redis/script.h"
 #include "redis/timer_zset.h"
 
 namespace timerbench {
@@ -40,8 +40,7 @@ class RedisZset : public TimerZset {
                                  .remote = true};
 
   explicit RedisZset(const QueueConfig& config) try
-      : TimerZset(config),
-        script_(connection_.call(REDIS_REPLY_STRING, {"SCRIPT", "LOAD", kTakeDue})->str) {
+      : TimerZset(config), take_due_(connection_, kTakeDue) {
   } catch (const BackendError& error) {
     throw BackendUnavailable(error.what());
   }
@@ -54,7 +53,7 @@ class RedisZset : public TimerZset {
   bool cancel(TimerId id) {
     if (!pending(id)) return false;
     disarm(id);
-    connection_.post({"ZREM", key_, Member(id)});
+    connection_.post({"ZREM", key_, RedisMember(id)});
     return true;
   }
 
@@ -65,7 +64,7 @@ class RedisZset : public TimerZset {
     std::size_t fired = 0;
     Tick head = kNever;
     do {
-      const Reply reply = take_due();
+      const Reply reply = take_due_.call(connection_, REDIS_REPLY_ARRAY, "1", key_, Score(now_));
       const redisReply& due = *reply->element[0];
       for (std::size_t i = 0; i < due.elements; ++i) fired += fire(timer(*due.element[i]), sink);
       head = reply->elements == 2 ? score(*reply->element[1]) : kNever;
@@ -85,18 +84,11 @@ class RedisZset : public TimerZset {
     return {due, head[2]}
   )";
 
-  void send(TimerId id) { connection_.post({"ZADD", key_, Score(deadlines_[id]), Member(id)}); }
-
-  Reply take_due() {
-    try {
-      return connection_.call(REDIS_REPLY_ARRAY, {"EVALSHA", script_, "1", key_, Score(now_)});
-    } catch (const RedisReplyError& error) {
-      if (error.code() != "NOSCRIPT") throw;  // SCRIPT FLUSH, or a restart
-    }
-    return connection_.call(REDIS_REPLY_ARRAY, {"EVAL", kTakeDue, "1", key_, Score(now_)});
+  void send(TimerId id) {
+    connection_.post({"ZADD", key_, Score(deadlines_[id]), RedisMember(id)});
   }
 
-  std::string script_;  // its SHA-1, by which the server knows it
+  RedisScript take_due_;
 };
 static_assert(TimerQueue<RedisZset>);
 

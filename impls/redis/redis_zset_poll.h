@@ -62,11 +62,11 @@ class RedisZsetPoll : public TimerZset {
 
  private:
   void send(TimerId id) {
-    connection_.call(REDIS_REPLY_INTEGER, {"ZADD", key_, Score(deadlines_[id]), Member(id)});
+    connection_.call(REDIS_REPLY_INTEGER, {"ZADD", key_, Score(deadlines_[id]), RedisMember(id)});
   }
 
   bool remove(TimerId id) {
-    return connection_.call(REDIS_REPLY_INTEGER, {"ZREM", key_, Member(id)})->integer == 1;
+    return connection_.call(REDIS_REPLY_INTEGER, {"ZREM", key_, RedisMember(id)})->integer == 1;
   }
 };
 static_assert(TimerQueue<RedisZsetPoll>);

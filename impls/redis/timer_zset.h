@@ -2,8 +2,7 @@
 //
 // Key     timerbench:PID:RANDOM:timers, a new one for every queue. No other key is touched. It is
 //         deleted with the queue; only a program that is killed leaves it on a user's server.
-// Member  the id in eight hexadecimal digits. Redis orders equal scores by the bytes of the member,
-//         and at a fixed width that is the order of the ids (unpadded, "10" comes before "9").
+// Member  the id, as RedisMember writes it.
 // Score   the deadline. A score is a double, exact up to 2^53; that is the score of every later
 //         deadline too. The client knows each deadline, so it finds out by itself whether a timer
 //         taken at the score 2^53 is due, sorts those that are, and puts the others back.
@@ -12,23 +11,19 @@
 // beside a hash table: with fewer timers a different structure is measured.
 #pragma once
 
-#include <fmt/compile.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
-#include <random>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "core/timer_queue.h"
 #include "redis/connection.h"
+#include "redis/names.h"
 #include "redis/server.h"
 
 namespace timerbench {
@@ -57,20 +52,11 @@ class TimerZset {
     fmt::format_int text_;
   };
 
-  class Member {
-   public:
-    explicit Member(TimerId id) { fmt::format_to(text_.begin(), FMT_COMPILE("{:08x}"), id); }
-    operator std::string_view() const { return {text_.data(), text_.size()}; }
-
-   private:
-    std::array<char, 8> text_;
-  };
-
   explicit TimerZset(const QueueConfig& config)
-      : connection_(redis_endpoint()), now_(config.start), deadlines_(config.capacity, kNever) {
-    std::random_device random;
-    key_ = fmt::format("timerbench:{}:{:08x}{:08x}:timers", getpid(), random(), random());
-  }
+      : connection_(redis_endpoint()),
+        key_(fmt::format("timerbench:{}:timers", unique_redis_name())),
+        now_(config.start),
+        deadlines_(config.capacity, kNever) {}
 
   ~TimerZset() {
     try {
@@ -99,14 +85,13 @@ class TimerZset {
   // The timer that a member is.
   TimerId timer(const redisReply& member) const {
     const std::string_view text(member.str, member.len);
-    TimerId id = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
-    if (error != std::errc{} || Member(id) != text || id >= deadlines_.size() || !pending(id)) {
+    const auto id = RedisMember::parse(text);
+    if (!id || *id >= deadlines_.size() || !pending(*id)) {
       throw connection_.error(
           fmt::format("{} holds \"{}\", which is no timer of this queue", key_, text),
           "keep other programs off this key");
     }
-    return id;
+    return *id;
   }
 
   Tick score(const redisReply& score) const {
