@@ -53,6 +53,12 @@ std::string percent_decode(std::string_view text) {
   return decoded;
 }
 
+timeval to_timeval(std::chrono::milliseconds duration) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
+  const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(duration - seconds);
+  return {.tv_sec = seconds.count(), .tv_usec = rest.count()};
+}
+
 // What to do about an error reply. Found anywhere in it: before Redis 7 an error inside a script
 // stands in the middle of another.
 std::string_view advice_for(std::string_view reply) {
@@ -155,9 +161,7 @@ RedisConnection::RedisConnection(RedisEndpoint endpoint, std::chrono::millisecon
 }
 
 void RedisConnection::connect() {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience_);
-  const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(patience_ - seconds);
-  const timeval timeout{.tv_sec = seconds.count(), .tv_usec = rest.count()};
+  const timeval timeout = to_timeval(patience_);
   context_.reset(endpoint_.path.empty()
                      ? redisConnectWithTimeout(endpoint_.host.c_str(), endpoint_.port, timeout)
                      : redisConnectUnixWithTimeout(endpoint_.path.c_str(), timeout));
@@ -203,6 +207,19 @@ std::optional<RedisReplyError> RedisConnection::settle(std::size_t left) {
   return first;
 }
 
+bool RedisConnection::usable() const {
+  char unexpected;
+  return !lost_ && recv(context_->fd, &unexpected, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+         errno == EAGAIN;
+}
+
+void RedisConnection::interrupt() { shutdown(context_->fd, SHUT_RDWR); }
+
+void RedisConnection::set_patience(std::chrono::milliseconds patience) {
+  patience_ = patience;
+  if (redisSetTimeout(context_.get(), to_timeval(patience)) != REDIS_OK) lose();
+}
+
 BackendError RedisConnection::error(std::string_view what, std::string_view advice) const {
   return BackendError(fmt::format("redis at {}: {}; {}", endpoint_.url(), what, advice));
 }
@@ -219,7 +236,7 @@ void RedisConnection::append(Command command) {
 
 void RedisConnection::flush() {
   std::string_view rest = output_;
-  while (context_ && !rest.empty()) {
+  while (!lost_ && !rest.empty()) {
     const ssize_t sent = send(context_->fd, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
       rest.remove_prefix(static_cast<std::size_t>(sent));
@@ -235,7 +252,7 @@ void RedisConnection::flush() {
 
 RedisConnection::Reply RedisConnection::read() {
   void* reply = nullptr;
-  if (!context_ || redisGetReply(context_.get(), &reply) != REDIS_OK) lose();
+  if (lost_ || redisGetReply(context_.get(), &reply) != REDIS_OK) lose();
   --unanswered_;
   return Reply(static_cast<redisReply*>(reply));
 }
@@ -253,13 +270,14 @@ void RedisConnection::check(const redisReply& reply, int type) const {
 // Reports why the connection does not work, from errno and the context, and gives it up.
 void RedisConnection::lose() {
   const int number = errno;
-  if (!context_) throw error("the connection was lost before", "run this again");
-  const auto context = std::move(context_);
-  if (context->err == REDIS_ERR_OOM) throw std::bad_alloc();
-  if (context->err == REDIS_ERR_PROTOCOL) {
-    throw error(context->errstr, "check that it is a Redis server");
+  if (std::exchange(lost_, true)) {
+    throw error("the connection was lost before", "run this again");
   }
-  if (context->err == REDIS_ERR_EOF) throw error("connection lost", kWhyItEnded);
+  if (context_->err == REDIS_ERR_OOM) throw std::bad_alloc();
+  if (context_->err == REDIS_ERR_PROTOCOL) {
+    throw error(context_->errstr, "check that it is a Redis server");
+  }
+  if (context_->err == REDIS_ERR_EOF) throw error("connection lost", kWhyItEnded);
   if (number == EAGAIN) {
     throw error(fmt::format("no answer within {} ms", patience_.count()),
                 "check that it runs and is not busy");

@@ -85,6 +85,16 @@ class RedisConnection {
   // Waits for the replies to all that was posted. Throws the first error among them.
   void sync();
 
+  // Whether it still works, as far as can be known without a word to the server: it was not lost,
+  // and the server has not hung up. REQUIRES: nothing posted is outstanding.
+  bool usable() const;
+
+  // Makes whatever waits for the server fail at once, now and henceforth. Any thread may call this.
+  void interrupt();
+
+  // How long to wait for an answer from now on.
+  void set_patience(std::chrono::milliseconds patience);
+
   // An error of this server, to be thrown.
   BackendError error(std::string_view what, std::string_view advice) const;
 
@@ -104,10 +114,11 @@ class RedisConnection {
 
   RedisEndpoint endpoint_;
   std::chrono::milliseconds patience_;
-  std::unique_ptr<redisContext, FreeContext> context_;  // null once the connection is lost
-  std::string output_;                                  // appended, not yet sent
-  std::size_t appended_ = 0;                            // commands in output_
-  std::size_t unanswered_ = 0;                          // commands whose reply has not been read
+  std::unique_ptr<redisContext, FreeContext> context_;
+  bool lost_ = false;
+  std::string output_;          // appended, not yet sent
+  std::size_t appended_ = 0;    // commands in output_
+  std::size_t unanswered_ = 0;  // commands whose reply has not been read
 };
 
 }  // namespace timerbench

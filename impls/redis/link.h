@@ -1,0 +1,47 @@
+// A connection to a Redis server that may go and come back: replaced once it is broken.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "redis/connection.h"
+
+namespace timerbench {
+
+class RedisLink {
+ public:
+  // How long a server that is back may take to answer. Shorter than kRedisPatience, for nothing is
+  // lost by trying once more.
+  static constexpr std::chrono::milliseconds kPatience{500};
+
+  // Connects. Throws BackendUnavailable.
+  explicit RedisLink(RedisEndpoint endpoint)
+      : endpoint_(std::move(endpoint)), connection_(std::make_unique<RedisConnection>(endpoint_)) {}
+
+  // Connects anew if the connection does not work. Throws BackendUnavailable. REQUIRES: one thread
+  // at a time calls it and uses what it returns.
+  RedisConnection& get() {
+    if (!connection_->usable()) {
+      auto fresh = std::make_unique<RedisConnection>(endpoint_, kPatience);
+      fresh->set_patience(kRedisPatience);
+      const std::lock_guard lock(mutex_);
+      connection_ = std::move(fresh);
+    }
+    return *connection_;
+  }
+
+  // Makes whatever waits for the server fail at once. Any thread may call this.
+  void interrupt() {
+    const std::lock_guard lock(mutex_);
+    connection_->interrupt();
+  }
+
+ private:
+  const RedisEndpoint endpoint_;
+  std::mutex mutex_;  // the connection is not replaced while it is interrupted
+  std::unique_ptr<RedisConnection> connection_;
+};
+
+}  // namespace timerbench
