@@ -32,6 +32,7 @@
 #include "redis/redis_zset.h"
 #include "redis/redis_zset_poll.h"
 #include "redis/server.h"
+#include "redis_testing.h"
 #include "trace/model.h"
 
 namespace timerbench {
@@ -43,66 +44,6 @@ using Fired = std::vector<std::pair<TimerId, Tick>>;
 [[maybe_unused]] const int kNoUrl = unsetenv(kRedisUrlVariable);
 
 constexpr Tick kTwoTo53 = Tick{1} << 53;
-
-class ScopedVariable {
- public:
-  ScopedVariable(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  ~ScopedVariable() {
-    if (before_) {
-      setenv(name_, before_->c_str(), 1);
-    } else {
-      unsetenv(name_);
-    }
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() { path_ = mkdtemp(path_.data()); }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-  bool empty() const { return std::filesystem::is_empty(path_); }
-
- private:
-  std::string path_ = std::filesystem::temp_directory_path() / "redis_test-XXXXXX";
-};
-
-// The text of the error that the call must throw, which must be one line.
-template <class Error = BackendError, class Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    std::string text = error.what();
-    EXPECT_EQ(text.find('\n'), text.npos) << text;
-    return text;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
-
-void expect_contains(const std::string& text, std::initializer_list<std::string> parts) {
-  for (const std::string& part : parts) {
-    EXPECT_NE(text.find(part), text.npos) << "\"" << part << "\" is not in \"" << text << "\"";
-  }
-}
-
-template <class Condition>
-bool soon(Condition&& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + 5s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > give_up) return false;
-    std::this_thread::sleep_for(2ms);
-  }
-  return true;
-}
 
 std::string info(RedisConnection& connection, const std::string& section,
                  const std::string& field) {

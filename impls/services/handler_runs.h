@@ -19,6 +19,11 @@ class HandlerRuns {
   // whoever stops it and then calls await_end() waits for this run too.
   void begin() { running_.fetch_add(1); }
 
+  // Takes back the announcement of a run that is not to be.
+  void end() {
+    if (running_.fetch_sub(1) == 1) running_.notify_all();
+  }
+
   // The run that begin() announced, under no lock. Returns whether the handler returned, and did
   // not throw.
   bool run(const PendingTimer& timer) {
@@ -51,10 +56,6 @@ class HandlerRuns {
     bool awaited = true;  // by await_end()
   };
   static inline thread_local Run* current_ = nullptr;  // what this thread is running
-
-  void end() {
-    if (running_.fetch_sub(1) == 1) running_.notify_all();
-  }
 
   const FireHandler handler_;
   std::atomic<std::uint32_t> running_ = 0;

@@ -8,6 +8,7 @@
 #include "services/delay_queue.h"
 #include "services/java_timer.h"
 #include "services/locked.h"
+#include "services/redis_poller.h"
 #include "services/ring_timer.h"
 #include "services/sharded.h"
 #include "services/system_timer.h"
@@ -23,6 +24,7 @@ using ServiceRoster = TypeList<  //
     DelayQueue,                  //
     RingTimer,                   //
     SystemTimer,                 //
+    RedisPoller,                 //
     Sharded<Locked<KafkaWheel<256>>, 4>>;
 
 }  // namespace timerbench

@@ -1,0 +1,160 @@
+// A delay queue in Redis, shared by the threads and processes that poll it.
+//
+// A timer is a member of one of two sorted sets, and has a payload in a hash: its exact deadline,
+// and a number that no other arming has. Every step is one Lua script, so it is atomic:
+//
+//   schedule  into `waiting`, score = deadline, with a new payload; out of `claimed`
+//   cancel    out of both and of the hash: true iff it was there
+//   claim     a poller moves up to a batch of those due from `waiting` to `claimed`, score = end of
+//             its lease; those whose lease has ended go back to `waiting` before
+//   begin     just before a timer's handler runs, it leaves `claimed` and the hash; only if it is
+//             still of this arming and this claim, or else the handler does not run
+//
+// So two pollers never both run a timer, and until it begins it can be cancelled or moved by any
+// process. A poller that dies between claim and begin loses nothing: the lease ends and others take
+// what it had. From begin on it is at most once: what a process runs while it is killed does not
+// run again, nor does a timer that was begun when the answer was lost with the connection. If a slow
+// handler lets the leases of the rest of its batch end, others may take that, and begin tells.
+//
+// A poller sleeps until the first score, and is rung by schedule() of an earlier timer. Nobody rings
+// for another process's, so if the queue is shared it looks every 100 ms at least. Or it looks once
+// an interval and is never rung: the textbook loop.
+//
+//   schedule, cancel  1 round trip; O(log n) on the server. All callers share one connection behind
+//                     a mutex, so no more than one is under way
+//   fire              1 round trip, and 2 for each batch: late by two of them at least
+//   wakeup            1 round trip; for every first timer all pollers wake
+//   on the server some 220 bytes a timer
+//
+// Good: it is shared by processes and outlives them. Bad: a thousand times the cost of a timer in
+// memory; a batch waits behind its slow handler although other pollers are idle.
+//
+// Time is the callers' Clock, never the server's: its clock may show anything. Those that share a
+// queue must go by one clock (SteadyClock is one for all processes of a machine, until it restarts).
+// If they do not, still no timer runs twice or is lost: it fires when the first of their clocks says
+// so, and a lease ends early or late by the difference; at worst, one that is ahead takes over all
+// that those behind have claimed. The capacity must be the same too.
+//
+// A score is a double: in microseconds, rounded up, and exact for 285 years; then in steps of 4 us.
+// So a timer is late by up to a microsecond, never early.
+//
+// Without a server schedule(), cancel() and size() throw BackendError; what they asked for may have
+// been done, or may yet be. Pollers try again ten times a second, and all go on once it is back,
+// with what it has kept. stop() hands back nothing if the server does not answer.
+//
+// Followed: the delay queues of Redis in Action, 6.4.2, Bull and Sidekiq; the lease of Amazon SQS's
+// visibility timeout. Deviations: no retry of a handler that failed; the three keys share a hash
+// slot, but a cluster's redirections are not followed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/backend_error.h"
+#include "core/joined_name.h"
+#include "redis/link.h"
+#include "redis/script.h"
+#include "services/handler_runs.h"
+#include "services/timer_service.h"
+#include "services/worker.h"
+
+namespace timerbench {
+
+struct RedisPollerOptions {
+  std::string queue = "";       // its name, to share it; empty: of this service alone
+  Tick interval = 0;            // between looks; 0: sleep until the first timer is due
+  Tick lease = 10'000'000'000;  // of what is claimed, in ns
+  std::size_t batch = 100;      // at most so many timers are claimed at once; 1 and more
+};
+
+class RedisPoller {
+ public:
+  static constexpr ServiceTraits traits{
+      .name = "redis_poller",
+      .summary = "Redis sorted sets, claimed by pollers that sleep until the first timer",
+      .precision = Precision::exact,
+      .paper = "Redis delay queue",
+      .remote = true};
+
+  // Polls with config.threads threads, one at least, which run the handlers. The server is that of
+  // redis_endpoint(), for ever. Throws BackendUnavailable.
+  explicit RedisPoller(const ServiceConfig& config, RedisPollerOptions options = {});
+
+  RedisPoller(const RedisPoller&) = delete;
+  RedisPoller& operator=(const RedisPoller&) = delete;
+
+  // REQUIRES: not in the handler.
+  ~RedisPoller();
+
+  void schedule(TimerId id, Tick deadline);
+  bool cancel(TimerId id);
+
+  // The timers of a queue that is shared stay there for the others, and none is handed back.
+  std::vector<PendingTimer> stop();
+
+  // Of all who share the queue.
+  std::size_t size() const;
+
+  std::uint64_t failures() const { return runs_.failures(); }
+  std::uint64_t wakeups() const;
+
+ private:
+  struct Poller;
+  using Reply = RedisConnection::Reply;
+
+  // Runs a script on the keys.
+  template <class... Words>
+  Reply call(const RedisScript& script, RedisLink& link, int type, const Words&... words) const;
+
+  bool shared() const { return !options_.queue.empty(); }
+  void poll(Poller& poller, Alarm& alarm, const std::stop_token& ending);
+  Reply claim(Poller& poller, Tick now);
+  void give_back(Poller& poller);
+  void run(Poller& poller, const redisReply& claimed);
+  bool begin(Poller& poller, std::string_view member, std::string_view payload);
+  std::optional<PendingTimer> timer(std::string_view member, std::string_view payload) const;
+  void throw_foreign();
+  std::vector<PendingTimer> take_all();
+
+  Clock& clock_;
+  const TimerId capacity_;
+  const RedisPollerOptions options_;
+  const RedisEndpoint endpoint_;
+  const std::string prefix_;  // of the keys
+  const std::string waiting_, claimed_, payload_;
+  HandlerRuns runs_;
+  std::atomic<bool> stopped_ = false;
+
+  mutable std::mutex mutex_;  // of the following three
+  mutable RedisLink callers_;
+  std::uint64_t arming_;
+  std::optional<BackendError> foreign_;  // what a poller has found; thrown to the next caller
+
+  const RedisScript schedule_, cancel_, claim_, give_back_, begin_;
+  std::list<Poller> pollers_;  // last: they use all the others
+};
+
+// Looks once an interval.
+template <std::size_t kMilliseconds>
+class RedisPollerEvery : public RedisPoller {
+ public:
+  static constexpr ServiceTraits traits{
+      .name = kSettingName<"redis_poller", kMilliseconds>,
+      .summary = "the same, by pollers that look every so many milliseconds",
+      .precision = RedisPoller::traits.precision,
+      .paper = RedisPoller::traits.paper,
+      .remote = RedisPoller::traits.remote};
+
+  explicit RedisPollerEvery(const ServiceConfig& config)
+      : RedisPoller(config, {.interval = kMilliseconds * 1'000'000}) {}
+};
+
+}  // namespace timerbench
