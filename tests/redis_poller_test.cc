@@ -794,9 +794,12 @@ TEST(RedisPollerFailure, NothingIsLostWhileAServerThatRemembersIsGoneForTwoSecon
 TEST(RedisPollerFailure, WhatWasClaimedWhenTheServerWentRunsWhenItIsBack) {
   Server server("yes");
   SteadyClock clock;
-  Recorder service(clock, {.lease = kHour}, {.stalls = true});
-  for (const TimerId id : first_ids(10)) service->schedule(id, clock.now() + 20 * kMillisecond);
+  Recorder service(clock, {.queue = "q", .lease = kHour}, {.stalls = true});
+  const Tick deadline = clock.now() + 200 * kMillisecond;
+  for (const TimerId id : first_ids(10)) service->schedule(id, deadline);
   service.wait_until_it_stalls();
+  RedisConnection admin = server.connect();
+  EXPECT_EQ(number(admin, {"ZCARD", kClaimed}), 9);
   server.end();
   service.let_go();
   std::this_thread::sleep_for(20ms);
@@ -810,11 +813,13 @@ TEST(RedisPollerFailure, NothingIsLostWhileTheServerHangsForTwoSeconds) {
   Server server;
   SteadyClock clock;
   Recorder service(clock, {}, {.threads = 2});
+  server.end();
+  server.start();  // so the connection that hangs is not the first
   for (const TimerId id : first_ids(100)) {
     service->schedule(id, clock.now() + id * 25 * kMillisecond);
   }
   server.suspend();
-  std::thread resume([&] {
+  std::jthread resume([&] {
     std::this_thread::sleep_for(2s);
     server.resume();
   });

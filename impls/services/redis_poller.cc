@@ -84,7 +84,7 @@ constexpr const char* kClaim = R"(
   local first = math.huge
   for i = 1, 2 do
     local score = redis.call('ZRANGE', KEYS[i], 0, 0, 'WITHSCORES')[2]
-    if score then first = math.min(first, math.ceil(tonumber(score))) end
+    if score then first = math.min(first, score) end
   end
   return {claimed, first < math.huge and first or -1}
 )";
