@@ -340,7 +340,7 @@ TEST(CellReporterTest, AnErrorInALaterRepetitionSpoilsTheCell) {
   benchmark::BenchmarkReporter::Run bad;
   bad.error_occurred = true;
   bad.error_message = "wrong: its outcome is not the model's";
-  CellReporter reporter(1);
+  CellReporter reporter(1, describe_costs);
   testing::internal::CaptureStdout();
   reporter.ReportRuns({good, bad, bad});
   const std::string line = testing::internal::GetCapturedStdout();
@@ -352,7 +352,7 @@ TEST(CellReporterTest, ShowsTheMedianAndTheRange) {
   runs[0].counters["ns_per_item"] = 9;
   runs[1].counters["ns_per_item"] = 1;
   runs[2].counters["ns_per_item"] = 5;
-  CellReporter reporter(1);
+  CellReporter reporter(1, describe_costs);
   testing::internal::CaptureStdout();
   reporter.ReportRuns(runs);
   const std::string line = testing::internal::GetCapturedStdout();

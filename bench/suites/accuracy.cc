@@ -9,8 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "realtime/make_service.h"
 #include "realtime/paced.h"
 #include "realtime/sleep_control.h"
+#include "services/redis_poller.h"
 #include "suites/realtime_suite.h"
 #include "system/stop.h"
 #include "workloads/arrivals.h"
@@ -93,6 +95,19 @@ Scenario with_control(Scenario scenario, Waiting waiting) {
   return scenario;
 }
 
+// A delay queue in Redis that is polled once an interval, whatever is in it.
+template <std::size_t kMilliseconds>
+Scenario polled_redis() {
+  Scenario scenario = at_rates(fmt::format("poll_{}ms", kMilliseconds),
+                               "as rate, with pollers that look once an interval", {1'000}, {},
+                               {RedisPoller::traits.name});
+  scenario.measure = [](const auto&, std::uint64_t rate, const auto& options) {
+    static const auto polled = make_service_backend<RedisPollerEvery<kMilliseconds>>();
+    return pace(arrivals(rate, options), {}, polled);
+  };
+  return scenario;
+}
+
 Scenario herd() {
   return {.name = "herd",
           .summary = "as many timers for one instant",
@@ -160,6 +175,9 @@ RealtimeSuite accuracy_suite() {
                                  "the same, with two threads to run them", rates,
                                  {.threads = 2, .task_cost = task_cost}));
   }
+  scenarios.push_back(polled_redis<1>());
+  scenarios.push_back(polled_redis<10>());
+  scenarios.push_back(polled_redis<100>());
   scenarios.push_back(herd());
   scenarios.push_back(idle());
   return {.name = "accuracy",
