@@ -103,6 +103,7 @@ TEST_P(PacedTest, ArrivalsAreAllAccountedFor) {
   EXPECT_GT(figures.achieved, 0.5 * figures.offered);
   EXPECT_LE(figures.achieved, figures.offered);
   EXPECT_EQ(figures.generator.count(), plan.schedules());
+  EXPECT_GT(figures.elapsed, 0.5 * figures.seconds);
   EXPECT_GT(figures.cpu_seconds, 0);
   EXPECT_GT(figures.wakeups_per_second, 100);
   EXPECT_GE(figures.lateness.max(), figures.first_lateness);
@@ -230,8 +231,8 @@ class Faulty final : public AnyService {
   Faulty(const ServiceConfig& config, Fault fault)
       : fault_(fault),
         handler_(config.handler),
-        shift_(fault == Fault::early  ? -3 * std::int64_t{kMillisecond}
-               : fault == Fault::late ? 30 * std::int64_t{kMillisecond}
+        shift_(fault == Fault::early  ? -kShift
+               : fault == Fault::late ? kShift
                                       : 0),
         service_({.capacity = config.capacity,
                   .clock = config.clock,
@@ -269,6 +270,8 @@ class Faulty final : public AnyService {
     if (fault_ == Fault::fires_twice && ++fires_ % 50 == 0) handler_(id, deadline);
     handler_(id, deadline);
   }
+
+  static constexpr std::int64_t kShift = 30 * std::int64_t{kMillisecond};
 
   const Fault fault_;
   const FireHandler handler_;

@@ -23,7 +23,7 @@ TEST_P(SleepControlTest, TakesASampleOfEachPeriod) {
   const Durations lateness = measure_sleep_lateness(GetParam(), 60, 2 * kMillisecond, kGoOn);
   EXPECT_EQ(lateness.count(), 60U);
   EXPECT_GT(lateness.mean(), 0);
-  EXPECT_LT(lateness.quantile(0.5).value(), 20 * kMillisecond);
+  EXPECT_LT(lateness.quantile(0.5).value(), 200 * kMillisecond);
 }
 
 TEST(SleepControlTest, AnInstantThatHasPassedCountsFromItsPlanOn) {

@@ -133,6 +133,7 @@ class PacedRun {
     await(end_);
     if (stop_) end_ = std::clamp(now_, start_, end_);
 
+    figures_.elapsed = static_cast<double>(now_ - begin) / kSecond;
     figures_.cpu_seconds = cpu_seconds() - cpu_before;
     figures_.wakeups_per_second = per_second(clock_.wakeups() - wakeups_before, now_ - begin);
     for (; op != plan_.ops().end() && planned <= end_; ++op) {

@@ -91,8 +91,9 @@ struct PacedFigures {
 
   Durations generator{};  // how late the operations were made: the harness's own part
 
-  double cpu_seconds = 0;         // of the process, in the window: service, handlers and generator
-  double wakeups_per_second = 0;  // ends of waits of the service's threads, in the window
+  double elapsed = 0;      // seconds: the window, and longer if the generator was late at its end
+  double cpu_seconds = 0;  // of the process in that time: service, handlers and generator
+  double wakeups_per_second = 0;  // ends of waits of the service's threads
 };
 
 // Throws BackendUnavailable and BackendError. Ends within a second when `stop` is set.
