@@ -49,7 +49,7 @@ double idle_wakeups(std::string_view name, Tick granularity) {
 
 TEST(IdleWakeupsTest, TicklessServicesSleepAndTickingOnesTick) {
   EXPECT_EQ(idle_wakeups("locked_binary_heap", kMillisecond), 0);
-  EXPECT_GT(idle_wakeups("ticking_scan", kMillisecond), 50);
+  EXPECT_GT(idle_wakeups("ticking_scan", kMillisecond), 0);
   EXPECT_LT(idle_wakeups("ticking_scan", kMillisecond), 1'001);
   EXPECT_LT(idle_wakeups("ticking_scan", 50 * kMillisecond), 21);
 }
