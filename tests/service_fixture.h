@@ -19,17 +19,22 @@ constexpr Tick kHour = 3'600'000 * kMillisecond;
 
 using Fires = std::vector<PendingTimer>;
 
-// One thread runs the handlers, wherever that can be chosen, so that their order can be told.
-template <class Service>
-ServiceConfig with_one_thread(ServiceConfig config) {
-  if (Service::traits.threads > 1) config.threads = 1;
-  return config;
-}
-
-// A service under a clock that the test sets, and what it has fired.
-template <class Service>
-class ServiceTest : public testing::Test {
+// What a service fires under a clock that the test sets.
+class FiresTest : public testing::Test {
  protected:
+  // One thread runs the handlers, wherever that can be chosen, so that their order can be told.
+  ServiceConfig config(const ServiceTraits& traits) {
+    ServiceConfig config{.capacity = 16, .clock = clock_, .handler = [this](TimerId id, Tick at) {
+                           {
+                             const std::lock_guard lock(mutex_);
+                             fires_.push_back({id, at});
+                           }
+                           on_fire_(id);
+                         }};
+    if (traits.threads > 1) config.threads = 1;
+    return config;
+  }
+
   // The service's own view of time is that of the clock's granules.
   void advance_to(Tick instant) {
     for (Tick now = clock_.now(); now < instant;) {
@@ -51,14 +56,12 @@ class ServiceTest : public testing::Test {
   ManualClock clock_;
   std::mutex mutex_;
   Fires fires_;
-  Service service_{with_one_thread<Service>(
-      {.capacity = 16, .clock = clock_, .handler = [this](TimerId id, Tick deadline) {
-         {
-           const std::lock_guard lock(mutex_);
-           fires_.push_back({id, deadline});
-         }
-         on_fire_(id);
-       }})};
+};
+
+template <class Service>
+class ServiceTest : public FiresTest {
+ protected:
+  Service service_{config(Service::traits)};
 };
 
 }  // namespace timerbench

@@ -30,9 +30,9 @@ quietly() {
   fail 1 "$what failed; its output is above"
 }
 
-# build PRESET [TARGET]: on a terminal Ninja shows on one line how far it is.
+# build PRESET [TARGET]: the preset's targets, if none is given. On a terminal Ninja shows on one line how far it is.
 build() {
-  local build=(cmake --build --preset "$1" --parallel "$(nproc)" --target "${2:-all}")
+  local build=(cmake --build --preset "$1" --parallel "$(nproc)" ${2:+--target "$2"})
   echo "Building $1, which takes minutes the first time ..."
   cd "$root"
   quietly "configuring $1" cmake --preset "$1"
