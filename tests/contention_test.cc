@@ -242,37 +242,38 @@ TEST_F(AuditTest, AFireMayBeginBeforeScheduleReturns) {
 
 // What two cancels return that overlap.
 class OverlappingCancelsTest : public AuditTest,
-                               public testing::WithParamInterface<std::tuple<bool, bool>> {};
+                               public testing::WithParamInterface<std::tuple<bool, bool>> {
+ protected:
+  const bool first_ = std::get<0>(GetParam());
+  const bool second_ = std::get<1>(GetParam());
+};
 
 TEST_P(OverlappingCancelsTest, OneReturnsTrue) {
-  const auto [first, second] = GetParam();
   arm(kDue);
-  within_ = [&] { cancel(second, 1); };
-  cancel(first, 0);
-  EXPECT_EQ(verdict() == "right", first != second);
+  within_ = [&] { cancel(second_, 1); };
+  cancel(first_, 0);
+  EXPECT_EQ(verdict() == "right", first_ != second_);
 }
 
 TEST_P(OverlappingCancelsTest, AScheduleMayComeBeforeBetweenOrBehind) {
-  const auto [first, second] = GetParam();
   within_ = [&] {
-    within_ = [&] { cancel(second, 1); };
-    cancel(first, 0);
+    within_ = [&] { cancel(second_, 1); };
+    cancel(first_, 0);
   };
   arm(kHour, 2);
-  if (!first && !second) hand_back(0);
-  EXPECT_EQ(verdict() == "right", !(first && second));
+  if (!first_ && !second_) hand_back(0);
+  EXPECT_EQ(verdict() == "right", !(first_ && second_));
 }
 
 TEST_P(OverlappingCancelsTest, TwoArmingsMayEndByBoth) {
-  const auto [first, second] = GetParam();
   arm(kHour, 2);
   within_ = [&] {
-    within_ = [&] { cancel(second, 1); };
-    cancel(first, 0);
+    within_ = [&] { cancel(second_, 1); };
+    cancel(first_, 0);
   };
   arm(kHour, 2);
-  if (!first || !second) hand_back(1);
-  EXPECT_EQ(verdict() == "right", first || second);
+  if (!first_ || !second_) hand_back(1);
+  EXPECT_EQ(verdict() == "right", first_ || second_);
 }
 
 INSTANTIATE_TEST_SUITE_P(, OverlappingCancelsTest,
