@@ -37,7 +37,7 @@ constexpr auto kExtra = "fired twice, unarmed, or though cancelled or handed bac
 constexpr auto kStray = "handed back though not pending";
 constexpr auto kLost = "lost: neither fired nor handed back";
 
-std::string once(TimerId id, std::string what) {
+std::string once(TimerId id, const std::string& what) {
   return "1 " + what + " (timer " + std::to_string(id) + ")";
 }
 

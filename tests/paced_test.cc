@@ -180,12 +180,11 @@ TEST(PacedTest, TheGranuleIsRoundingAndTheHeapHasNone) {
 TEST(PacedTest, ATaskCostsTheOthersTime) {
   const PacedPlan plan(Arrivals().generate({.size = 4'000, .items = 1'200}));
   const PacedFigures figures =
-      run_paced({.task_cost = kMillisecond, .grace = 0.1}, plan, find("locked_binary_heap"), kGoOn);
+      run_paced({.task_cost = kMillisecond / 2}, plan, find("locked_binary_heap"), kGoOn);
   expect_sound(figures);
-  EXPECT_TRUE(figures.saturated());
+  EXPECT_TRUE(figures.saturated()) << "though all have fired, after the window";
   EXPECT_LT(figures.achieved, 0.9 * figures.offered);
   EXPECT_GT(figures.processing.mean(), 0.5 * figures.lateness.mean());
-  EXPECT_GT(figures.accounts.pending, 300U);
 }
 
 TEST(PacedTest, AnInterruptKeepsTheFiguresSoFar) {
@@ -353,6 +352,20 @@ TEST(FaultyServiceTest, ArmingBeforeTheStartIsRepeatedUntilThereIsTimeForIt) {
   expect_sound(figures);
   EXPECT_EQ(figures.lateness.count(), 300U);
   EXPECT_LT(figures.lateness.max(), 100 * kMillisecond);
+}
+
+TEST(FaultyServiceTest, WhatCouldNotBeArmedInTimeWasOfferedAllTheSame) {
+  std::vector<Op> ops;
+  for (TimerId id = 0; id < 200; ++id) {
+    ops.push_back(schedule_op(id, 1'000));
+    if (id % 2 == 1) ops.push_back(advance_op(1));
+  }
+  const PacedPlan plan(make_trace(200, ops));
+  const PacedFigures figures = run_paced({.grace = 0}, plan, faulty(Fault::slow_to_arm), kGoOn);
+  expect_sound(figures);
+  EXPECT_LE(figures.accounts.armed, 101U);
+  EXPECT_NEAR(figures.offered, 2'000, 1e-6);
+  EXPECT_TRUE(figures.saturated());
 }
 
 }  // namespace

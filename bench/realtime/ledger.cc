@@ -40,8 +40,8 @@ class Matched {
   }
 
  private:
-  std::vector<Entry>::const_iterator next_;
-  const std::vector<Entry>::const_iterator end_;
+  typename std::vector<Entry>::const_iterator next_;
+  const typename std::vector<Entry>::const_iterator end_;
   Fault& unmatched_;
 };
 

@@ -3,6 +3,11 @@
 #include <deque>
 
 namespace timerbench {
+namespace {
+
+thread_local std::uint32_t last_alarm = WatchedClock::kNoAlarm;
+
+}  // namespace
 
 class WatchedClock::WatchedAlarm final : public Alarm {
  public:
@@ -18,7 +23,7 @@ class WatchedClock::WatchedAlarm final : public Alarm {
 
  private:
   void do_wait_until(Tick instant) override {
-    alarm_of_this_thread_ = number_;
+    last_alarm = number_;
     const Tick begin = clock_.now();
     alarm_->wait_until(instant);
     waits_.push_back({begin, instant, clock_.now()});
@@ -30,6 +35,8 @@ class WatchedClock::WatchedAlarm final : public Alarm {
   const std::unique_ptr<Alarm> alarm_;
   std::deque<Wait> waits_;
 };
+
+std::uint32_t WatchedClock::alarm_of_this_thread() { return last_alarm; }
 
 std::unique_ptr<Alarm> WatchedClock::make_alarm() {
   std::uint32_t number;

@@ -37,7 +37,7 @@ class WatchedClock final : public Clock {
   std::uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }
 
   // The number of the alarm by which the calling thread waited last; kNoAlarm: it never has.
-  static std::uint32_t alarm_of_this_thread() { return alarm_of_this_thread_; }
+  static std::uint32_t alarm_of_this_thread();
   static constexpr std::uint32_t kNoAlarm = ~std::uint32_t{0};
 
   // By alarm number, the waits of each in order. REQUIRES: no alarm is left.
@@ -45,8 +45,6 @@ class WatchedClock final : public Clock {
 
  private:
   class WatchedAlarm;
-
-  static inline thread_local std::uint32_t alarm_of_this_thread_ = kNoAlarm;
 
   Clock& clock_;
   std::atomic<std::uint64_t> wakeups_ = 0;
