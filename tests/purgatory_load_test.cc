@@ -241,7 +241,7 @@ PurgatoryFigures interrupt(const PurgatoryLoad& load) {
   StopFlag stop = false;
   std::chrono::steady_clock::time_point interrupted;
   std::thread user([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
     interrupted = std::chrono::steady_clock::now();
     stop = true;
   });
@@ -256,9 +256,9 @@ PurgatoryFigures interrupt(const PurgatoryLoad& load) {
 }
 
 TEST(PurgatoryLoadTest, EndsSoonWhenInterruptedAndKeepsItsFigures) {
-  PurgatoryLoad busy = kFew;  // for 100 s
-  busy.num = 100'000;
-  busy.rate = 1000;
+  PurgatoryLoad busy = kFew;  // for 50 s
+  busy.num = 10'000;
+  busy.rate = 200;
   const auto figures = interrupt(busy);
   EXPECT_GT(figures.completed, 0U);
   EXPECT_LT(figures.requests, busy.num);
