@@ -1,0 +1,196 @@
+"""What all results are: cells by what was measured, at which size, of whom; and the facts of a run.
+
+A file is Google Benchmark's JSON. Each repetition of a cell is an entry of its own, named
+SUITE/SCENARIO/SIZE/BACKEND/...; in a suite of replays the scenarios are workloads, in one on the
+wall clock the backends are services. A cell without a figure has an error message that begins with
+its status.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from console import Failure
+from style import PROMISES
+
+# Facts that are shown; those of BINDING must agree for figures to be set side by side.
+BINDING = ("processor", "num_cpus", "compiler", "flags", "build", "commit", "granularity", "seed")
+FACTS = (*BINDING, "suite", "kernel", "command", "date", "not_verified", "busy")
+
+Key = tuple[str, int, str]  # scenario, size, backend
+
+
+@dataclass
+class Outcome:
+    """What became of a cell."""
+
+    failure: str = ""  # not empty: the status, and what is to be said about it
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether any of its repetitions was."""
+        raise NotImplementedError
+
+    @property
+    def status(self) -> str:
+        """The word for a cell without a figure, or nothing."""
+        return "" if self.has_figure else self.failure.partition(":")[0].strip()
+
+    @property
+    def has_figure(self) -> bool:
+        """Not if any of its repetitions failed: those that did not are the lucky ones."""
+        return self.is_measured and not self.failure
+
+
+AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
+
+
+@dataclass
+class Grid(Generic[AnyOutcome]):
+    """Cells by (scenario, size, backend), and the facts about the machine that measured them.
+
+    The orders of scenarios and backends are those of the files.
+    """
+
+    facts: dict[str, str] = field(default_factory=dict)
+    cells: dict[Key, AnyOutcome] = field(default_factory=dict)
+    precisions: dict[str, str] = field(default_factory=dict)  # of backends
+    items: dict[str, str] = field(default_factory=dict)  # what scenarios are counted in
+    unreached: set[Key] = field(default_factory=set)  # a run was ended before
+
+    @property
+    def interrupted(self) -> int:
+        """How many cells are not here, because a run was ended before them."""
+        return len(self.unreached - self.cells.keys())
+
+    @property
+    def scenarios(self) -> list[str]:
+        return list(dict.fromkeys(scenario for scenario, _, _ in self.cells))
+
+    @property
+    def backends(self) -> list[str]:
+        return list(dict.fromkeys(backend for _, _, backend in self.cells))
+
+    @property
+    def has_figure(self) -> bool:
+        """Whether any cell has one."""
+        return any(cell.has_figure for cell in self.cells.values())
+
+    def sizes(self, scenario: str, backend: str | None = None) -> list[int]:
+        """At which the scenario was run, by any backend or by one."""
+        return sorted(
+            {size for name, size, own in self.cells if name == scenario and backend in (None, own)}
+        )
+
+    def shown_size(self, scenario: str, size: int) -> int:
+        """The size, or for a scenario that was not run at it the nearest."""
+        return min(self.sizes(scenario), key=lambda own: max(own, size) / max(1, min(own, size)))
+
+    def item(self, scenario: str) -> str:
+        """What the scenario's figures are per."""
+        return self.items.get(scenario, "item")
+
+    def cell(self, scenario: str, size: int, backend: str) -> AnyOutcome | None:
+        return self.cells.get((scenario, size, backend))
+
+    def precision(self, backend: str) -> str:
+        """Its promise; the files do not tell that of a backend without any figure."""
+        return self.precisions.get(backend, "unknown")
+
+    def backends_by_promise(self) -> dict[str, list[str]]:
+        """Those that promise the same together."""
+        return {
+            promise: backends
+            for promise in PROMISES
+            if (backends := [name for name in self.backends if self.precision(name) == promise])
+        }
+
+    def add_failure(self, key: Key, make: Callable[[], AnyOutcome], message: str) -> None:
+        """A repetition without a figure, or a cell that a run did not come to."""
+        if message.startswith("interrupted"):
+            self.unreached.add(key)
+            return
+        cell = self.cells.setdefault(key, make())
+        if not cell.failure or message.startswith(("wrong", "error")):
+            cell.failure = message
+
+
+AnyGrid = TypeVar("AnyGrid", bound=Grid[Any])
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A file as it was read."""
+
+    path: Path
+    context: dict[str, Any]
+    entries: list[Any]
+
+    @property
+    def suites(self) -> list[str]:
+        """That have cells in it."""
+        names = [entry.get("name") for entry in self.entries if isinstance(entry, dict)]
+        return list(dict.fromkeys(str(name).partition("/")[0] for name in names))
+
+
+def read_files(paths: Iterable[Path]) -> list[ResultFile]:
+    """Reads files, and folders with a results.json."""
+    return [_read(path / "results.json" if path.is_dir() else path) for path in paths]
+
+
+def collect(
+    grid: AnyGrid, files: Iterable[ResultFile], add: Callable[[AnyGrid, Any, ResultFile], None]
+) -> AnyGrid:
+    """Adds the entries of all files; the same cell in several is one, repeated."""
+    for file in files:
+        _merge_facts(grid.facts, file)
+        for entry in file.entries:
+            add(grid, entry, file)
+    if not grid.cells:
+        raise Failure(f"{file.path}: the run was interrupted before any cell was measured")
+    return grid
+
+
+def not_a_cell(entry: Any, file: ResultFile, name: str, content: str) -> Failure:
+    """What to say of an entry that cannot be understood."""
+    return Failure(
+        f"{file.path}: {json.dumps(entry)[:80]}... is not a cell {name} "
+        f"of 'timerbench run' with {content}"
+    )
+
+
+def read_json(file: Path) -> Any:
+    """The content of a file that a run has left."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Failure(f"{file}: {error.strerror}; scripts/bench makes results") from None
+    except ValueError as error:
+        raise Failure(f"{file}: not a complete JSON file ({error}); measure again") from None
+
+
+def _read(file: Path) -> ResultFile:
+    content = read_json(file)
+    if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
+        raise Failure(f"{file}: no results of 'timerbench run': it has no list 'benchmarks'")
+    if not isinstance(content.setdefault("context", {}), dict):
+        raise Failure(f"{file}: no results of 'timerbench run': its 'context' is no object")
+    if not content["benchmarks"]:
+        raise Failure(f"{file}: has no cells; was the run's choice empty?")
+    return ResultFile(file, content["context"], content["benchmarks"])
+
+
+def _merge_facts(known: dict[str, str], file: ResultFile) -> None:
+    facts = {key: str(file.context[key]).strip() for key in FACTS if key in file.context}
+    for key in BINDING:
+        one, other = known.get(key), facts.get(key)
+        if one and other and one != other:
+            raise Failure(
+                f"{file.path}: its {key} is '{other}', that of the others is '{one}': "
+                "figures of different machines, builds or settings do not belong in one plot"
+            )
+    for key, value in facts.items():
+        so_far = known.get(key, value)
+        known[key] = so_far if value in so_far.split("; ") else f"{so_far}; {value}"
