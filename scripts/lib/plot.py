@@ -1,8 +1,12 @@
 """Draws the figures and the table of results.
 
 RESULTS are files that 'timerbench run --benchmark_out' wrote, or folders of scripts/bench. Several
-are merged: a cell that is in several of them has the more repetitions. Written are, as PNG and SVG,
-cost_<workload> (cost against size), cost_per_workload_<size> (bars) and overview, and table.md.
+are merged: a cell that is in several of them has the more repetitions. Written are table.md and,
+as PNG and SVG,
+  of replays     cost_<workload> (cost against size), cost_per_workload_<size> (bars) and overview
+  of accuracy    lateness_ecdf, lateness_by_rate, waiting and task_cost
+  of contention  throughput_<pattern>, with the durations of calls, and finer_locks
+  of purgatory   cpu_by_rate, cpu_per_request and expiry_lateness
 """
 
 import argparse
@@ -12,56 +16,54 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-import table
-from console import ArgumentParser, Failure, UsageError, run_main
-from figures import all_figures
+from console import ArgumentParser, Failure, run_main
 from files import replacing
-from results import Results, load
-from words import power
+from reports import Report, open_report
 
 
 def main() -> int:
     arguments = _parse()
-    results = load(arguments.results)
+    report = open_report(arguments.results, arguments.size)
     if len(arguments.results) > 1:
         print(
-            f"{len(arguments.results)} results merged: {len(results.cells)} cells, "
-            f"up to {results.repetitions} repetitions each",
+            f"{len(arguments.results)} results merged: {len(report.results.cells)} cells, "
+            f"up to {report.results.repetitions} repetitions each",
             file=sys.stderr,
         )
-    size = _size(results, arguments.size)
     if arguments.table:
-        print_table(results, size)
+        print_table(report)
         return 0
     folder = arguments.out or _folder_of(arguments.results[0])
     folder.mkdir(parents=True, exist_ok=True)
-    for path in write_report(results, size, folder):
+    for path in write_report(report, folder):
         print(path)
+    for warning in report.warnings():
+        print(f"scripts/plot: {warning}", file=sys.stderr)
     return 0
 
 
-def write_report(results: Results, size: int, folder: Path) -> list[Path]:
+def write_report(report: Report, folder: Path) -> list[Path]:
     """Writes the table and all figures; the paths of the table and of the figures' PNGs."""
     paths = [folder / "table.md"]
     with replacing(paths[0]) as partial:
-        partial.write_text(table.markdown(results, size), encoding="utf-8")
-    if not any(cell.has_figure for cell in results.cells.values()):
+        partial.write_text(report.markdown(), encoding="utf-8")
+    if not report.results.has_figure:
         raise Failure(
-            f"{folder}: none of the {len(results.cells)} cells has a figure, so there is "
+            f"{folder}: none of the {len(report.results.cells)} cells has a figure, so there is "
             "nothing to draw; table.md says what became of them"
         )
-    for name, draw in all_figures(results, size):
+    for name, draw in report.figures():
         paths.append(folder / f"{name}.png")
         _save(draw(), paths[-1])
     return paths
 
 
-def print_table(results: Results, size: int) -> None:
+def print_table(report: Report) -> None:
     """On a terminal for reading, in a pipe as Markdown."""
     if sys.stdout.isatty():
-        table.print_on_terminal(results, size)
+        report.print_on_terminal()
     else:
-        print(table.markdown(results, size), end="")
+        print(report.markdown(), end="")
 
 
 def _save(figure: Figure, path: Path) -> None:
@@ -89,8 +91,9 @@ def _parse() -> argparse.Namespace:
         "--size",
         type=timers,
         metavar="N",
-        help="pending timers in the bars and the table; if not given, the most at "
-        "which three quarters of the cells have a figure",
+        help="pending timers in the bars and the table; if not given, the most at which three "
+        "quarters of the cells have a figure. On the wall clock: the only size in the table, and "
+        "the rate of lateness_ecdf",
     )
     parser.add_argument("--table", action="store_true", help="print the table and write nothing")
     return parser.parse_args()
@@ -99,18 +102,9 @@ def _parse() -> argparse.Namespace:
 def timers(text: str) -> int:
     """A population: 1000, or 1e3."""
     value = float(text)
-    if not value.is_integer():
+    if not value.is_integer() or value < 1:
         raise ValueError
     return int(value)
-
-
-def _size(results: Results, wanted: int | None) -> int:
-    known = sorted({size for _, size, _ in results.cells})
-    if wanted is None or wanted in known:
-        return wanted or results.telling_size()
-    raise UsageError(
-        f"no cell has {power(wanted)} timers; there are {', '.join(map(power, known))}"
-    )
 
 
 def _folder_of(path: Path) -> Path:

@@ -1,6 +1,9 @@
-"""How a backend looks in every figure: its colour says which it is, its marker what it promises."""
+"""How a backend or service looks in every figure: its colour says which it is, its marker what it
+promises.
+"""
 
 import colorsys
+import re
 from zlib import crc32
 
 # Hues are families, shades are settings. Chosen to differ for colour-blind readers too.
@@ -25,6 +28,13 @@ COLOURS = {
     "kafka_wheel_256": "#d64fb5",
     "kafka_wheel_512": "#ef97d3",
     "kafka_wheel_floor_20": "#a08299",
+    # Services, of the family of the structure in them.
+    "control": "#8c8c8c",
+    "java_timer": "#2fb5d2",
+    "delay_queue": "#3f8fd2",
+    "system_timer": "#6b0057",
+    "ring_timer": "#b35806",
+    "redis_poller": "#c00000",
 }
 
 # What a backend promises, in the order in which promises are shown. Backends are ranked among those
@@ -56,12 +66,25 @@ LINES = {
     "unknown": "-",
 }
 
+# Services that are named for what is in them.
+WRAPPED = re.compile(r"(locked|ticking)_(?P<inner>\w+)")
+SHARDED = re.compile(r"sharded_\d+_(?P<inner>\w+)")
+
 
 def colour(backend: str) -> str:
-    """Its own, or one that its name determines."""
+    """Its own, that of the structure in a service, or one that its name determines."""
     if backend in COLOURS:
         return COLOURS[backend]
+    if service := WRAPPED.fullmatch(backend):
+        return colour(service["inner"])
+    if service := SHARDED.fullmatch(backend):
+        return _lighter(colour(service["inner"]))
     hash_ = crc32(backend.encode())
     hue, value = hash_ % 360 / 360, 0.55 + hash_ // 360 % 3 * 0.15
     red, green, blue = colorsys.hsv_to_rgb(hue, 0.8, value)
     return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
+
+
+def _lighter(tint: str) -> str:
+    parts = (int(tint[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (255 - part) * 0.45):02x}" for part in parts)

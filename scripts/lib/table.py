@@ -1,13 +1,16 @@
 """The table of costs at one size: backends by workloads, in Markdown or on a terminal."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from grid import Grid, Key, Outcome
 from results import Results
 from style import RANKED
 from words import FEWER, FEWER_NOTE, digits, machine_line, power, remake_line
@@ -68,7 +71,7 @@ def markdown(results: Results, size: int) -> str:
         if not is_ranked:
             parts.append("Not ranked, for they promise less than a timer needs:")
         lines = [[f"`{row.backend}`", row.promise, *map(_bold, row.entries)] for row in chosen]
-        parts.append(_markdown_table(titles, lines))
+        parts.append(markdown_table(titles, lines))
     if failures := _failures(results, size):
         parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
     parts += [
@@ -137,14 +140,24 @@ def _column(
 
 
 def _failures(results: Results, size: int) -> list[str]:
-    """What is behind the status words: each reason once, with those whom it befell."""
-    befell: dict[str, dict[str, None]] = {}
-    for (workload, own_size, backend), cell in results.cells.items():
-        if not cell.has_figure and own_size == results.shown_size(workload, size):
-            befell.setdefault(cell.failure, {})[backend] = None
-    lines = [f"{', '.join(backends)}: {reason}" for reason, backends in befell.items()]
+    told = {
+        key: cell
+        for key, cell in results.cells.items()
+        if key[1] == results.shown_size(key[0], size)
+    }
+    lines = failure_lines(told, results)
     if not_verified := results.facts.get("not_verified"):
         lines.append(f"{not_verified}: not measured, for they do not keep the contract")
+    return lines
+
+
+def failure_lines(told: Mapping[Key, Outcome], results: Grid[Any]) -> list[str]:
+    """What is behind the status words: each reason once, with those whom it befell."""
+    befell: dict[str, dict[str, None]] = {}
+    for (_, _, backend), cell in told.items():
+        if not cell.has_figure:
+            befell.setdefault(cell.failure, {})[backend] = None
+    lines = [f"{', '.join(backends)}: {reason}" for reason, backends in befell.items()]
     if results.interrupted:
         lines.append(f"{results.interrupted} cells were not measured: the run was interrupted")
     return lines
@@ -171,8 +184,8 @@ def _bold(entry: Entry) -> str:
     return f"**{entry.text}**" if entry.is_best else entry.text
 
 
-def _markdown_table(titles: list[str], lines: list[list[str]]) -> str:
-    """Aligned, so that it reads well as text too; costs to the right."""
+def markdown_table(titles: list[str], lines: list[list[str]]) -> str:
+    """Aligned, so that it reads well as text too; but for the first two, columns to the right."""
     widths = [max(map(len, column)) for column in zip(titles, *lines)]
     rule = ["-" * width if i < 2 else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
 

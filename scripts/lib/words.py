@@ -26,11 +26,21 @@ def digits(cost: float) -> str:
     return f"{cost:.{decimals}f}"
 
 
+def time(ns: float) -> str:
+    """Three digits of a duration, with its unit: 83 ns, 62.1 µs, 1.20 s."""
+    if ns < 0.5:
+        return "0"
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if ns >= factor * 0.9995:
+            return f"{digits(ns / factor)} {unit}"
+    return f"{ns:.0f} ns"
+
+
 def machine_line(facts: dict[str, str]) -> str:
     """What the figures were measured on."""
     compiled = " ".join(facts[key] for key in ("compiler", "flags") if facts.get(key))
     parts = [
-        facts.get("processor", "unknown processor"),
+        facts.get("processor", "unknown processor") + _of_processors(facts),
         facts.get("kernel", ""),
         compiled,
         f"commit {facts['commit']}" if "commit" in facts else "",
@@ -38,6 +48,11 @@ def machine_line(facts: dict[str, str]) -> str:
         facts.get("date", "")[:10],
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _of_processors(facts: dict[str, str]) -> str:
+    count = facts.get("num_cpus")
+    return f", {count} processor{'' if count == '1' else 's'}" if count else ""
 
 
 def remake_line(facts: dict[str, str]) -> str:

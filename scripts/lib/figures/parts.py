@@ -2,7 +2,8 @@
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import matplotlib
 
@@ -12,14 +13,19 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from grid import Grid
 from results import Results
+from style import LINES, MARKERS, colour
 from words import FEWER_NOTE, machine_line, remake_line
 
 INK = "#222222"
 FAINT = "#707070"
 SHADE = "#eaeaea"
+LEGEND_SIZE = 7.5
+FOOTER = 0.55  # inches below a legend
 
 plt.rcParams.update(
     {
@@ -56,6 +62,16 @@ def format_costs(axis: Axis, every: int = 1) -> None:
     )
 
 
+def format_decades(axis: Axis, text: Callable[[float], str]) -> None:
+    """Powers of ten of any unit; where the axis has few of them, twice and five times them too."""
+    low, high = axis.get_view_interval()
+    decades = math.log10(high / low)
+    subs = (1.0, 2.0, 5.0) if decades < 1.8 else (1.0, 3.0) if decades < 2.6 else (1.0,)
+    axis.set_major_locator(LogLocator(10, subs=subs, numticks=20))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+
+
 def with_unit(nanoseconds: float) -> str:
     """A tick of the axis: 0.1 ns, 1 µs, 10 ms."""
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
@@ -64,7 +80,7 @@ def with_unit(nanoseconds: float) -> str:
     return f"{nanoseconds:g} ns"
 
 
-def what_is_shown(results: Results, whiskers: bool = True) -> str:
+def what_is_shown(results: Any, whiskers: bool = True) -> str:
     """Which of the repetitions a figure shows."""
     if results.repetitions < 2:
         return "one measurement a cell"
@@ -85,7 +101,7 @@ def write_title(figure: Figure, title: str, note: str) -> None:
     figure.text(0.15 / width, 1 - 0.42 / height, note, fontsize=8, color=FAINT, va="top")
 
 
-def write_footer(figure: Figure, results: Results) -> None:
+def write_footer(figure: Figure, results: Grid[Any]) -> None:
     """The machine, and the command that makes the figure again."""
     width, height = figure.get_size_inches()
     cut = f" · interrupted, {results.interrupted} cells missing" if results.interrupted else ""
@@ -102,9 +118,14 @@ def write_footer(figure: Figure, results: Results) -> None:
 
 def title_panel(axes: Axes, results: Results, workload: str, note: str = "") -> None:
     """Above a panel of several: the workload, and below it what its costs are per."""
+    write_above(axes, workload, f"per {results.item(workload)}{note}")
+
+
+def write_above(axes: Axes, title: str, note: str) -> None:
+    """The title of a panel, and a note in small print below it."""
     for text, points, style in (
-        (workload, 13, {"fontsize": 9, "fontweight": "bold"}),
-        (f"per {results.item(workload)}{note}", 3.5, {"fontsize": 7, "color": FAINT}),
+        (title, 13, {"fontsize": 9, "fontweight": "bold"}),
+        (note, 3.5, {"fontsize": 7, "color": FAINT}),
     ):
         axes.annotate(
             text,
@@ -115,6 +136,43 @@ def title_panel(axes: Axes, results: Results, workload: str, note: str = "") -> 
             annotation_clip=False,
             **style,
         )
+
+
+def line_of(results: Grid[Any], backend: str, **style: Any) -> dict[str, Any]:
+    """How the line of a backend looks."""
+    promise = results.precision(backend)
+    tint = colour(backend)
+    return {
+        "color": tint,
+        "linestyle": LINES[promise],
+        "marker": MARKERS[promise],
+        "markersize": 4.2,
+        "linewidth": 1.3,
+        "markerfacecolor": "white" if promise == "early" else tint,
+        **style,
+    }
+
+
+def legend_below(figure: Figure, handles: Sequence[Line2D], columns: int) -> None:
+    """Above the footer."""
+    figure.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0.15 / figure.get_figwidth(), FOOTER / figure.get_figheight()),
+        ncols=columns,
+        frameon=False,
+        fontsize=LEGEND_SIZE,
+        handlelength=2.6,
+        columnspacing=1.6,
+        labelspacing=0.3,
+        borderpad=0,
+        borderaxespad=0,
+    )
+
+
+def legend_height(entries: int, columns: int) -> float:
+    """Inches that it takes."""
+    return math.ceil(entries / columns) * LEGEND_SIZE * 1.6 / 72
 
 
 def text_left_of(

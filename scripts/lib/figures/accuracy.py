@@ -1,0 +1,109 @@
+"""The figures of the suite `accuracy`: how late timers fire, of which services, and why."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from figures import against_load, dots, lateness_ecdf
+from figures.parts import what_is_shown, with_unit
+from realtime_results import RealtimeResults
+from words import power
+
+WAITING = re.compile(r"wait_(?P<way>\w+)")
+TASK = re.compile(r"task_(?P<cost>[^_]+)(_executor_(?P<threads>\d+))?")
+
+
+def figures(
+    results: RealtimeResults, size: int | None
+) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """The name of each, and what draws it; `size` is the rate of lateness_ecdf, if not its own."""
+    if results.sizes("rate"):
+        if size is None:
+            shown = results.telling_size("rate")
+        else:
+            shown = results.shown_size("rate", size)
+        if lateness_ecdf.cells_with_distribution(results, shown):
+            yield "lateness_ecdf", partial(lateness_ecdf.draw, results, shown)
+        if any(results.measured("rate", own) for own in results.sizes("rate")):
+            yield "lateness_by_rate", partial(_draw_by_rate, results)
+    if panel := _waiting(results):
+        title = "Ways to wait: lateness of the machine itself and of services"
+        yield "waiting", partial(dots.draw, results, title, _note(results), [panel], columns=1)
+    if panels := _tasks(results):
+        title = "Handlers that take their time, with and without threads to run them"
+        yield "task_cost", partial(dots.draw, results, title, _note(results), panels, columns=3)
+
+
+def _note(results: RealtimeResults) -> str:
+    shown = what_is_shown(results, whiskers=False)
+    return f"{shown}; a percentile only where there are samples enough"
+
+
+def _draw_by_rate(results: RealtimeResults) -> Figure:
+    panels = [
+        against_load.Panel(
+            "rate",
+            name,
+            "lateness",
+            against_load.counter(results, "rate", f"lateness_{name}_ns"),
+            with_unit,
+        )
+        for name in ("p50", "p99", "p99.9")
+    ]
+    note = f"{what_is_shown(results)}; the control is how late the machine wakes up by itself"
+    title = "Lateness against the offered rate of timers"
+    return against_load.draw(results, title, note, panels, same_axis=True)
+
+
+def _waiting(results: RealtimeResults) -> dots.Panel | None:
+    """A group of rows for each way."""
+    rows: list[dots.Row] = []
+    rates = set()
+    for scenario in results.scenarios:
+        if not (found := WAITING.fullmatch(scenario)):
+            continue
+        rows.append(dots.Row(found["way"].replace("_", " ")))
+        for size in results.sizes(scenario):
+            rates.add(size)
+            rows += [
+                dots.Row(service, service, cell)
+                for service in results.members(scenario)
+                if (cell := results.cell(scenario, size, service))
+            ]
+    if not any(row.cell and row.cell.has_figure for row in rows):
+        return None
+    title = f"{', '.join(map(power, sorted(rates)))} timers per second"
+    return dots.Panel(title, "whose handlers do nothing", rows)
+
+
+def _tasks(results: RealtimeResults) -> list[dots.Panel]:
+    """A panel for each cost and rate."""
+    variants: dict[str, list[tuple[str, str]]] = {}  # of a cost: what is said of it, and scenarios
+    for scenario in results.scenarios:
+        if found := TASK.fullmatch(scenario):
+            threads = found["threads"]
+            said = f"{threads} threads run them" if threads else "no threads to run them"
+            variants.setdefault(found["cost"], []).append((said, scenario))
+    panels = []
+    for cost, named in variants.items():
+        sizes = sorted({size for _, scenario in named for size in results.sizes(scenario)})
+        for size in sizes:
+            rows = []
+            for said, scenario in named:
+                rows.append(dots.Row(said))
+                rows += [
+                    dots.Row(service, service, results.cell(scenario, size, service))
+                    for service in results.members(scenario)
+                ]
+            if any(row.cell and row.cell.has_figure for row in rows):
+                panels.append(
+                    dots.Panel(f"{_spaced(cost)} each", f"at {power(size)} timers per second", rows)
+                )
+    return panels
+
+
+def _spaced(cost: str) -> str:
+    """10 µs of 10us."""
+    return re.sub(r"(\d+)", r"\1 ", cost).replace("us", "µs")

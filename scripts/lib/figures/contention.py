@@ -1,0 +1,89 @@
+"""The figures of the suite `contention`: what threads do to a service."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from figures.against_load import Panel, Values, counter, draw
+from figures.parts import what_is_shown, with_unit
+from realtime_results import RealtimeResults
+
+# In which the claim is put to the test: one lock around a heap, around a wheel, and finer locks.
+ONE_LOCK = ("locked_binary_heap", "locked_kafka_wheel_256")
+FINER_LOCKS = ("ring_timer", "system_timer", "sharded_")
+
+PATTERNS = {
+    "own": "each thread has its own timers",
+    "cross": "armed on one thread, cancelled on the next",
+    "hot": "all threads on the same 64 timers",
+}
+
+
+def figures(results: RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """The name of each, and what draws it."""
+    processors = int(results.facts.get("num_cpus", "0")) or None
+    on = f"{processors or 'unknown number of'} processor{'' if processors == 1 else 's'}"
+    note = what_is_shown(results)
+    if processors:
+        note += "; shaded: more threads than processors"
+    measured = [name for name in results.scenarios if _is_measured(results, name)]
+    for scenario in measured:
+        what = PATTERNS.get(scenario, scenario)
+        title = f"{scenario}: {what}, {on}"
+        yield (
+            f"throughput_{scenario}",
+            partial(draw, results, title, note, _panels(results, scenario), limit=processors),
+        )
+    ratios = [_relative(results, scenario) for scenario in measured]
+    if ratios := [panel for panel in ratios if panel]:
+        title = f"Does a wheel need finer locks than a heap? Throughput against one thread's, {on}"
+        yield (
+            "finer_locks",
+            partial(draw, results, title, note, ratios, limit=processors, same_axis=True),
+        )
+
+
+def _is_measured(results: RealtimeResults, scenario: str) -> bool:
+    return any(results.measured(scenario, size) for size in results.sizes(scenario))
+
+
+def _panels(results: RealtimeResults, scenario: str) -> list[Panel]:
+    wanted = (
+        ("calls per second", "of all threads together", "calls_per_second", count),
+        ("CPU time per call", "of the whole process", "cpu_ns_per_call", with_unit),
+        ("schedule, p50", "duration of a call", "schedule_p50_ns", with_unit),
+        ("schedule, p99.9", "duration of a call", "schedule_p99.9_ns", with_unit),
+        ("cancel, p50", "duration of a call", "cancel_p50_ns", with_unit),
+        ("cancel, p99.9", "duration of a call", "cancel_p99.9_ns", with_unit),
+    )
+    return [
+        Panel(scenario, title, note, counter(results, scenario, name), unit)
+        for title, note, name, unit in wanted
+    ]
+
+
+def count(value: float) -> str:
+    """A tick: 500 k, 2 M."""
+    for unit, factor in (("M", 1e6), ("k", 1e3)):
+        if value >= factor * 0.999:
+            return f"{value / factor:g} {unit}"
+    return f"{value:g}"
+
+
+def _relative(results: RealtimeResults, scenario: str) -> Panel | None:
+    """Throughput of those that answer the question, over their own with the fewest threads."""
+    first = results.sizes(scenario)[0]
+    calls = counter(results, scenario, "calls_per_second")
+
+    def values(size: int, service: str) -> list[float]:
+        cell = results.cell(scenario, first, service)
+        base = cell.value("calls_per_second") if cell else None
+        wanted = service in ONE_LOCK or service.startswith(FINER_LOCKS)
+        return [value / base for value in calls(size, service)] if wanted and base else []
+
+    wanted = [name for name in results.measured(scenario, first) if values(first, name)]
+    has_question = any(len(results.sizes(scenario, name)) > 1 for name in wanted)
+    values_: Values = values
+    note = f"calls/s, over those of {first} thread{'' if first == 1 else 's'}"
+    return Panel(scenario, scenario, note, values_, "×{:g}".format) if has_question else None

@@ -1,0 +1,20 @@
+"""The figures of the suites on the wall clock."""
+
+from collections.abc import Callable, Iterator
+
+from matplotlib.figure import Figure
+
+from figures import accuracy, contention, purgatory
+from realtime_results import RealtimeResults
+
+
+def realtime_figures(
+    results: RealtimeResults, size: int | None
+) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """The name of each figure that the results allow, and what draws it."""
+    if results.suite == "accuracy":
+        yield from accuracy.figures(results, size)
+    elif results.suite == "contention":
+        yield from contention.figures(results)
+    else:
+        yield from purgatory.figures(results)

@@ -1,0 +1,240 @@
+"""The tables of a suite on the wall clock: one for each scenario, in Markdown or on a terminal."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from realtime_results import CONTROL, SUITES, RealtimeCell, RealtimeResults
+from table import NOT_RUN, failure_lines, markdown_table
+from words import digits, machine_line, power, remake_line, time
+
+Text = Callable[[RealtimeCell], str]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is said of each cell; empty: nothing. Columns that are empty everywhere are left out."""
+
+    title: str
+    text: Text
+    of: str = ""  # the only scenario that it tells anything of
+
+
+def _time(counter: str, title: str, of: str = "") -> Column:
+    return Column(title, lambda cell: _told(cell.value(counter), time), of)
+
+
+def _number(counter: str, title: str, scale: float = 1, unit: str = "") -> Column:
+    def text(value: float) -> str:
+        return (digits(value * scale) if value else "0") + unit
+
+    return Column(title, lambda cell: _told(cell.value(counter), text))
+
+
+def _told(value: float | None, text: Callable[[float], str]) -> str:
+    return "" if value is None else text(value)
+
+
+def _achieved(achieved: str, offered: str) -> Column:
+    """Of the rate that was offered."""
+
+    def text(cell: RealtimeCell) -> str:
+        rates = cell.value(achieved), cell.value(offered)
+        if not all(rates):
+            return ""
+        share = 100 * rates[0] / rates[1]
+        return f"{share:.1f} %" + (", saturated" if cell.saturated else "")
+
+    return Column("achieved", text)
+
+
+def _with_spread(counter: str, title: str, scale: float) -> Column:
+    def text(cell: RealtimeCell) -> str:
+        values = [value * scale for value in cell.values(counter)]
+        if not values:
+            return ""
+        middle = median(values)
+        spread = max(max(values) - middle, middle - min(values)) / middle if middle else 0
+        return digits(middle) + (f" ±{spread:.0%}" if len(values) > 1 else "")
+
+    return Column(title, text)
+
+
+COLUMNS = {
+    "accuracy": (
+        _achieved("achieved_per_second", "offered_per_second"),
+        _time("lateness_p50_ns", "p50"),
+        _time("lateness_p99_ns", "p99"),
+        _time("lateness_p99.9_ns", "p99.9"),
+        _time("lateness_max_ns", "max"),
+        _time("first_lateness_ns", "first", of="herd"),
+        _time("last_lateness_ns", "last", of="herd"),
+        _number("wakeups_per_second", "wakeups/s"),
+        _number("cpu_share", "CPU", 100, " %"),
+        _time("cpu_ns_per_fire", "CPU per fire"),
+    ),
+    "contention": (
+        _with_spread("calls_per_second", "million calls/s", 1e-6),
+        _time("cpu_ns_per_call", "CPU per call"),
+        _time("schedule_p50_ns", "schedule p50"),
+        _time("schedule_p99.9_ns", "p99.9"),
+        _time("cancel_p50_ns", "cancel p50"),
+        _time("cancel_p99.9_ns", "p99.9"),
+        _number("fired_share", "fired", 100, " %"),
+    ),
+    "purgatory": (
+        _achieved("actual_per_second", "target_per_second"),
+        _number("cpu_share", "CPU", 100, " %"),
+        _time("cpu_ns_per_request", "CPU per request"),
+        _number("timed_out_share", "timed out", 100, " %"),
+        _number("expected_timed_out_share", "expected", 100, " %"),
+        _time("lateness_p50_ns", "late p50"),
+        _time("lateness_p99_ns", "p99"),
+        _time("lateness_max_ns", "max"),
+        _number("wakeups_per_second", "wakeups/s"),
+    ),
+}
+EXPLAINED = {
+    "accuracy": (
+        "p50 to max: how late timers fire; a percentile stands only where ten timers or more lie "
+        "beyond it. Achieved: of the rate that was offered; `saturated` is less than 99 %. CPU: "
+        "of one processor, the generator of the load included."
+    ),
+    "contention": (
+        "million calls/s: of all threads together, schedule and cancel. CPU: of the whole process. fired: "
+        "of the armings, the others are moved or cancelled."
+    ),
+    "purgatory": (
+        "CPU: of one processor, the load's own included. expected: the share of the requests whose "
+        "latency reaches the time-out. late: of requests that time out, behind their time-out. "
+        "`saturated`: less than 99 % of the requests came at their time."
+    ),
+}
+CONTROL_NOTE = f"`{CONTROL}`: how late the machine itself wakes up, without a service."
+SKIPPED = re.compile(r"skipped: saturated at \d+ already")
+SKIPPED_NOTE = "A service that is saturated at one size is skipped at all larger ones."
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A scenario's table: a line for each service, size by size."""
+
+    scenario: str
+    titles: list[str]
+    lines: list[list[str]]  # the size, the service, and the entries
+
+
+def sheets(results: RealtimeResults, size: int | None = None) -> list[Sheet]:
+    """Of all scenarios, at all sizes or at the nearest to one."""
+    made = []
+    for scenario in results.scenarios:
+        sizes = results.sizes(scenario)
+        made.append(
+            _sheet(results, scenario, [results.shown_size(scenario, size)] if size else sizes)
+        )
+    return made
+
+
+def _is_skipped(cell: RealtimeCell) -> bool:
+    """Not measured, since a smaller size was too much for the service."""
+    return SKIPPED.fullmatch(cell.failure) is not None
+
+
+def markdown(results: RealtimeResults, size: int | None = None) -> str:
+    """The tables, with what a reader needs to judge them and to make them again."""
+    parts = []
+    for sheet in sheets(results, size):
+        lines = [[line[0], f"`{line[1]}`", *line[2:]] for line in sheet.lines]
+        parts += [f"## {sheet.scenario}", markdown_table(sheet.titles, lines)]
+    if failures := _failures(results):
+        parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
+    parts += [
+        caption(results),
+        machine_line(results.facts),
+        f"Remake: `{remake_line(results.facts)}`",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def print_on_terminal(results: RealtimeResults, size: int | None = None) -> None:
+    """The same, for reading at once."""
+    console = Console()
+    for sheet in sheets(results, size):
+        table = Table(
+            box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=sheet.scenario, title_justify="left"
+        )
+        for i, title in enumerate(sheet.titles):
+            table.add_column(title, no_wrap=i < 2, justify="left" if i == 1 else "right")
+        for _, group in groupby(sheet.lines, key=lambda line: line[0]):
+            lines = list(group)
+            for line in lines:
+                table.add_row(*line, style="dim" if line[1] == CONTROL else "")
+            if len(lines) > 2:
+                table.add_section()
+        console.print(table)
+    for line in (caption(results), *_failures(results)):
+        console.print(line, style="dim", highlight=False, markup=False)
+
+
+def caption(results: RealtimeResults) -> str:
+    """What the figures are."""
+    count = results.repetitions
+    shown = f"Medians of {count} repetitions" if count > 1 else "One measurement a cell"
+    if results.suite == "contention" and count > 1:
+        shown += " ± the largest deviation"
+    notes = [f"{shown}.", EXPLAINED[results.suite]]
+    if CONTROL in results.backends:
+        notes.append(CONTROL_NOTE)
+    if any(map(_is_skipped, results.cells.values())):
+        notes.append(SKIPPED_NOTE)
+    return " ".join(notes)
+
+
+def _sheet(results: RealtimeResults, scenario: str, sizes: Sequence[int]) -> Sheet:
+    named = [
+        (size, service, cell)
+        for size in sizes
+        for service in results.members(scenario)
+        if (cell := results.cell(scenario, size, service))
+        and not (_is_skipped(cell) and len(sizes) > 1)  # its last line says saturated
+    ]
+    columns = [
+        column
+        for column in COLUMNS[results.suite]
+        if column.of in ("", scenario) and any(column.text(cell) for _, _, cell in named)
+    ]
+    lines = []
+    for size, service, cell in named:
+        entries = [column.text(cell) or NOT_RUN for column in columns]
+        if not cell.has_figure:
+            entries = [cell.status, *entries[1:]]
+        lines.append([power(size), service, *entries])
+    return Sheet(scenario, [_size_is(results, scenario), "service", *_titles(columns)], lines)
+
+
+def _titles(columns: Sequence[Column]) -> list[str]:
+    """At least the one in which stands why there are no figures."""
+    return [column.title for column in columns] or ["figures"]
+
+
+def _size_is(results: RealtimeResults, scenario: str) -> str:
+    """What a scenario's sizes count; of some it is no rate."""
+    is_rate = re.match("rate|wait|granularity|task", scenario)
+    counted = SUITES[results.suite] if results.suite != "accuracy" or is_rate else "timers"
+    return counted.replace(" per second", "/s")
+
+
+def _failures(results: RealtimeResults) -> list[str]:
+    told = {key: cell for key, cell in results.cells.items() if not _is_skipped(cell)}
+    lines = failure_lines(told, results)
+    if results.cut_short:
+        lines.append(
+            f"{results.cut_short} cells were measured for a shorter time: the run was interrupted"
+        )
+    return lines

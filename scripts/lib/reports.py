@@ -1,0 +1,92 @@
+"""What is shown of results: a table and figures, of each kind of suite its own."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+import realtime_results
+import realtime_table
+import results as costs
+import table
+from console import Failure, UsageError
+from figures import all_figures
+from figures.realtime import realtime_figures
+from grid import Grid, read_files
+from words import power
+
+Figures = Iterator[tuple[str, Callable[[], Figure]]]  # names, and what draws them
+
+
+@dataclass(frozen=True)
+class CostReport:
+    """Of replays, at one size where there must be one."""
+
+    results: costs.Results
+    size: int
+
+    def markdown(self) -> str:
+        return table.markdown(self.results, self.size)
+
+    def print_on_terminal(self) -> None:
+        table.print_on_terminal(self.results, self.size)
+
+    def figures(self) -> Figures:
+        return all_figures(self.results, self.size)
+
+    def warnings(self) -> list[str]:
+        return []
+
+
+@dataclass(frozen=True)
+class RealtimeReport:
+    """Of a suite on the wall clock, at all sizes unless one is given."""
+
+    results: realtime_results.RealtimeResults
+    size: int | None = None
+
+    def markdown(self) -> str:
+        return realtime_table.markdown(self.results, self.size)
+
+    def print_on_terminal(self) -> None:
+        realtime_table.print_on_terminal(self.results, self.size)
+
+    def figures(self) -> Figures:
+        return realtime_figures(self.results, self.size)
+
+    def warnings(self) -> list[str]:
+        """Only lateness_ecdf needs the distributions."""
+        if self.results.suite != "accuracy" or not self.results.sizes("rate"):
+            return []
+        return [
+            f"{path} is missing, and in lateness_ecdf what it would show"
+            for path in self.results.without_distributions
+        ]
+
+
+Report = CostReport | RealtimeReport
+
+
+def open_report(paths: Sequence[Path], size: int | None = None) -> Report:
+    """Of files and folders that are all of one kind."""
+    files = read_files(paths)
+    suites = list(dict.fromkeys(suite for file in files for suite in file.suites))
+    realtime = [suite for suite in suites if suite in realtime_results.SUITES]
+    if realtime:
+        results = realtime_results.load_files(files)
+        return RealtimeReport(results, size and _known(results, size, "size"))
+    replayed = costs.load_files(files)
+    if size:
+        _known(replayed, size, "timers")
+    return CostReport(replayed, size or replayed.telling_size())
+
+
+def _known(results: Grid[Any], size: int, what: str) -> int:
+    known = sorted({size for _, size, _ in results.cells})
+    if size not in known:
+        raise UsageError(
+            f"no cell has {power(size)} {what}; there are {', '.join(map(power, known))}"
+        )
+    return size
