@@ -187,8 +187,8 @@ def _add_distributions(results: RealtimeResults, file: ResultFile) -> None:
                         cell.histograms.setdefault(quantity, []).append((edges, counts))
     except (AttributeError, KeyError, TypeError, ValueError):
         raise Failure(
-            f"{path}: not the distributions of 'timerbench run'; without the file, all but they "
-            "is drawn"
+            f"{path}: not the distributions of 'timerbench run'; without the file, lateness_ecdf "
+            "is not drawn, and all else is"
         ) from None
 
 

@@ -7,7 +7,8 @@ from itertools import groupby
 from statistics import median
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
+from rich.measure import Measurement
 from rich.table import Table
 
 from realtime_results import CONTROL, SUITES, RealtimeCell, RealtimeResults
@@ -45,11 +46,10 @@ def _achieved(achieved: str, offered: str) -> Column:
     """Of the rate that was offered."""
 
     def text(cell: RealtimeCell) -> str:
-        rates = cell.value(achieved), cell.value(offered)
-        if not all(rates):
+        one, other = cell.value(achieved), cell.value(offered)
+        if one is None or not other:
             return ""
-        share = 100 * rates[0] / rates[1]
-        return f"{share:.1f} %" + (", saturated" if cell.saturated else "")
+        return f"{100 * one / other:.1f} %" + (", saturated" if cell.saturated else "")
 
     return Column("achieved", text)
 
@@ -107,7 +107,7 @@ EXPLAINED = {
         "of one processor, the generator of the load included."
     ),
     "contention": (
-        "million calls/s: of all threads together, schedule and cancel. CPU: of the whole process. fired: "
+        "calls/s: of all threads together, schedule and cancel. CPU: of the whole process. fired: "
         "of the armings, the others are moved or cancelled."
     ),
     "purgatory": (
@@ -165,21 +165,26 @@ def markdown(results: RealtimeResults, size: int | None = None) -> str:
 def print_on_terminal(results: RealtimeResults, size: int | None = None) -> None:
     """The same, for reading at once."""
     console = Console()
+    width = console.width
     for sheet in sheets(results, size):
         table = Table(
             box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=sheet.scenario, title_justify="left"
         )
         for i, title in enumerate(sheet.titles):
-            table.add_column(title, no_wrap=i < 2, justify="left" if i == 1 else "right")
+            justify: JustifyMethod = "left" if i == 1 else "right"
+            table.add_column(title.replace(" ", "\n"), no_wrap=True, justify=justify)
         for _, group in groupby(sheet.lines, key=lambda line: line[0]):
             lines = list(group)
             for line in lines:
                 table.add_row(*line, style="dim" if line[1] == CONTROL else "")
             if len(lines) > 2:
                 table.add_section()
+        everything = console.options.update(max_width=1000)
+        console.width = max(width, Measurement.get(console, everything, table).maximum)
         console.print(table)
-    for line in (caption(results), *_failures(results)):
-        console.print(line, style="dim", highlight=False, markup=False)
+    console.width = width
+    for text in (caption(results), *_failures(results)):
+        console.print(text, style="dim", highlight=False, markup=False)
 
 
 def caption(results: RealtimeResults) -> str:

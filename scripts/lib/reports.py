@@ -11,7 +11,7 @@ import realtime_results
 import realtime_table
 import results as costs
 import table
-from console import Failure, UsageError
+from console import UsageError
 from figures import all_figures
 from figures.realtime import realtime_figures
 from grid import Grid, read_files
@@ -76,7 +76,9 @@ def open_report(paths: Sequence[Path], size: int | None = None) -> Report:
     realtime = [suite for suite in suites if suite in realtime_results.SUITES]
     if realtime:
         results = realtime_results.load_files(files)
-        return RealtimeReport(results, size and _known(results, size, "size"))
+        return RealtimeReport(
+            results, size and _known(results, size, realtime_results.SUITES[results.suite])
+        )
     replayed = costs.load_files(files)
     if size:
         _known(replayed, size, "timers")

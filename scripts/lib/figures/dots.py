@@ -84,7 +84,7 @@ def draw(
     for i, (axes, panel) in enumerate(zip(grid.flat, panels)):
         axes.set(
             xscale="log",
-            xlim=limits_around(shown, margin=1.6, end=14),
+            xlim=limits_around(shown, margin=1.6, end=4 if columns == 1 else 14),
             ylim=(len(panel.rows) - 0.4, -0.6),
         )
         _draw_panel(axes, panel, has_names=i % columns == 0, every=1 if columns == 1 else 2)

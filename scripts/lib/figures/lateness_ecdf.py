@@ -28,7 +28,7 @@ from style import colour
 from words import power, time
 
 WIDTH, HEIGHT = 2.35, 1.75  # inches of a panel
-GAP = 0.3  # inches between panels
+GAP = 0.42  # inches between panels
 TITLE, BETWEEN = 1.0, 0.75  # inches above the first row of panels, and between rows
 LEAST = 1e3  # ns at the left of the axis: what is below does not matter to anyone
 
@@ -63,12 +63,12 @@ def draw(results: RealtimeResults, size: int) -> Figure:
     columns = min(4, max(3, math.ceil(len(cells) / 2)))
     rows = math.ceil(len(cells) / columns)
     legend = legend_height(5, 3)
-    wide = 0.6 + columns * (WIDTH + GAP)
+    wide = 0.5 + columns * (WIDTH + GAP)
     high = TITLE + rows * HEIGHT + (rows - 1) * BETWEEN + 0.45 + legend + FOOTER
     figure, grid = plt.subplots(rows, columns, figsize=(wide, high), dpi=170, squeeze=False)
     figure.subplots_adjust(
         left=0.55 / wide,
-        right=1 - 0.3 / wide,
+        right=1 - 0.35 / wide,
         wspace=GAP / WIDTH,
         bottom=(0.45 + legend + FOOTER) / high,
         top=1 - TITLE / high,

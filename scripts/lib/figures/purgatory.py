@@ -16,7 +16,7 @@ def figures(results: RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure
     load = f"{shown}; the load's own time is in it, for all alike"
     expiry = f"{shown}; p99, behind the request's time-out"
     for name, title, note, quantity, unit in (
-        ("cpu_by_rate", "Processors used", load, "cpu_share", "{:g}".format),
+        ("cpu_by_rate", "Processors used", load, "cpu_share", _plain),
         ("cpu_per_request", "CPU time per request", load, "cpu_ns_per_request", with_unit),
         ("expiry_lateness", "How late requests time out", expiry, "lateness_p99_ns", with_unit),
     ):
@@ -33,6 +33,10 @@ def figures(results: RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure
         if any(cell.value(quantity) for cell in results.cells.values()):
             title += ", against the rate of requests"
             yield name, partial(draw, results, title, note, panels, same_axis=True)
+
+
+def _plain(value: float) -> str:
+    return f"{value:g}"
 
 
 def _timed_out(results: RealtimeResults, scenario: str) -> str:
