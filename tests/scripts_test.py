@@ -6,29 +6,25 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/scripts_test.py
 import io
 import itertools
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
-from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from scripts_testing import BenchScratch, Scratch, texts_of
 
 import plot
 import style
 import table
 from console import Failure, Progress, TimeLeft, duration
 from figures import against_size, all_figures, overview, per_workload
-from matplotlib.figure import Figure
-from matplotlib.text import Text
+from reports import CostReport
 from results import Results, load
 from words import digits, power
 
@@ -123,49 +119,12 @@ def whole_roster(sizes: list[int]) -> list[dict[str, Any]]:
     return entries
 
 
-def texts_of(figure: Figure) -> list[str]:
-    return [text.get_text() for text in figure.findobj(Text) if text.get_visible()]
-
-
-def drawn_texts(figure: Figure) -> Iterator[Text]:
-    """Those on paper: matplotlib also keeps tick labels that lie outside of the limits."""
-    texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
-    for axes in figure.axes:
-        if not axes.get_visible():
-            continue
-        texts += [*axes.texts, axes.title]
-        for axis, place in ((axes.xaxis, 0), (axes.yaxis, 1)):
-            low, high = axis.get_view_interval()
-            texts += [
-                axis.label,
-                *(
-                    label
-                    for label in axis.get_ticklabels()
-                    if low <= label.get_position()[place] <= high
-                ),
-            ]
-    yield from (text for text in texts if text.get_text())
-
-
-class Scratch(unittest.TestCase):
-    """Tests with a folder of their own."""
-
-    def setUp(self) -> None:
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
-
-    def write(self, entries: Any, name: str = "results.json", **facts: str) -> Path:
-        context = {"processor": "Test 1000", "suite": "quick", "command": "scripts/bench", **facts}
-        path = self.folder / name
-        path.write_text(json.dumps({"context": context, "benchmarks": entries}))
-        return path
-
+class CostScratch(Scratch):
     def load(self, entries: Any, **facts: str) -> Results:
         return load([self.write(entries, **facts)])
 
 
-class LoadTest(Scratch):
+class LoadTest(CostScratch):
     def test_repetitions_are_one_cell(self) -> None:
         aggregate = {
             "name": "quick/fill/10/scan/manual_time_mean",
@@ -267,7 +226,7 @@ class LoadTest(Scratch):
         self.assertEqual(with_failures_at_1000(3).telling_size(), 100)
 
 
-class TableTest(Scratch):
+class TableTest(CostScratch):
     def setUp(self) -> None:
         super().setUp()
         self.results = self.load(
@@ -342,22 +301,7 @@ class TableTest(Scratch):
             self.assertIn(part, out.getvalue())
 
 
-class FigureTest(Scratch):
-    def check_layout(self, name: str, figure: Figure) -> None:
-        figure.canvas.draw()
-        boxes = {text: Text.get_window_extent(text) for text in drawn_texts(figure)}
-        page = figure.bbox.padded(1)
-        for text, box in boxes.items():
-            self.assertTrue(
-                page.contains(box.x0, box.y0) and page.contains(box.x1, box.y1),
-                f"{name}: '{text.get_text()}' leaves the page",
-            )
-        for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
-            self.assertFalse(
-                a.padded(-1.5).overlaps(b.padded(-1.5)),
-                f"{name}: '{one.get_text()}' on '{other.get_text()}'",
-            )
-
+class FigureTest(CostScratch):
     def test_no_text_overlaps_another_or_leaves_the_page(self) -> None:
         large = whole_roster([10**3, 10**4, 10**5, 10**6, 10**7])
         small = measured("fill", 10, "scan", 1.0, 2.0) + measured("fill", 100, "scan", 2.0, 3.0)
@@ -420,10 +364,10 @@ class FigureTest(Scratch):
         self.assertNotEqual(style.colour("my_new_wheel_8"), style.colour("other"))
 
 
-class ReportTest(Scratch):
+class ReportTest(CostScratch):
     def test_pictures_and_table_are_written_whole(self) -> None:
         results = self.load(measured("fill", 10, "scan", 1.0) + measured("fill", 100, "scan", 2.0))
-        paths = plot.write_report(results, 100, self.folder)
+        paths = plot.write_report(CostReport(results, 100), self.folder)
         self.assertEqual(
             [path.name for path in paths],
             ["table.md", "cost_fill.png", "cost_per_workload_100.png", "overview.png"],
@@ -435,13 +379,13 @@ class ReportTest(Scratch):
 
     def test_one_size_has_no_cost_against_size(self) -> None:
         results = self.load(measured("fill", 10, "scan", 1.0))
-        names = [path.name for path in plot.write_report(results, 10, self.folder)]
+        names = [path.name for path in plot.write_report(CostReport(results, 10), self.folder)]
         self.assertEqual(names, ["table.md", "cost_per_workload_10.png", "overview.png"])
 
     def test_without_any_figure_there_is_still_the_table(self) -> None:
         results = self.load(failed("fill", 10, "redis_zset", "unavailable: no redis-server"))
         with self.assertRaisesRegex(Failure, "none of the 1 cells has a figure"):
-            plot.write_report(results, 10, self.folder)
+            plot.write_report(CostReport(results, 10), self.folder)
         self.assertIn("unavailable", (self.folder / "table.md").read_text())
 
 
@@ -488,11 +432,6 @@ class ProgressTest(unittest.TestCase):
 
 
 class PlotCommandTest(Scratch):
-    def run_plot(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [ROOT / "scripts" / "plot", *map(str, arguments)], text=True, capture_output=True
-        )
-
     def test_errors_are_one_line(self) -> None:
         broken = self.folder / "broken.json"
         broken.write_text('{"benchmarks": [')
@@ -561,34 +500,8 @@ else:
 """
 
 
-class BenchTest(Scratch):
-    """bench.py with a timerbench that pretends; scripts/bench itself would build the real one."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        pretender = self.folder / "timerbench"
-        pretender.write_text(PRETENDER)
-        pretender.chmod(0o755)
-        self.out = self.folder / "out"
-        self.program = (
-            "import sys, pathlib, console, bench\n"
-            f"bench.TIMERBENCH = pathlib.Path({str(pretender)!r})\n"
-            "console.run_main('scripts/bench', bench.main)"
-        )
-
-    def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [sys.executable, "-c", self.program, *arguments, f"--out={self.out}"],
-            env=os.environ | environment | {"PYTHONPATH": str(ROOT / "scripts" / "lib")},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def run_bench(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
-        program = self.start(*arguments, **environment)
-        out, err = program.communicate()
-        return program.returncode, out, err
+class BenchTest(BenchScratch):
+    pretender = PRETENDER
 
     def test_measures_and_reports(self) -> None:
         code, out, err = self.run_bench("full", "--sizes=1k,10k", "--seed", "7")
@@ -634,11 +547,6 @@ class BenchTest(Scratch):
             len(json.loads((self.out / "results.json").read_text())["benchmarks"]), 1
         )
         self.assertEqual(list(self.out.glob("*.partial")), [])
-
-    def interrupt_when_measuring(self, program: "subprocess.Popen[str]") -> None:
-        assert program.stdout
-        next(line for line in program.stdout if line.startswith("[1/2]"))
-        program.send_signal(signal.SIGINT)
 
     def test_ctrl_c_keeps_what_was_measured(self) -> None:
         program = self.start(SLOW="1")

@@ -1,0 +1,478 @@
+"""The scripts on results of the suites on the wall clock, made up here.
+
+Run by scripts/test, or: /usr/bin/python3 -m unittest tests/realtime_scripts_test.py
+"""
+
+import io
+import itertools
+import json
+import re
+import signal
+import sys
+import unittest
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from scripts_testing import BenchScratch, Scratch, texts_of
+
+import plot
+import style
+from console import Failure
+from realtime_results import RealtimeResults
+from reports import RealtimeReport, open_report
+from words import time
+
+Entries = list[dict[str, Any]]
+
+ROSTER = {
+    "ticking_scan": "exact",
+    "locked_binary_heap": "exact",
+    "locked_kafka_wheel_256": "granular",
+    "java_timer": "exact",
+    "delay_queue": "exact",
+    "ring_timer": "granular",
+    "system_timer": "granular",
+    "redis_poller": "exact",
+    "sharded_4_locked_kafka_wheel_256": "granular",
+    "my_new_service": "relative",
+}
+SKIPPED = "skipped: saturated at 1000 already"
+TASKS = ("task_10us", "task_10us_executor_2", "task_1ms", "task_1ms_executor_2")
+
+
+def measured(name: str, label: str = "exact, per fire", **counters: float) -> Entries:
+    """The entry of one repetition. In the names of counters p99_9 is p99.9."""
+    own = {key.replace("p99_9", "p99.9"): value for key, value in counters.items()}
+    return [
+        {
+            "name": f"{name}/iterations:1/manual_time",
+            "run_type": "iteration",
+            "real_time": 1e9,
+            "label": label,
+            **own,
+        }
+    ]
+
+
+def failed(name: str, message: str) -> Entries:
+    return [{"name": f"{name}/manual_time", "error_occurred": True, "error_message": message}]
+
+
+def late(
+    name: str, label: str = "exact, per fire", factor: float = 1, **counters: float
+) -> Entries:
+    """A cell of accuracy."""
+    return measured(
+        name,
+        label,
+        offered_per_second=1000,
+        achieved_per_second=1000,
+        lateness_p50_ns=60e3 * factor,
+        lateness_p99_ns=150e3 * factor,
+        lateness_p99_9_ns=900e3 * factor,
+        lateness_max_ns=2e6 * factor,
+        wakeups_per_second=100,
+        cpu_share=0.05,
+        **counters,
+    )
+
+
+def accuracy(services: dict[str, str] = ROSTER) -> Entries:
+    """The whole suite; the last service saturates early, the third but last is not there."""
+    entries: Entries = []
+    for size in (100, 1000, 10_000, 100_000):
+        entries += late(f"accuracy/rate/{size}/control", "none, per sleep")
+        for i, (service, precision) in enumerate(services.items()):
+            name, label = f"accuracy/rate/{size}/{service}", f"{precision}, per fire"
+            if service == "redis_poller":
+                entries += failed(name, "unavailable: no redis-server")
+            elif service == "my_new_service" and size > 1000:
+                entries += failed(name, SKIPPED)
+            else:
+                is_full = service == "my_new_service" and size == 1000
+                entries += late(name, label + ", saturated" * is_full, 1 + i * size**0.1)
+    for way in ("condition", "sleep_then_spin"):
+        entries += late(f"accuracy/wait_{way}/500/control", "none, per sleep")
+        entries += late(f"accuracy/wait_{way}/500/locked_binary_heap")
+    for scenario, size, service in itertools.product(TASKS, (1000, 50_000), services):
+        entries += late(f"accuracy/{scenario}/{size}/{service}")
+    entries += late("accuracy/herd/100000/java_timer", first_lateness_ns=5e3, last_lateness_ns=7e6)
+    entries += measured("accuracy/idle/1/java_timer", "exact, per second", wakeups_per_second=0)
+    return entries
+
+
+def contention(services: dict[str, str] = ROSTER, sizes: tuple[int, ...] = (1, 2, 4, 8)) -> Entries:
+    return [
+        entry
+        for pattern, size in itertools.product(("own", "cross", "hot"), sizes)
+        for i, (service, precision) in enumerate(services.items())
+        for repetition in range(3)
+        for entry in measured(
+            f"contention/{pattern}/{size}/{service}",
+            f"{precision}, per call",
+            calls_per_second=1e6 * (i + 1) * (1 + repetition / 10) / size,
+            cpu_ns_per_call=50 + i,
+            schedule_p50_ns=100 + i,
+            schedule_p99_9_ns=5000 + i,
+            cancel_p50_ns=90 + i,
+            cancel_p99_9_ns=4000 + i,
+            fired_share=0.002,
+        )
+    ]
+
+
+def purgatory(services: tuple[str, ...] = ("delay_queue", "system_timer")) -> Entries:
+    return [
+        entry
+        for scenario, size in itertools.product(("low", "high", "short"), (1000, 10_000, 500_000))
+        for service in services
+        for entry in measured(
+            f"purgatory/{scenario}/{size}/{service}",
+            "exact, per request" + ", saturated" * (size == 500_000),
+            target_per_second=size,
+            actual_per_second=size,
+            cpu_share=0.00002 * size**0.8,
+            cpu_ns_per_request=3e4,
+            timed_out_share=0.078,
+            expected_timed_out_share=0.0787,
+            lateness_p50_ns=1e5,
+            lateness_p99_ns=1e6,
+        )
+    ]
+
+
+HISTOGRAM = {"count": 4, "mean": 1e5, "max": 2e5, "edges": [5e4, 1e5, 2e5], "counts": [3, 1]}
+NONE = {"count": 0, "mean": 0, "max": 0, "edges": [], "counts": []}
+PARTS = {"lateness": HISTOGRAM, "wakeup": HISTOGRAM, "rounding": NONE, "processing": HISTOGRAM}
+
+
+def distributions_of(entries: Entries) -> dict[str, Any]:
+    """For each cell with figures."""
+    names = ["/".join(entry["name"].split("/")[:4]) for entry in entries if "label" in entry]
+    return {name: [PARTS] for name in names}
+
+
+class RealtimeScratch(Scratch):
+    def open(
+        self, entries: Entries, distributions: Any = None, size: int | None = None
+    ) -> RealtimeReport:
+        path = self.write(entries, num_cpus="2")
+        if distributions is not None:
+            beside = path.with_suffix(".distributions.json")
+            beside.write_text(json.dumps(distributions))
+        report = open_report([path], size)
+        assert isinstance(report, RealtimeReport)
+        return report
+
+    def load(self, entries: Entries, distributions: Any = None) -> RealtimeResults:
+        return self.open(entries, distributions).results
+
+
+class LoadTest(RealtimeScratch):
+    NAME = "accuracy/rate/100/java_timer"
+    KEY = ("rate", 100, "java_timer")
+
+    def test_repetitions_are_one_cell(self) -> None:
+        aggregate = {"name": self.NAME + "_mean", "run_type": "aggregate"}
+        entries = [*measured(self.NAME, lateness_p50_ns=1), *measured(self.NAME, lateness_p50_ns=3)]
+        cell = self.load([*entries, aggregate]).cells[self.KEY]
+        self.assertEqual(cell.value("lateness_p50_ns"), 2)
+        self.assertEqual(cell.value("lateness_p99_ns"), None)
+        self.assertEqual((cell.saturated, cell.cut_short), (False, False))
+
+    def test_the_label_says_what_became_of_it(self) -> None:
+        results = self.load(measured(self.NAME, "granular, per fire, saturated, interrupted"))
+        self.assertEqual(results.precision("java_timer"), "granular")
+        self.assertEqual(results.item("rate"), "fire")
+        self.assertTrue(results.cells[self.KEY].saturated)
+        self.assertEqual(results.cut_short, 1)
+
+    def test_a_cell_of_which_any_repetition_failed_has_no_figure(self) -> None:
+        bad = failed(self.NAME, "wrong: 3 timers fired twice")
+        cell = self.load([*measured(self.NAME, lateness_p50_ns=1), *bad]).cells[self.KEY]
+        self.assertEqual((cell.has_figure, cell.status), (False, "wrong"))
+        self.assertEqual(cell.value("lateness_p50_ns"), None)
+
+    def test_distributions_of_all_repetitions_are_one(self) -> None:
+        other = {"edges": [2e4, 5e4, 1e5], "counts": [2, 2]}
+        repetitions = [{"lateness": HISTOGRAM}, {"lateness": other, "rounding": NONE}]
+        results = self.load(late(self.NAME), {self.NAME: repetitions, "accuracy/rate/9/other": []})
+        lateness = results.cells[self.KEY].distribution("lateness")
+        assert lateness
+        self.assertEqual(lateness.edges, [2e4, 5e4, 1e5, 2e5])
+        self.assertEqual(lateness.below, [0, 2, 7, 8])
+        self.assertIsNone(results.cells[self.KEY].distribution("rounding"))
+
+    def test_whatever_is_no_distribution_is_refused_by_name(self) -> None:
+        for content in (
+            [],
+            {"a": 7},
+            {self.NAME: 7},
+            {self.NAME: [{"lateness": 7}]},
+            {self.NAME: [{"lateness": {"edges": [1, 2], "counts": [1, 2]}}]},
+            {self.NAME: [{"lateness": {"edges": [2, 1], "counts": [1]}}]},
+            {self.NAME: [{"lateness": {"edges": [1, None], "counts": [1]}}]},
+        ):
+            complaint = "results.distributions.json: not the distributions"
+            with self.subTest(content), self.assertRaisesRegex(Failure, complaint):
+                self.load(late(self.NAME), content)
+
+    def test_whatever_is_not_a_cell_is_refused_by_name(self) -> None:
+        good = measured(self.NAME)[0]
+        for change in (
+            {"name": "accuracy/rate/x/java_timer"},
+            {"name": "accuracy/rate"},
+            {"label": "exact"},
+            {"label": "sometimes, per fire"},
+            {"label": "exact, per fire, tired"},
+        ):
+            with self.subTest(change), self.assertRaisesRegex(Failure, "json: .*is not a cell"):
+                self.load([good | change])
+
+    def test_suites_do_not_mix(self) -> None:
+        quick = {"name": "quick/fill/10/scan", "label": "exact, per insert", "ns_per_item": 1}
+        for other in (purgatory(), [quick]):
+            complaint = "1.json: results of the suites .* and .* do not belong in one plot"
+            one = self.write(late(self.NAME) + other, "1.json")
+            with self.assertRaisesRegex(Failure, complaint):
+                open_report([one])
+            good, odd = self.write(late(self.NAME), "0.json"), self.write(other, "1.json")
+            with self.assertRaisesRegex(Failure, complaint):
+                open_report([good, odd])
+
+    def test_the_telling_rate_is_one_that_most_keep_up_with(self) -> None:
+        def telling(saturated_at: int) -> int:
+            entries: Entries = []
+            for size, i in itertools.product((100, 1000, 10_000, 100_000, 1_000_000), range(4)):
+                label = "exact, per fire" + ", saturated" * (i < 2 and size >= saturated_at)
+                entries += late(f"accuracy/rate/{size}/s{i}", label)
+            return self.load(entries).telling_size("rate")
+
+        self.assertEqual(telling(10**7), 10_000)
+        self.assertEqual(telling(10**4), 1000)
+        self.assertEqual(telling(100), 100)
+
+
+class FigureTest(RealtimeScratch):
+    def names(self, report: RealtimeReport) -> list[str]:
+        names = []
+        for name, draw in report.figures():
+            names.append(name)
+            self.check_layout(name, draw())
+        return names
+
+    def test_accuracy(self) -> None:
+        entries = accuracy()
+        names = ["lateness_ecdf", "lateness_by_rate", "waiting", "task_cost"]
+        self.assertEqual(self.names(self.open(entries, distributions_of(entries))), names)
+
+    def test_contention(self) -> None:
+        names = ["throughput_own", "throughput_cross", "throughput_hot", "finer_locks"]
+        report = self.open(contention())
+        self.assertEqual(self.names(report), names)
+        figures = {name: texts_of(draw()) for name, draw in report.figures()}
+        self.assertTrue(any("2 processors" in text for text in figures["throughput_own"]))
+        self.assertIn("locked_binary_heap", figures["finer_locks"])
+        self.assertNotIn("java_timer", figures["finer_locks"])
+
+    def test_purgatory(self) -> None:
+        report = self.open(purgatory())
+        names = ["cpu_by_rate", "cpu_per_request", "expiry_lateness"]
+        self.assertEqual(self.names(report), names)
+        texts = texts_of(next(draw() for _, draw in report.figures()))
+        self.assertIn("7.87 % of the requests time out", texts)
+        self.assertIn("saturated: achieved < 99 %", texts)
+
+    def test_one_service_and_one_size_are_enough(self) -> None:
+        one = late("accuracy/rate/100/java_timer")
+        names = ["lateness_ecdf", "lateness_by_rate"]
+        self.assertEqual(self.names(self.open(one, distributions_of(one))), names)
+        (self.folder / "results.distributions.json").unlink()
+        self.assertEqual(
+            self.names(self.open(contention({"java_timer": "exact"}, (4,)))),
+            ["throughput_own", "throughput_cross", "throughput_hot"],
+        )
+        self.assertEqual(
+            self.names(self.open(purgatory(("delay_queue",))[:1])),
+            ["cpu_by_rate", "cpu_per_request", "expiry_lateness"],
+        )
+
+    def test_without_distributions_all_else_is_drawn(self) -> None:
+        report = self.open(accuracy())
+        names = ["lateness_by_rate", "waiting", "task_cost"]
+        self.assertEqual([name for name, _ in report.figures()], names)
+        self.assertRegex("".join(report.warnings()), "results.distributions.json is missing")
+        self.assertEqual(self.open(contention()).warnings(), [])
+
+    def test_the_size_is_the_rate_of_the_distributions(self) -> None:
+        entries = accuracy()
+        report = self.open(entries, distributions_of(entries), size=100)
+        title = "Lateness of timers at 100 a second, and the reasons"
+        self.assertIn(title, texts_of(next(draw() for _, draw in report.figures())))
+
+    def test_cells_without_figures_only(self) -> None:
+        for suite, scenario in (("accuracy", "rate"), ("contention", "own"), ("purgatory", "low")):
+            report = self.open(failed(f"{suite}/{scenario}/1/java_timer", "error: no memory"))
+            self.assertEqual(list(report.figures()), [])
+            with self.assertRaisesRegex(Failure, "none of the 1 cells has a figure"):
+                plot.write_report(report, self.folder)
+            self.assertIn("java_timer: error: no memory", (self.folder / "table.md").read_text())
+
+    def test_every_service_has_a_colour_of_its_own(self) -> None:
+        colours = [style.colour(service) for service in ("control", *ROSTER)]
+        self.assertEqual(len(set(colours)), len(colours))
+        self.assertEqual(style.colour("locked_quad_heap"), style.colour("quad_heap"))
+
+
+class TableTest(RealtimeScratch):
+    def row(self, text: str, size: str, service: str) -> list[str]:
+        rows = [
+            [entry.strip() for entry in line.strip("|").split("|")]
+            for line in text.splitlines()
+            if line.startswith("|")
+        ]
+        return next(row[2:] for row in rows if row[:2] == [size, f"`{service}`"])
+
+    def test_accuracy(self) -> None:
+        text = self.open(accuracy()).markdown()
+        self.assertEqual(
+            self.row(text, "100", "control")[:5],
+            ["100.0 %", "60.0 µs", "150 µs", "900 µs", "2.00 ms"],
+        )
+        self.assertIn("100.0 %, saturated", self.row(text, "10³", "my_new_service"))
+        self.assertEqual(self.row(text, "100", "redis_poller")[:2], ["unavailable", "–"])
+        self.assertNotIn("| 10⁴      | `my_new_service`", text)
+        for part in ("is skipped at all larger ones", "redis_poller: unavailable: no redis-server"):
+            self.assertIn(part, text)
+        herd = text[text.index("## herd") :]
+        self.assertRegex(herd.splitlines()[2], r"\| timers +\|.* first +\|.* last +\|")
+        idle = text[text.index("## idle") :]
+        self.assertEqual(self.row(idle, "1", "java_timer"), ["0"])
+
+    def test_contention(self) -> None:
+        text = self.open(contention()).markdown()
+        self.assertEqual(
+            self.row(text, "1", "ticking_scan"),
+            ["1.10 ±9%", "50 ns", "100 ns", "5.00 µs", "90 ns", "4.00 µs", "0.20 %"],
+        )
+        self.assertIn("Medians of 3 repetitions ± the largest deviation", text)
+        self.assertIn("Test 1000, 2 processors", text)
+
+    def test_purgatory(self) -> None:
+        text = self.open(purgatory()).markdown()
+        self.assertIn("7.80 %", self.row(text, "10³", "delay_queue"))
+        self.assertIn("| requests/s | service ", text)
+
+    def test_a_size_narrows_it(self) -> None:
+        text = self.open(contention(), size=4).markdown()
+        self.assertIn("| 4       | `java_timer`", text)
+        self.assertNotIn("| 1       |", text)
+
+    def test_an_interrupted_run_says_so(self) -> None:
+        entries = [
+            *late("accuracy/rate/100/java_timer"),
+            *late("accuracy/rate/100/delay_queue", "exact, per fire, interrupted"),
+            *failed("accuracy/rate/100/ring_timer", "interrupted: the run was ended"),
+        ]
+        text = self.open(entries).markdown()
+        self.assertIn("1 cells were not measured: the run was interrupted", text)
+        self.assertIn("1 cells were measured for a shorter time", text)
+
+    def test_a_terminal_gets_the_same(self) -> None:
+        report = self.open(accuracy())
+        with redirect_stdout(io.StringIO()) as out:
+            report.print_on_terminal()
+        for part in ("sharded_4_locked_kafka_wheel_256", "100.0 %, saturated", "900 µs", "herd"):
+            self.assertIn(part, out.getvalue())
+
+    def test_durations(self) -> None:
+        self.assertEqual(
+            [time(ns) for ns in (0, 41.4, 999.7, 62_140, 1.2e6, 3e9)],
+            ["0", "41 ns", "1.00 µs", "62.1 µs", "1.20 ms", "3.00 s"],
+        )
+
+
+class PlotCommandTest(RealtimeScratch):
+    def test_pictures_and_table_are_written(self) -> None:
+        ended = self.run_plot(self.write(purgatory()))
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        for name in ("table.md", "cpu_by_rate.png", "cpu_by_rate.svg", "cpu_per_request.png"):
+            self.assertTrue((self.folder / name).exists(), name)
+
+    def test_errors_are_one_line(self) -> None:
+        mixed = self.write(purgatory() + contention(), "mixed.json")
+        good = self.write(purgatory())
+        cases: list[tuple[list[object], int, str]] = [
+            ([mixed], 1, "mixed.json: results of the suites purgatory and contention do not"),
+            ([good, "--size=77"], 2, "no cell has 77 requests per second; there are 10³, 10⁴"),
+        ]
+        for arguments, code, complaint in cases:
+            with self.subTest(complaint):
+                ended = self.run_plot(*arguments)
+                self.assertEqual((ended.returncode, ended.stdout), (code, ""))
+                self.assertRegex(ended.stderr, f"^scripts/plot: .*{re.escape(complaint)}.*\n$")
+
+
+PRETENDER = f"""#!{sys.executable}
+import json, os, signal, sys, time
+NAMES = ["purgatory/low/1000/delay_queue", "purgatory/low/1000/system_timer"]
+if "--benchmark_list_tests" in sys.argv:
+    print("\\n".join(NAMES))
+elif sys.argv[1] == "verify":
+    sys.exit("timerbench: there is nothing to verify")
+else:
+    interrupted = []
+    signal.signal(signal.SIGINT, lambda *_: interrupted.append(1))
+    print("[1/2] " + NAMES[0] + "    2.9 % of a processor", flush=True)
+    while "SLOW" in os.environ and not interrupted:
+        time.sleep(0.01)
+    entries = [dict(name=NAMES[0], label="exact, per request", cpu_share=0.029)]
+    if interrupted:
+        message = "interrupted: the run was ended before this cell"
+        entries += [dict(name=NAMES[1], error_occurred=True, error_message=message)]
+    out = next(a for a in sys.argv if a.startswith("--benchmark_out=")).partition("=")[2]
+    json.dump(dict(context=dict(argv=sys.argv[1:]), benchmarks=entries), open(out, "w"))
+    json.dump({{NAMES[0]: [{{}}]}}, open(out.replace(".json", ".distributions.json"), "w"))
+    sys.exit(bool(interrupted))
+"""
+
+
+class BenchTest(BenchScratch):
+    pretender = PRETENDER
+    LEFT = ("results.json", "results.distributions.json", "table.md", "cpu_by_rate.png")
+
+    def test_measures_and_reports_without_verifying(self) -> None:
+        code, out, err = self.run_bench("purgatory", "--seconds=0.5")
+        self.assertEqual((code, err), (0, ""))
+        self.assertNotIn("Verifying", out)
+        self.assertIn("`delay_queue`", out)
+        for name in self.LEFT:
+            self.assertTrue((self.out / name).exists(), name)
+            self.assertIn(name, out)
+        context = json.loads((self.out / "results.json").read_text())["context"]
+        self.assertEqual(context["command"], "scripts/bench purgatory --seconds=0.5")
+
+    def test_ctrl_c_keeps_what_was_measured(self) -> None:
+        program = self.start("purgatory", SLOW="1")
+        assert program.stdout
+        next(line for line in program.stdout if line.startswith("[1/2]"))
+        program.send_signal(signal.SIGINT)
+        out, err = program.communicate()
+        self.assertEqual(program.returncode, 1)
+        self.assertIn("1 cells were not measured: the run was interrupted", out)
+        self.assertIn("interrupted; what was measured is in", err)
+        for name in self.LEFT:
+            self.assertTrue((self.out / name).exists(), name)
+
+    def test_the_help_names_the_suites(self) -> None:
+        code, out, _ = self.run_bench("--help")
+        self.assertEqual(code, 0)
+        for suite in ("accuracy", "contention", "purgatory"):
+            self.assertIn(f"\n  {suite} ", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
