@@ -97,6 +97,8 @@ def accuracy(services: dict[str, str] = ROSTER) -> Entries:
     for way in ("condition", "sleep_then_spin"):
         entries += late(f"accuracy/wait_{way}/500/control", "none, per sleep")
         entries += late(f"accuracy/wait_{way}/500/locked_binary_heap")
+    for scenario in ("granularity_10ms", "granularity_100ms", "poll_10ms"):
+        entries += late(f"accuracy/{scenario}/1000/ring_timer", factor=100)
     for scenario, size, service in itertools.product(TASKS, (1000, 50_000), services):
         entries += late(f"accuracy/{scenario}/{size}/{service}")
     entries += late("accuracy/herd/100000/java_timer", first_lateness_ns=5e3, last_lateness_ns=7e6)
@@ -266,7 +268,7 @@ class FigureTest(RealtimeScratch):
 
     def test_accuracy(self) -> None:
         entries = accuracy()
-        names = ["lateness_ecdf", "lateness_by_rate", "waiting", "task_cost"]
+        names = ["lateness_ecdf", "lateness_by_rate", "waiting", "granularity", "task_cost"]
         self.assertEqual(self.names(self.open(entries, distributions_of(entries))), names)
 
     def test_contention(self) -> None:
@@ -302,7 +304,7 @@ class FigureTest(RealtimeScratch):
 
     def test_without_distributions_all_else_is_drawn(self) -> None:
         report = self.open(accuracy())
-        names = ["lateness_by_rate", "waiting", "task_cost"]
+        names = ["lateness_by_rate", "waiting", "granularity", "task_cost"]
         self.assertEqual([name for name, _ in report.figures()], names)
         self.assertRegex("".join(report.warnings()), "results.distributions.json is missing")
         self.assertEqual(self.open(contention()).warnings(), [])

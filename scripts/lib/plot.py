@@ -4,7 +4,7 @@ RESULTS are files that 'timerbench run --benchmark_out' wrote, or folders of scr
 are merged: a cell that is in several of them has the more repetitions. Written are table.md and,
 as PNG and SVG,
   of replays     cost_<workload> (cost against size), cost_per_workload_<size> (bars) and overview
-  of accuracy    lateness_ecdf, lateness_by_rate, waiting and task_cost
+  of accuracy    lateness_ecdf, lateness_by_rate, waiting, granularity and task_cost
   of contention  throughput_<pattern>, with the durations of calls, and finer_locks
   of purgatory   cpu_by_rate, cpu_per_request and expiry_lateness
 """

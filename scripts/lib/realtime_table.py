@@ -230,7 +230,7 @@ def _titles(columns: Sequence[Column]) -> list[str]:
 
 def _size_is(results: RealtimeResults, scenario: str) -> str:
     """What a scenario's sizes count; of some it is no rate."""
-    is_rate = re.match("rate|wait|granularity|task", scenario)
+    is_rate = re.match("rate|wait|granularity|poll|task", scenario)
     counted = SUITES[results.suite] if results.suite != "accuracy" or is_rate else "timers"
     return counted.replace(" per second", "/s")
 

@@ -11,7 +11,9 @@ from figures.parts import what_is_shown, with_unit
 from realtime_results import RealtimeResults
 from words import power
 
-WAITING = re.compile(r"wait_(?P<way>\w+)")
+WAITING = re.compile(r"(?P<kind>wait)_(?P<what>\w+)")
+LOOKING = re.compile(r"(?P<kind>granularity|poll)_(?P<what>\w+)")
+HEADINGS = {"wait": "{}", "granularity": "granules of {}", "poll": "polled every {}"}
 TASK = re.compile(r"task_(?P<cost>[^_]+)(_executor_(?P<threads>\d+))?")
 
 
@@ -28,9 +30,12 @@ def figures(
             yield "lateness_ecdf", partial(lateness_ecdf.draw, results, shown)
         if any(results.measured("rate", own) for own in results.sizes("rate")):
             yield "lateness_by_rate", partial(_draw_by_rate, results)
-    if panel := _waiting(results):
-        title = "Ways to wait: lateness of the machine itself and of services"
-        yield "waiting", partial(dots.draw, results, title, _note(results), [panel], columns=1)
+    for name, pattern, title in (
+        ("waiting", WAITING, "Ways to wait: lateness of the machine itself and of services"),
+        ("granularity", LOOKING, "Lateness of services that look once a granule or an interval"),
+    ):
+        if panel := _grouped(results, pattern):
+            yield name, partial(dots.draw, results, title, _note(results), [panel], columns=1)
     if panels := _tasks(results):
         title = "Handlers that take their time, with and without threads to run them"
         yield "task_cost", partial(dots.draw, results, title, _note(results), panels, columns=3)
@@ -57,14 +62,14 @@ def _draw_by_rate(results: RealtimeResults) -> Figure:
     return against_load.draw(results, title, note, panels, same_axis=True)
 
 
-def _waiting(results: RealtimeResults) -> dots.Panel | None:
-    """A group of rows for each way."""
+def _grouped(results: RealtimeResults, pattern: re.Pattern[str]) -> dots.Panel | None:
+    """A group of rows for each scenario of the pattern, if any has a figure."""
     rows: list[dots.Row] = []
     rates = set()
     for scenario in results.scenarios:
-        if not (found := WAITING.fullmatch(scenario)):
+        if not (found := pattern.fullmatch(scenario)):
             continue
-        rows.append(dots.Row(found["way"].replace("_", " ")))
+        rows.append(dots.Row(HEADINGS[found["kind"]].format(_spaced(found["what"]))))
         for size in results.sizes(scenario):
             rates.add(size)
             rows += [
@@ -105,5 +110,5 @@ def _tasks(results: RealtimeResults) -> list[dots.Panel]:
 
 
 def _spaced(cost: str) -> str:
-    """10 µs of 10us."""
-    return re.sub(r"(\d+)", r"\1 ", cost).replace("us", "µs")
+    """10 µs of 10us, sleep then spin of sleep_then_spin."""
+    return re.sub(r"(\d+)", r"\1 ", cost).replace(" us", " µs").replace("_", " ")
