@@ -15,18 +15,15 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "named_services.h"
 #include "queues/dary_heap.h"
-#include "queues/kafka_wheel.h"
 #include "services/clock.h"
-#include "services/delay_queue.h"
-#include "services/java_timer.h"
 #include "services/locked.h"
-#include "services/ring_timer.h"
-#include "services/system_timer.h"
 
 namespace timerbench {
 namespace {
@@ -55,8 +52,12 @@ namespace {
 constexpr Tick kMillisecond = 1'000'000;
 constexpr Tick kHour = 3'600'000 * kMillisecond;
 
-using Services = testing::Types<Locked<KafkaWheel<256>>, Locked<BinaryHeap>, JavaTimer, DelayQueue,
-                                RingTimer, SystemTimer>;
+// Those that need no server.
+std::vector<std::string_view> local_services() {
+  std::vector<std::string_view> names = names_of_all();
+  std::erase_if(names, [](std::string_view name) { return service_named(name).traits.remote; });
+  return names;
+}
 
 // Completes when the test says that it can, and says what has happened to it.
 class TestOperation : public DelayedOperation {
@@ -107,8 +108,7 @@ std::shared_ptr<TestOperation> make_operation(Tick deadline = kHour) {
 }
 
 // A purgatory under a clock that the test sets.
-template <class Service>
-class PurgatoryTest : public testing::Test {
+class PurgatoryTest : public testing::TestWithParam<std::string_view> {
  protected:
   static constexpr TimerId kCapacity = 64;
   static constexpr std::size_t kPurgeInterval = 3;
@@ -130,129 +130,130 @@ class PurgatoryTest : public testing::Test {
     return operation;
   }
 
+  const ServiceBackend& backend_ = service_named(GetParam());
   ManualClock clock_;
-  Purgatory<Service> purgatory_{
-      {.capacity = kCapacity, .clock = clock_, .purge_interval = kPurgeInterval}};
+  Purgatory<AnyService> purgatory_{
+      {.capacity = kCapacity, .clock = clock_, .purge_interval = kPurgeInterval}, backend_.make};
 };
 
-TYPED_TEST_SUITE(PurgatoryTest, Services);
+INSTANTIATE_TEST_SUITE_P(Service, PurgatoryTest, testing::ValuesIn(local_services()), test_name);
 
-TYPED_TEST(PurgatoryTest, WhatCanBeCompletedAtOnceIsNotWatched) {
+TEST_P(PurgatoryTest, WhatCanBeCompletedAtOnceIsNotWatched) {
   const auto operation = make_operation();
   operation->completable = true;
-  EXPECT_TRUE(this->purgatory_.try_complete_else_watch(operation, {"a", "b"}));
+  EXPECT_TRUE(purgatory_.try_complete_else_watch(operation, {"a", "b"}));
   EXPECT_EQ(operation->tries, 1);
   EXPECT_EQ(operation->completions, 1);
-  EXPECT_EQ(this->purgatory_.watched(), 0U);
-  EXPECT_EQ(this->purgatory_.delayed(), 0U);
+  EXPECT_EQ(purgatory_.watched(), 0U);
+  EXPECT_EQ(purgatory_.delayed(), 0U);
 }
 
-TYPED_TEST(PurgatoryTest, IsTriedOnceMoreWhenAllKeysWatchIt) {
+TEST_P(PurgatoryTest, IsTriedOnceMoreWhenAllKeysWatchIt) {
   const auto operation = make_operation();
   operation->when_tried = [&] { operation->completable = true; };  // too late for the first try
-  EXPECT_TRUE(this->purgatory_.try_complete_else_watch(operation, {"a", "b", "c"}));
+  EXPECT_TRUE(purgatory_.try_complete_else_watch(operation, {"a", "b", "c"}));
   EXPECT_EQ(operation->tries, 2);
   EXPECT_EQ(operation->completions, 1);
-  EXPECT_EQ(this->purgatory_.watched(), 3U) << "until it is dropped";
-  EXPECT_EQ(this->purgatory_.delayed(), 0U);
+  EXPECT_EQ(purgatory_.watched(), 3U) << "until it is dropped";
+  EXPECT_EQ(purgatory_.delayed(), 0U);
 }
 
-TYPED_TEST(PurgatoryTest, NeedsAKey) {
+TEST_P(PurgatoryTest, NeedsAKey) {
   const auto operation = make_operation();
-  EXPECT_THROW(this->purgatory_.try_complete_else_watch(operation, {}), std::invalid_argument);
+  EXPECT_THROW(purgatory_.try_complete_else_watch(operation, {}), std::invalid_argument);
   EXPECT_EQ(operation->tries, 0);
 }
 
-TYPED_TEST(PurgatoryTest, AnEventCompletesWhatItsKeyWatches) {
-  EXPECT_EQ(this->purgatory_.check_and_complete("test1"), 0U) << "watches nothing";
-  const auto r1 = this->watch({"test1"});
-  const auto r2 = this->watch({"test2"});
-  EXPECT_EQ(this->purgatory_.check_and_complete("test1"), 0U);
-  EXPECT_EQ(this->purgatory_.check_and_complete("test2"), 0U);
+TEST_P(PurgatoryTest, AnEventCompletesWhatItsKeyWatches) {
+  EXPECT_EQ(purgatory_.check_and_complete("test1"), 0U) << "watches nothing";
+  const auto r1 = watch({"test1"});
+  const auto r2 = watch({"test2"});
+  EXPECT_EQ(purgatory_.check_and_complete("test1"), 0U);
+  EXPECT_EQ(purgatory_.check_and_complete("test2"), 0U);
   r1->completable = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("test1"), 1U);
-  EXPECT_EQ(this->purgatory_.check_and_complete("test1"), 0U);
+  EXPECT_EQ(purgatory_.check_and_complete("test1"), 1U);
+  EXPECT_EQ(purgatory_.check_and_complete("test1"), 0U);
   EXPECT_FALSE(r2->completed());
   r2->completable = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("test2"), 1U);
-  EXPECT_EQ(this->purgatory_.check_and_complete("test2"), 0U);
+  EXPECT_EQ(purgatory_.check_and_complete("test2"), 1U);
+  EXPECT_EQ(purgatory_.check_and_complete("test2"), 0U);
   EXPECT_EQ(r1->completions, 1);
   EXPECT_EQ(r2->completions, 1);
-  this->advance_to(2 * kMillisecond);
+  advance_to(2 * kMillisecond);
   EXPECT_EQ(r1->expirations + r2->expirations, 0);
-  EXPECT_EQ(this->purgatory_.delayed(), 0U);
+  EXPECT_EQ(purgatory_.delayed(), 0U);
 }
 
-TYPED_TEST(PurgatoryTest, TriesInTheOrderInWhichTheyCame) {
+TEST_P(PurgatoryTest, TriesInTheOrderInWhichTheyCame) {
   std::vector<int> order;
   Operations operations;
   for (int i = 0; i < 20; ++i) {
-    const auto operation = this->watch({"key"});
+    const auto operation = watch({"key"});
     operation->when_tried = [&order, i] { order.push_back(i); };
     operation->completable = i % 3 == 0;
     operations.push_back(operation);
   }
-  EXPECT_EQ(this->purgatory_.check_and_complete("key"), 7U);
+  EXPECT_EQ(purgatory_.check_and_complete("key"), 7U);
   EXPECT_EQ(order.size(), 20U);
-  EXPECT_EQ(this->purgatory_.check_and_complete("key"), 0U);
+  EXPECT_EQ(purgatory_.check_and_complete("key"), 0U);
   EXPECT_EQ(order.size(), 33U);
   EXPECT_TRUE(std::is_sorted(order.begin(), order.begin() + 20));
   EXPECT_TRUE(std::is_sorted(order.begin() + 20, order.end()));
 }
 
-TYPED_TEST(PurgatoryTest, ExpiresWhenItsTimeIsOver) {
-  const auto r1 = this->watch({"test1"}, 20 * kMillisecond);
-  const auto r2 = this->watch({"test1", "test2"}, 200'000 * kMillisecond);
-  this->advance_to(20 * kMillisecond - 1);
+TEST_P(PurgatoryTest, ExpiresWhenItsTimeIsOver) {
+  const auto r1 = watch({"test1"}, 20 * kMillisecond);
+  const auto r2 = watch({"test1", "test2"}, 200'000 * kMillisecond);
+  advance_to(20 * kMillisecond - 1);
   EXPECT_FALSE(r1->completed());
-  this->advance_to(22 * kMillisecond);
+  advance_to(22 * kMillisecond);
   EXPECT_EQ(r1->completions, 1);
   EXPECT_EQ(r1->expirations, 1);
   EXPECT_FALSE(r2->completed());
-  EXPECT_EQ(this->purgatory_.delayed(), 1U);
+  EXPECT_EQ(purgatory_.delayed(), 1U);
   r1->completable = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("test1"), 0U);
+  EXPECT_EQ(purgatory_.check_and_complete("test1"), 0U);
   EXPECT_EQ(r1->completions, 1);
 }
 
-TYPED_TEST(PurgatoryTest, ExpiresAtOnceIfItsTimeWasOverBefore) {
-  this->advance_to(5 * kMillisecond);
+TEST_P(PurgatoryTest, ExpiresAtOnceIfItsTimeWasOverBefore) {
+  advance_to(5 * kMillisecond);
   const auto operation = make_operation(kMillisecond);
-  EXPECT_FALSE(this->purgatory_.try_complete_else_watch(operation, {"key"}));
-  this->advance_to(7 * kMillisecond);
+  EXPECT_FALSE(purgatory_.try_complete_else_watch(operation, {"key"}));
+  advance_to(7 * kMillisecond);
   EXPECT_EQ(operation->expirations, 1);
-  EXPECT_EQ(this->purgatory_.delayed(), 0U);
+  EXPECT_EQ(purgatory_.delayed(), 0U);
 }
 
-TYPED_TEST(PurgatoryTest, CompletedOnesAreDroppedWhereAKeyIsChecked) {
-  const auto r1 = this->watch({"1"});
-  const auto r2 = this->watch({"1", "2"});
-  const auto r3 = this->watch({"1", "2", "3"});
-  EXPECT_EQ(this->purgatory_.delayed(), 3U);
-  EXPECT_EQ(this->purgatory_.watched(), 6U);
+TEST_P(PurgatoryTest, CompletedOnesAreDroppedWhereAKeyIsChecked) {
+  const auto r1 = watch({"1"});
+  const auto r2 = watch({"1", "2"});
+  const auto r3 = watch({"1", "2", "3"});
+  EXPECT_EQ(purgatory_.delayed(), 3U);
+  EXPECT_EQ(purgatory_.watched(), 6U);
   EXPECT_TRUE(r2->force_complete());
-  EXPECT_EQ(this->purgatory_.delayed(), 2U);
-  EXPECT_EQ(this->purgatory_.watched(), 6U);
+  EXPECT_EQ(purgatory_.delayed(), 2U);
+  EXPECT_EQ(purgatory_.watched(), 6U);
   EXPECT_TRUE(r3->force_complete());
   EXPECT_FALSE(r3->force_complete());
-  EXPECT_EQ(this->purgatory_.delayed(), 1U);
-  EXPECT_EQ(this->purgatory_.check_and_complete("1"), 0U);
-  EXPECT_EQ(this->purgatory_.watched(), 4U);
-  EXPECT_EQ(this->purgatory_.check_and_complete("2"), 0U);
-  EXPECT_EQ(this->purgatory_.watched(), 2U);
-  EXPECT_EQ(this->purgatory_.check_and_complete("3"), 0U);
-  EXPECT_EQ(this->purgatory_.watched(), 1U);
+  EXPECT_EQ(purgatory_.delayed(), 1U);
+  EXPECT_EQ(purgatory_.check_and_complete("1"), 0U);
+  EXPECT_EQ(purgatory_.watched(), 4U);
+  EXPECT_EQ(purgatory_.check_and_complete("2"), 0U);
+  EXPECT_EQ(purgatory_.watched(), 2U);
+  EXPECT_EQ(purgatory_.check_and_complete("3"), 0U);
+  EXPECT_EQ(purgatory_.watched(), 1U);
 }
 
-TYPED_TEST(PurgatoryTest, PurgesWhenMoreThanTheIntervalHaveCeasedToWait) {
+TEST_P(PurgatoryTest, PurgesWhenMoreThanTheIntervalHaveCeasedToWait) {
   Operations operations;
   for (const char* key : {"a", "b", "c", "d", "e", "f", "g", "h", "i"}) {
-    operations.push_back(this->watch({key, "all"}));
+    operations.push_back(watch({key, "all"}));
   }
   auto complete_next = [&, next = std::size_t{0}]() mutable {
     operations[next++]->force_complete();
-    this->clock_.settle();
-    return this->purgatory_.watched();
+    clock_.settle();
+    return purgatory_.watched();
   };
   EXPECT_EQ(complete_next(), 18U);
   EXPECT_EQ(complete_next(), 18U);
@@ -262,36 +263,36 @@ TYPED_TEST(PurgatoryTest, PurgesWhenMoreThanTheIntervalHaveCeasedToWait) {
   EXPECT_EQ(complete_next(), 10U);
   EXPECT_EQ(complete_next(), 10U);
   EXPECT_EQ(complete_next(), 2U);
-  EXPECT_EQ(this->purgatory_.delayed(), 1U);
+  EXPECT_EQ(purgatory_.delayed(), 1U);
 }
 
-TYPED_TEST(PurgatoryTest, PurgesAfterExpiriesToo) {
-  for (Tick i = 1; i <= 4; ++i) this->watch({"a", "b"}, i * kMillisecond);
-  this->advance_to(4 * kMillisecond - 1);
-  EXPECT_EQ(this->purgatory_.watched(), 8U);
-  this->advance_to(6 * kMillisecond);
-  EXPECT_EQ(this->purgatory_.watched(), 0U);
+TEST_P(PurgatoryTest, PurgesAfterExpiriesToo) {
+  for (Tick i = 1; i <= 4; ++i) watch({"a", "b"}, i * kMillisecond);
+  advance_to(4 * kMillisecond - 1);
+  EXPECT_EQ(purgatory_.watched(), 8U);
+  advance_to(6 * kMillisecond);
+  EXPECT_EQ(purgatory_.watched(), 0U);
 }
 
-TYPED_TEST(PurgatoryTest, CompletedOnesDoNotPileUp) {
+TEST_P(PurgatoryTest, CompletedOnesDoNotPileUp) {
   const int before = TestOperation::alive;
   for (int i = 0; i < 2000; ++i) {
-    const auto operation = this->watch({std::to_string(i), "never checked"});
+    const auto operation = watch({std::to_string(i), "never checked"});
     if (i % 2 == 0) {
       operation->force_complete();
     } else {
       operation->completable = true;
-      EXPECT_EQ(this->purgatory_.check_and_complete(std::to_string(i)), 1U);
+      EXPECT_EQ(purgatory_.check_and_complete(std::to_string(i)), 1U);
     }
-    this->clock_.settle();
-    ASSERT_LE(TestOperation::alive - before, 1 + static_cast<int>(this->kPurgeInterval) + 1);
+    clock_.settle();
+    ASSERT_LE(TestOperation::alive - before, 1 + static_cast<int>(kPurgeInterval) + 1);
   }
-  EXPECT_LE(this->purgatory_.watched(), 2 * (this->kPurgeInterval + 1));
+  EXPECT_LE(purgatory_.watched(), 2 * (kPurgeInterval + 1));
 }
 
-TYPED_TEST(PurgatoryTest, AKeyThatWatchesNothingIsForgotten) {
-  Purgatory<TypeParam, std::shared_ptr<int>> purgatory(
-      {.capacity = 4, .clock = this->clock_, .purge_interval = 1});
+TEST_P(PurgatoryTest, AKeyThatWatchesNothingIsForgotten) {
+  Purgatory<AnyService, std::shared_ptr<int>> purgatory(
+      {.capacity = 4, .clock = clock_, .purge_interval = 1}, backend_.make);
   const auto key = std::make_shared<int>();  // the purgatory's copies are counted
   const auto watch = [&] {
     const auto operation = make_operation();
@@ -304,42 +305,42 @@ TYPED_TEST(PurgatoryTest, AKeyThatWatchesNothingIsForgotten) {
   EXPECT_EQ(key.use_count(), 1);
   watch();
   purgatory.cancel_for_key(key);
-  this->clock_.settle();  // that was the second to cease, and is purged
+  clock_.settle();  // that was the second to cease, and is purged
   EXPECT_EQ(key.use_count(), 1);
   const auto first = watch();
   const auto second = watch();
   first->force_complete();
   second->force_complete();
-  this->clock_.settle();
+  clock_.settle();
   EXPECT_EQ(key.use_count(), 1) << "purged";
 }
 
-TYPED_TEST(PurgatoryTest, CancelForKeyTakesAwayTheTimersOnly) {
-  const auto r1 = this->watch({"key"}, 2 * kMillisecond);
-  const auto r2 = this->watch({"key", "key2"}, 2 * kMillisecond);
-  const auto r3 = this->watch({"key2"}, 2 * kMillisecond);
-  EXPECT_EQ(this->purgatory_.cancel_for_key("key"), (Operations{r1, r2}));
-  EXPECT_EQ(this->purgatory_.delayed(), 1U);
-  EXPECT_EQ(this->purgatory_.watched(), 2U);
-  EXPECT_EQ(this->purgatory_.cancel_for_key("key"), Operations{});
-  EXPECT_EQ(this->purgatory_.cancel_for_key("unknown"), Operations{});
-  this->advance_to(5 * kMillisecond);
+TEST_P(PurgatoryTest, CancelForKeyTakesAwayTheTimersOnly) {
+  const auto r1 = watch({"key"}, 2 * kMillisecond);
+  const auto r2 = watch({"key", "key2"}, 2 * kMillisecond);
+  const auto r3 = watch({"key2"}, 2 * kMillisecond);
+  EXPECT_EQ(purgatory_.cancel_for_key("key"), (Operations{r1, r2}));
+  EXPECT_EQ(purgatory_.delayed(), 1U);
+  EXPECT_EQ(purgatory_.watched(), 2U);
+  EXPECT_EQ(purgatory_.cancel_for_key("key"), Operations{});
+  EXPECT_EQ(purgatory_.cancel_for_key("unknown"), Operations{});
+  advance_to(5 * kMillisecond);
   EXPECT_FALSE(r1->completed());
   EXPECT_FALSE(r2->completed());
   EXPECT_TRUE(r3->completed());
   r1->completable = r2->completable = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("key"), 0U);
-  EXPECT_EQ(this->purgatory_.check_and_complete("key2"), 1U);
+  EXPECT_EQ(purgatory_.check_and_complete("key"), 0U);
+  EXPECT_EQ(purgatory_.check_and_complete("key2"), 1U);
   EXPECT_TRUE(r2->completed());
   EXPECT_TRUE(r1->force_complete());
 }
 
-TYPED_TEST(PurgatoryTest, AFullOneTakesNothingThatMustWait) {
+TEST_P(PurgatoryTest, AFullOneTakesNothingThatMustWait) {
   Operations operations;
-  for (TimerId i = 0; i < this->kCapacity; ++i) operations.push_back(this->watch({"key"}));
+  for (TimerId i = 0; i < kCapacity; ++i) operations.push_back(watch({"key"}));
   const auto late = make_operation();
   try {
-    this->purgatory_.try_complete_else_watch(late, {"key"});
+    purgatory_.try_complete_else_watch(late, {"key"});
     FAIL() << "no room, and no error";
   } catch (const PurgatoryFull& error) {
     EXPECT_STREQ(error.what(),
@@ -347,96 +348,94 @@ TYPED_TEST(PurgatoryTest, AFullOneTakesNothingThatMustWait) {
                  "complete some first");
   }
   EXPECT_FALSE(late->completed());
-  EXPECT_EQ(this->purgatory_.watched(), this->kCapacity);
+  EXPECT_EQ(purgatory_.watched(), kCapacity);
   late->completable = true;
-  EXPECT_TRUE(this->purgatory_.try_complete_else_watch(late, {"key"})) << "need not wait";
+  EXPECT_TRUE(purgatory_.try_complete_else_watch(late, {"key"})) << "need not wait";
   operations.front()->force_complete();
-  this->watch({"key"});
-  EXPECT_EQ(this->purgatory_.delayed(), this->kCapacity);
+  watch({"key"});
+  EXPECT_EQ(purgatory_.delayed(), kCapacity);
 }
 
-TYPED_TEST(PurgatoryTest, WhatThrowsIsCountedAndHurtsNoOther) {
+TEST_P(PurgatoryTest, WhatThrowsIsCountedAndHurtsNoOther) {
   const auto throws = [] { throw std::runtime_error("on purpose"); };
-  const auto r1 = this->watch({"key"});
-  const auto r2 = this->watch({"key"});
-  const auto r3 = this->watch({"key"});
+  const auto r1 = watch({"key"});
+  const auto r2 = watch({"key"});
+  const auto r3 = watch({"key"});
   r1->when_tried = throws;
   r2->when_completed = throws;
   r2->completable = r3->completable = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("key"), 2U);
-  EXPECT_EQ(this->purgatory_.failures(), 2U);
+  EXPECT_EQ(purgatory_.check_and_complete("key"), 2U);
+  EXPECT_EQ(purgatory_.failures(), 2U);
   EXPECT_FALSE(r1->completed());
   EXPECT_EQ(r2->completions, 1);
   EXPECT_EQ(r3->completions, 1);
 
-  const auto r4 = this->watch({"other"}, 2 * kMillisecond);
-  const auto r5 = this->watch({"other"}, 2 * kMillisecond);
-  const auto r6 = this->watch({"other"}, 2 * kMillisecond);
+  const auto r4 = watch({"other"}, 2 * kMillisecond);
+  const auto r5 = watch({"other"}, 2 * kMillisecond);
+  const auto r6 = watch({"other"}, 2 * kMillisecond);
   r4->when_completed = throws;
   r5->when_expired = throws;
-  this->advance_to(5 * kMillisecond);
-  EXPECT_EQ(this->purgatory_.failures(), 4U);
+  advance_to(5 * kMillisecond);
+  EXPECT_EQ(purgatory_.failures(), 4U);
   EXPECT_EQ(r4->expirations, 0);
   EXPECT_EQ(r5->expirations, 1);
   EXPECT_EQ(r6->expirations, 1);
-  EXPECT_EQ(this->purgatory_.delayed(), 1U) << "r1";
+  EXPECT_EQ(purgatory_.delayed(), 1U) << "r1";
 
   const auto r7 = make_operation();  // throws at once, and waits nevertheless
   r7->when_tried = throws;
-  EXPECT_FALSE(this->purgatory_.try_complete_else_watch(r7, {"key"}));
-  EXPECT_EQ(this->purgatory_.failures(), 6U);
-  EXPECT_EQ(this->purgatory_.delayed(), 2U);
+  EXPECT_FALSE(purgatory_.try_complete_else_watch(r7, {"key"}));
+  EXPECT_EQ(purgatory_.failures(), 6U);
+  EXPECT_EQ(purgatory_.delayed(), 2U);
 }
 
-TYPED_TEST(PurgatoryTest, OnCompleteMayCheckTheSameKeyAndOthers) {
+TEST_P(PurgatoryTest, OnCompleteMayCheckTheSameKeyAndOthers) {
   std::vector<std::shared_ptr<TestOperation>> chain;  // each completes the next, of another key
-  for (int i = 0; i < 10; ++i) chain.push_back(this->watch({std::to_string(i), "same"}));
+  for (int i = 0; i < 10; ++i) chain.push_back(watch({std::to_string(i), "same"}));
   for (int i = 0; i < 10; ++i) {
     chain[i]->when_completed = [&, i] {
       if (i == 9) return;
       chain[i + 1]->completable = true;
-      EXPECT_EQ(this->purgatory_.check_and_complete(i % 2 ? "same" : std::to_string(i + 1)), 1U);
+      EXPECT_EQ(purgatory_.check_and_complete(i % 2 ? "same" : std::to_string(i + 1)), 1U);
     };
   }
   chain[0]->completable = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("same"), 1U) << "its own completions";
+  EXPECT_EQ(purgatory_.check_and_complete("same"), 1U) << "its own completions";
   for (const auto& operation : chain) EXPECT_EQ(operation->completions, 1);
-  this->purgatory_.check_and_complete("same");
-  this->clock_.settle();
-  EXPECT_EQ(this->purgatory_.delayed(), 0U);
+  purgatory_.check_and_complete("same");
+  clock_.settle();
+  EXPECT_EQ(purgatory_.delayed(), 0U);
 }
 
-TYPED_TEST(PurgatoryTest, TryCompleteMayCheckItsOwnKey) {
-  const auto operation = this->watch({"key"});
+TEST_P(PurgatoryTest, TryCompleteMayCheckItsOwnKey) {
+  const auto operation = watch({"key"});
   std::size_t completed_within = 0;
   operation->when_tried = [&] {
     if (operation->completable.exchange(true)) return;
-    completed_within = this->purgatory_.check_and_complete("key");
+    completed_within = purgatory_.check_and_complete("key");
   };
-  EXPECT_EQ(this->purgatory_.check_and_complete("key"), 0U);
+  EXPECT_EQ(purgatory_.check_and_complete("key"), 0U);
   EXPECT_EQ(completed_within, 1U);
   EXPECT_EQ(operation->completions, 1);
 }
 
-TYPED_TEST(PurgatoryTest, WhatCompletesOrExpiresMayWatchAnother) {
-  const auto first = this->watch({"a"});
+TEST_P(PurgatoryTest, WhatCompletesOrExpiresMayWatchAnother) {
+  const auto first = watch({"a"});
   const auto second = make_operation(2 * kMillisecond);
   const auto third = make_operation(4 * kMillisecond);
   first->when_completed = [&] {
-    EXPECT_FALSE(this->purgatory_.try_complete_else_watch(second, {"a", "b"}));
+    EXPECT_FALSE(purgatory_.try_complete_else_watch(second, {"a", "b"}));
   };
-  second->when_expired = [&] {
-    EXPECT_FALSE(this->purgatory_.try_complete_else_watch(third, {"b"}));
-  };
+  second->when_expired = [&] { EXPECT_FALSE(purgatory_.try_complete_else_watch(third, {"b"})); };
   first->completable = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("a"), 1U);
-  this->advance_to(6 * kMillisecond);
+  EXPECT_EQ(purgatory_.check_and_complete("a"), 1U);
+  advance_to(6 * kMillisecond);
   EXPECT_EQ(second->expirations, 1);
   EXPECT_EQ(third->expirations, 1);
 }
 
 // The tests of Kafka's DelayedFuture, restated: it waits until two futures are done.
-TYPED_TEST(PurgatoryTest, WaitsForSeveralEvents) {
+TEST_P(PurgatoryTest, WaitsForSeveralEvents) {
   using Futures = std::array<std::atomic<bool>, 2>;
   class Both : public TestOperation {
    public:
@@ -450,57 +449,57 @@ TYPED_TEST(PurgatoryTest, WaitsForSeveralEvents) {
 
   Futures done = {true, true};
   const auto at_once = std::make_shared<Both>(done, kHour);
-  EXPECT_TRUE(this->purgatory_.try_complete_else_watch(at_once, keys));
+  EXPECT_TRUE(purgatory_.try_complete_else_watch(at_once, keys));
 
   Futures pending = {false, false};
   const auto after_both = std::make_shared<Both>(pending, kHour);
-  EXPECT_FALSE(this->purgatory_.try_complete_else_watch(after_both, keys));
+  EXPECT_FALSE(purgatory_.try_complete_else_watch(after_both, keys));
   pending[0] = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("0"), 0U);
+  EXPECT_EQ(purgatory_.check_and_complete("0"), 0U);
   pending[1] = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("1"), 1U);
+  EXPECT_EQ(purgatory_.check_and_complete("1"), 1U);
   EXPECT_EQ(after_both->expirations, 0);
 
   Futures one_done = {true, false};
   const auto after_one = std::make_shared<Both>(one_done, kHour);
-  EXPECT_FALSE(this->purgatory_.try_complete_else_watch(after_one, keys));
+  EXPECT_FALSE(purgatory_.try_complete_else_watch(after_one, keys));
   one_done[1] = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("1"), 1U);
+  EXPECT_EQ(purgatory_.check_and_complete("1"), 1U);
 
   Futures one_missing = {true, false};
   const auto timed_out = std::make_shared<Both>(one_missing, 2000 * kMillisecond);
-  EXPECT_FALSE(this->purgatory_.try_complete_else_watch(timed_out, keys));
-  this->advance_to(2000 * kMillisecond - 1);
+  EXPECT_FALSE(purgatory_.try_complete_else_watch(timed_out, keys));
+  advance_to(2000 * kMillisecond - 1);
   EXPECT_FALSE(timed_out->completed());
-  this->advance_to(2002 * kMillisecond);
+  advance_to(2002 * kMillisecond);
   EXPECT_EQ(timed_out->expirations, 1);
 }
 
-TYPED_TEST(PurgatoryTest, StopHandsBackWhatWasToExpire) {
-  const auto completed = this->watch({"key"});
-  const auto expired = this->watch({"key"}, 2 * kMillisecond);
-  const auto cancelled = this->watch({"cancelled"});
-  const auto waiting = this->watch({"key"});
+TEST_P(PurgatoryTest, StopHandsBackWhatWasToExpire) {
+  const auto completed = watch({"key"});
+  const auto expired = watch({"key"}, 2 * kMillisecond);
+  const auto cancelled = watch({"cancelled"});
+  const auto waiting = watch({"key"});
   completed->force_complete();
-  this->advance_to(4 * kMillisecond);
-  this->purgatory_.cancel_for_key("cancelled");
-  EXPECT_EQ(this->purgatory_.stop(), Operations{waiting});
-  EXPECT_EQ(this->purgatory_.stop(), Operations{});
-  EXPECT_EQ(this->purgatory_.delayed(), 0U);
+  advance_to(4 * kMillisecond);
+  purgatory_.cancel_for_key("cancelled");
+  EXPECT_EQ(purgatory_.stop(), Operations{waiting});
+  EXPECT_EQ(purgatory_.stop(), Operations{});
+  EXPECT_EQ(purgatory_.delayed(), 0U);
   EXPECT_FALSE(waiting->completed());
   waiting->completable = true;
-  EXPECT_EQ(this->purgatory_.check_and_complete("key"), 1U) << "events still complete it";
+  EXPECT_EQ(purgatory_.check_and_complete("key"), 1U) << "events still complete it";
 
   const auto late = make_operation();
-  EXPECT_THROW(this->purgatory_.try_complete_else_watch(late, {"key"}), ServiceStopped);
-  EXPECT_EQ(this->purgatory_.delayed(), 0U);
+  EXPECT_THROW(purgatory_.try_complete_else_watch(late, {"key"}), ServiceStopped);
+  EXPECT_EQ(purgatory_.delayed(), 0U);
   EXPECT_TRUE(late->force_complete());
 }
 
-TYPED_TEST(PurgatoryTest, OperationsOutliveIt) {
+TEST_P(PurgatoryTest, OperationsOutliveIt) {
   std::shared_ptr<TestOperation> waiting;
   {
-    Purgatory<TypeParam> purgatory({.capacity = 4, .clock = this->clock_});
+    Purgatory<AnyService> purgatory({.capacity = 4, .clock = clock_}, backend_.make);
     waiting = make_operation();
     EXPECT_FALSE(purgatory.try_complete_else_watch(waiting, {"key"}));
   }
@@ -508,8 +507,8 @@ TYPED_TEST(PurgatoryTest, OperationsOutliveIt) {
   EXPECT_TRUE(waiting->force_complete());
 }
 
-TYPED_TEST(PurgatoryTest, ShardsAnyHash) {
-  Purgatory<TypeParam, int> purgatory({.capacity = 16, .clock = this->clock_});
+TEST_P(PurgatoryTest, ShardsAnyHash) {
+  Purgatory<AnyService, int> purgatory({.capacity = 16, .clock = clock_}, backend_.make);
   for (const int key : {INT_MIN, INT_MIN + 1, -1, 0, 1, INT_MAX}) {
     const auto operation = make_operation();
     EXPECT_FALSE(purgatory.try_complete_else_watch(operation, {key}));
@@ -519,8 +518,8 @@ TYPED_TEST(PurgatoryTest, ShardsAnyHash) {
 }
 
 // While an operation expires nobody else has its id: there is no room until it has ended.
-TYPED_TEST(PurgatoryTest, AnIdIsNotReusedWhileItsFireIsUnderWay) {
-  Purgatory<TypeParam> purgatory({.capacity = 1, .clock = this->clock_});
+TEST_P(PurgatoryTest, AnIdIsNotReusedWhileItsFireIsUnderWay) {
+  Purgatory<AnyService> purgatory({.capacity = 1, .clock = clock_}, backend_.make);
   const auto first = make_operation(kMillisecond);
   std::latch expiring(1);
   std::latch may_end(1);
@@ -529,15 +528,15 @@ TYPED_TEST(PurgatoryTest, AnIdIsNotReusedWhileItsFireIsUnderWay) {
     may_end.wait();
   };
   EXPECT_FALSE(purgatory.try_complete_else_watch(first, {"key"}));
-  this->clock_.settle();
-  this->clock_.set(2 * kMillisecond);
+  clock_.settle();
+  clock_.set(2 * kMillisecond);
   expiring.wait();
   EXPECT_FALSE(first->force_complete());
   EXPECT_EQ(purgatory.cancel_for_key("key"), Operations{first});
   EXPECT_EQ(purgatory.delayed(), 1U);
   EXPECT_THROW(purgatory.try_complete_else_watch(make_operation(), {"key"}), PurgatoryFull);
   may_end.count_down();
-  this->clock_.settle();
+  clock_.settle();
   const auto second = make_operation(kHour);
   EXPECT_FALSE(purgatory.try_complete_else_watch(second, {"key"}));
   EXPECT_EQ(purgatory.delayed(), 1U);
@@ -740,19 +739,20 @@ TEST(PurgatoryThreadsTest, OperationsThatCheckEachOtherDoNotDeadlock) {
   }
 }
 
-template <class Service>
-class RealTimePurgatoryTest : public testing::Test {
+class RealTimePurgatoryTest : public testing::TestWithParam<std::string_view> {
  protected:
+  const ServiceBackend& backend_ = service_named(GetParam());
   SteadyClock clock_;
 };
-TYPED_TEST_SUITE(RealTimePurgatoryTest, Services);
+INSTANTIATE_TEST_SUITE_P(Service, RealTimePurgatoryTest, testing::ValuesIn(local_services()),
+                         test_name);
 
-TYPED_TEST(RealTimePurgatoryTest, StopDoesNotWaitForATimerAnHourAway) {
+TEST_P(RealTimePurgatoryTest, StopDoesNotWaitForATimerAnHourAway) {
   auto shortest = std::chrono::steady_clock::duration::max();
   for (int attempt = 0; attempt < 5; ++attempt) {  // the machine may be busy for a moment
-    auto purgatory = std::make_unique<Purgatory<TypeParam>>(
-        PurgatoryConfig{.capacity = 1, .clock = this->clock_});
-    const auto operation = make_operation(this->clock_.now() + kHour);
+    auto purgatory = std::make_unique<Purgatory<AnyService>>(
+        PurgatoryConfig{.capacity = 1, .clock = clock_}, backend_.make);
+    const auto operation = make_operation(clock_.now() + kHour);
     EXPECT_FALSE(purgatory->try_complete_else_watch(operation, {"key"}));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     const auto before = std::chrono::steady_clock::now();
@@ -764,12 +764,12 @@ TYPED_TEST(RealTimePurgatoryTest, StopDoesNotWaitForATimerAnHourAway) {
 }
 
 // Few ids, short deadlines, and threads that watch, check, complete and cancel at random.
-TYPED_TEST(RealTimePurgatoryTest, EveryOperationCompletesOnceUnderStress) {
+TEST_P(RealTimePurgatoryTest, EveryOperationCompletesOnceUnderStress) {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kOperations = 10'000;  // of each
   constexpr int kKeys = 16;
-  Purgatory<TypeParam, int> purgatory(
-      {.capacity = 24, .clock = this->clock_, .purge_interval = 100});
+  Purgatory<AnyService, int> purgatory({.capacity = 24, .clock = clock_, .purge_interval = 100},
+                                       backend_.make);
   std::vector<std::shared_ptr<TestOperation>> operations(kThreads * kOperations);
   std::atomic<int> early = 0;
   std::atomic<int> cancelled = 0;
@@ -779,10 +779,10 @@ TYPED_TEST(RealTimePurgatoryTest, EveryOperationCompletesOnceUnderStress) {
       std::minstd_rand random(static_cast<unsigned>(thread + 1));
       const auto key = [&] { return static_cast<int>(random() % kKeys); };
       for (std::size_t i = 0; i < kOperations; ++i) {
-        const Tick deadline = this->clock_.now() + random() % (kMillisecond / 2);
+        const Tick deadline = clock_.now() + random() % (kMillisecond / 2);
         const auto operation = make_operation(deadline);
         operations[thread * kOperations + i] = operation;
-        operation->when_expired = [&, deadline] { early += this->clock_.now() < deadline; };
+        operation->when_expired = [&, deadline] { early += clock_.now() < deadline; };
         for (bool watched = false; !watched;) {
           try {
             purgatory.try_complete_else_watch(operation, {key(), key()});

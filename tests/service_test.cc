@@ -16,27 +16,13 @@
 #include <thread>
 #include <vector>
 
+#include "named_services.h"
 #include "service_fixture.h"
 #include "services/clock.h"
 #include "services/timer_service.h"
 
 namespace timerbench {
 namespace {
-
-std::vector<std::string_view> names_of_all() {
-  std::vector<std::string_view> names;
-  for (const ServiceBackend& service : services()) names.push_back(service.traits.name);
-  return names;
-}
-
-const ServiceBackend& service_named(std::string_view name) {
-  return *std::ranges::find(services(), name,
-                            [](const ServiceBackend& service) { return service.traits.name; });
-}
-
-std::string test_name(const testing::TestParamInfo<std::string_view>& info) {
-  return std::string(info.param);
-}
 
 class ContractTest : public FiresTest, public testing::WithParamInterface<std::string_view> {
  protected:
