@@ -465,6 +465,8 @@ TEST_P(ContentionTest, HasFigures) {
                                       service, kNoStop);
   ASSERT_EQ(figures.failure, "");
   EXPECT_GE(figures.seconds, 0.2);
+  EXPECT_GT(figures.calls, 0U);
+  if (service.traits.remote) return;  // too few calls to say more
   EXPECT_GT(figures.calls, figures.armings);
   EXPECT_GT(figures.calls_per_second(), 1000);
   EXPECT_GT(figures.cpu_ns_per_call(), 1);

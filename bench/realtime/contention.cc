@@ -26,6 +26,7 @@ using std::chrono::steady_clock;
 constexpr Tick kMicrosecond = 1'000;
 constexpr Tick kMillisecond = 1'000'000;
 constexpr TimerId kHotTimers = 64;
+constexpr TimerId kMostAuditedTimers = 256;  // of each thread
 constexpr std::uint32_t kArmingsPerNearOne = 256;
 constexpr std::uint32_t kCallsPerSample = 32;
 
@@ -294,9 +295,10 @@ Elapsed run_threads(const ContentionOptions& options, const SteadyClock& clock, 
   return elapsed;
 }
 
-void audit(const ContentionOptions& options, const ServiceBackend& backend, const StopFlag& stop,
+void audit(ContentionOptions options, const ServiceBackend& backend, const StopFlag& stop,
            ContentionFigures& figures) {
   if (backend.traits.precision == Precision::none) return;  // a control
+  options.timers = std::min(options.timers, kMostAuditedTimers);
   SteadyClock clock(options.waiting);
   AuditedService service(backend,
                          {.capacity = timers(options),
@@ -408,8 +410,9 @@ std::string_view name(Pattern pattern) {
 ContentionFigures run_contention(const ContentionOptions& options, const ServiceBackend& backend,
                                  const StopFlag& stop) {
   ContentionFigures figures;
-  for (const auto pass : {audit, measure_throughput, measure_latency}) {
-    if (!stop && figures.failure.empty()) pass(options, backend, stop, figures);
+  if (!stop) audit(options, backend, stop, figures);
+  for (const auto measure : {measure_throughput, measure_latency}) {
+    if (!stop && figures.failure.empty()) measure(options, backend, stop, figures);
   }
   if (stop && figures.failure.empty()) {
     figures.failure = "interrupted: the run was ended during this cell";
