@@ -46,6 +46,7 @@ RealtimeSuite contention_suite() {
       .name = "contention",
       .summary = "calls per second and their tails against the number of threads, audited",
       .size_is = "threads",
+      .largest_size = 63,
       .scenarios = {scenario(Pattern::own, "each thread arms, moves and cancels its own timers"),
                     scenario(Pattern::cross, "armed on one thread, cancelled on the next"),
                     scenario(Pattern::hot, "all threads on the same 64 timers")},

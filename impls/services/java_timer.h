@@ -4,7 +4,7 @@
 // is. A slow handler therefore delays all others; one that throws ends the timer: nothing fires any
 // more, and schedule() throws. Cancelling only marks a timer, without the lock. What is marked stays
 // in the heap until it surfaces, and the thread wakes for it, or until schedule() finds that more
-// than half of the heap is marked and purges it. Moving a timer is cancelling it and arming another.
+// than half of the heap is marked and purges it. Moving a timer is marking it and arming another.
 //
 //   schedule  the mutex, O(1) expected, O(log n) worst; amortised O(1) more for purging
 //   cancel    one compare-and-swap on a line of 8 timers
@@ -58,11 +58,7 @@ class JavaTimer {
     {
       const std::lock_guard lock(mutex_);
       if (ended_) throw ServiceStopped();
-      cancel(id);
-      // Nobody else changes an arming that is not pending.
-      const Arming arming = armings_[id].load() + 1;
-      ++size_;
-      armings_[id].store(arming);
+      const Arming arming = begin(id);
       if (heap_.size() > 2 * size_ + kSmallDebt) purge();
       heap_.push_back({deadline, arming, id});
       std::push_heap(heap_.begin(), heap_.end());
@@ -73,8 +69,11 @@ class JavaTimer {
   }
 
   bool cancel(TimerId id) {
-    Arming arming = armings_[id].load();
-    return is_pending(arming) && end(id, arming);
+    for (;;) {
+      const Arming arming = armings_[id].load();
+      if (!is_pending(arming)) return false;
+      if (end(id, arming)) return true;  // else it has ended meanwhile, or was moved
+    }
   }
 
   std::vector<PendingTimer> stop() {
@@ -118,6 +117,18 @@ class JavaTimer {
   static constexpr std::size_t kSmallDebt = 64;
 
   static bool is_pending(Arming arming) { return arming % 2 == 1; }
+
+  // A new arming. One that is pending ends by the same step, so that no cancel() comes in between and
+  // finds neither. REQUIRES: the mutex is held.
+  Arming begin(TimerId id) {
+    Arming arming = armings_[id].load();
+    if (is_pending(arming) && armings_[id].compare_exchange_strong(arming, arming + 2)) {
+      return arming + 2;
+    }
+    ++size_;
+    armings_[id].store(arming + 1);  // nobody else changes one that is not pending
+    return arming + 1;
+  }
 
   // Whoever ends an arming, by cancelling or by firing it, is the only one.
   bool end(TimerId id, Arming arming) {
