@@ -460,25 +460,26 @@ TEST_P(ContentionTest, HasFigures) {
   const auto& [service, pattern, threads] = GetParam();
   const auto figures = run_contention({.pattern = pattern,
                                        .threads = static_cast<std::size_t>(threads),
-                                       .timers = 1000,
-                                       .seconds = 0.2},
+                                       .timers = service.traits.remote ? 20U : 1000U,
+                                       .seconds = service.traits.remote ? 1 : 0.2},
                                       service, kNoStop);
   ASSERT_EQ(figures.failure, "");
   EXPECT_GE(figures.seconds, 0.2);
   EXPECT_GT(figures.calls, 0U);
   if (service.traits.remote) return;  // too few calls to say more
   EXPECT_GT(figures.calls, figures.armings);
-  EXPECT_GT(figures.calls_per_second(), 1000);
+  EXPECT_GT(figures.calls_per_second(), 100);
   EXPECT_GT(figures.cpu_ns_per_call(), 1);
   EXPECT_LE(figures.fired_share(), 0.1) << "time-outs are mostly cancelled";
   EXPECT_GT(figures.cancelled_share(), 0.1);
   EXPECT_GT(figures.schedule.count(), 100U);
   EXPECT_GT(figures.cancel.count(), 100U);
   EXPECT_GT(figures.clock_ns, 1);
-  EXPECT_GT(figures.audited.fired, 10U);
-  EXPECT_GT(figures.audited.cancelled, 10U);
-  EXPECT_GT(figures.audited.moved(), 10U);
-  EXPECT_GT(figures.audited.pending, 10U);
+  const std::uint64_t few = service.traits.remote ? 0 : 10;
+  EXPECT_GT(figures.audited.fired, few);
+  EXPECT_GT(figures.audited.cancelled, few);
+  EXPECT_GT(figures.audited.moved(), few);
+  EXPECT_GT(figures.audited.pending, few);
 }
 
 INSTANTIATE_TEST_SUITE_P(, ContentionTest,
