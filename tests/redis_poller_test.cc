@@ -218,17 +218,17 @@ TEST(RedisPoller, IsNeverEarlyAndLateByLessThanItsScoresAreApart) {
   const Server server;
   struct {
     Tick deadline, latest;
-  } const kCases[] = {{1'500, 2'000},
-                      {3'000, 3'000},
-                      {1'700'000'000'123'456'789, 1'700'000'000'123'457'000},
-                      {Tick{1} << 63, (Tick{1} << 63) + 4'000},
-                      {(Tick{1} << 63) + 4'001, (Tick{1} << 63) + 8'000},
-                      {Tick{18'100'000'000'000'000'001U}, Tick{18'100'000'000'000'004'000U}},
-                      {kNever - 1, kNever - 1}};
+  } const cases[] = {{1'500, 2'000},
+                     {3'000, 3'000},
+                     {1'700'000'000'123'456'789, 1'700'000'000'123'457'000},
+                     {Tick{1} << 63, (Tick{1} << 63) + 4'000},
+                     {(Tick{1} << 63) + 4'001, (Tick{1} << 63) + 8'000},
+                     {Tick{18'100'000'000'000'000'001U}, Tick{18'100'000'000'000'004'000U}},
+                     {kNever - 1, kNever - 1}};
   ManualClock clock;
   Recorder service(clock, {});
   Fires expected;
-  for (const auto [deadline, latest] : kCases) {
+  for (const auto [deadline, latest] : cases) {
     service->schedule(1, deadline);
     clock.set(deadline - 1);
     clock.settle();
@@ -679,7 +679,7 @@ TEST(RedisPollerProcesses, NoTimerRunsInBoth) {
   }
   Ids fired;
   std::map<pid_t, int> by;
-  while (fired.size() < 2 * kTimers) {
+  while (fired.size() < std::size_t{2} * kTimers) {
     const auto report = reports.next();
     ASSERT_TRUE(report);
     fired.push_back(report->id);
@@ -775,7 +775,7 @@ TEST(RedisPollerFailure, NothingIsLostWhileAServerThatRemembersIsGoneForTwoSecon
   SteadyClock clock;
   Recorder service(clock, {}, {.threads = 2});
   for (const TimerId id : first_ids(100)) {
-    service->schedule(id, clock.now() + 500 * kMillisecond + id * 25 * kMillisecond);
+    service->schedule(id, clock.now() + 500 * kMillisecond + id * (25 * kMillisecond));
   }
   server.end();
   for (const auto& call : std::initializer_list<std::function<void()>>{
@@ -816,7 +816,7 @@ TEST(RedisPollerFailure, NothingIsLostWhileTheServerHangsForTwoSeconds) {
   server.end();
   server.start();  // so the connection that hangs is not the first
   for (const TimerId id : first_ids(100)) {
-    service->schedule(id, clock.now() + id * 25 * kMillisecond);
+    service->schedule(id, clock.now() + id * (25 * kMillisecond));
   }
   server.suspend();
   std::jthread resume([&] {
