@@ -295,7 +295,7 @@ TEST_P(PurgatoryTest, AKeyThatWatchesNothingIsForgotten) {
       {.capacity = 4, .clock = clock_, .purge_interval = 1}, backend_.make);
   const auto key = std::make_shared<int>();  // the purgatory's copies are counted
   const auto watch = [&] {
-    const auto operation = make_operation();
+    auto operation = make_operation();
     EXPECT_FALSE(purgatory.try_complete_else_watch(operation, {key}));
     EXPECT_EQ(key.use_count(), 2);
     return operation;
