@@ -147,10 +147,10 @@ Scenario paced_trace(std::string name, const Trace& trace) {
 }  // namespace
 
 RealtimeSuite accuracy_suite() {
-  const std::vector<std::uint64_t> kRates = {100, 1'000, 10'000, 100'000, 1'000'000};
+  const std::vector<std::uint64_t> rates = {100, 1'000, 10'000, 100'000, 1'000'000};
   std::vector<Scenario> scenarios;
   scenarios.push_back(
-      with_control(at_rates("rate", "timers at a rate, whose handlers do nothing", kRates, {}),
+      with_control(at_rates("rate", "timers at a rate, whose handlers do nothing", rates, {}),
                    Waiting::condition));
   for (const Waiting waiting : kWaitings) {
     scenarios.push_back(with_control(

@@ -28,7 +28,7 @@ class HandlerRuns {
   // not throw.
   bool run(const PendingTimer& timer) {
     Run run{.of = this};
-    current_ = &run;
+    current_run = &run;
     bool returned = true;
     try {
       handler_(timer.id, timer.deadline);
@@ -36,14 +36,14 @@ class HandlerRuns {
       failures_.fetch_add(1);
       returned = false;
     }
-    current_ = nullptr;
+    current_run = nullptr;
     if (run.awaited) end();
     return returned;
   }
 
   // Returns when no run is left, but those that have called this themselves.
   void await_end() {
-    if (current_ && current_->of == this && std::exchange(current_->awaited, false)) end();
+    if (current_run && current_run->of == this && std::exchange(current_run->awaited, false)) end();
     for (auto n = running_.load(); n > 0; n = running_.load()) running_.wait(n);
   }
 
@@ -55,7 +55,7 @@ class HandlerRuns {
     const HandlerRuns* of;
     bool awaited = true;  // by await_end()
   };
-  static inline thread_local Run* current_ = nullptr;  // what this thread is running
+  static inline thread_local Run* current_run = nullptr;  // what this thread is running
 
   const FireHandler handler_;
   std::atomic<std::uint32_t> running_ = 0;

@@ -213,7 +213,7 @@ class SystemTimer {
   Tick now_;                   // the wheel's time: a bucket's, not the clock's
   bool stopped_ = false;
 
-  SlotLists buckets_;                      // those of level 0 come first
+  SlotLists buckets_;  // those of level 0 come first
   // Of buckets, as which each was last put into the delay queue. What comes after a bucket has been
   // emptied belongs to a later round of it, or to a lower level.
   std::vector<std::atomic<Tick>> starts_;
