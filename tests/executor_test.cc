@@ -23,11 +23,11 @@ TEST(ExecutorTest, RunsInOrderInTheCallersThreadIfItHasNone) {
                      .clock = clock,
                      .handler =
                          [&](TimerId id, Tick deadline) {
-                           EXPECT_EQ(deadline, 10 * id);
+                           EXPECT_EQ(deadline, Tick{10} * id);
                            ran.push_back(id);
                          }},
                     0);
-  for (const TimerId id : {3U, 1U, 2U, 5U}) executor.submit(id, 10 * id);
+  for (const TimerId id : {3U, 1U, 2U, 5U}) executor.submit(id, Tick{10} * id);
   EXPECT_EQ(executor.size(), 4U);
   EXPECT_TRUE(executor.take_back(2));
   EXPECT_FALSE(executor.take_back(2));
@@ -92,7 +92,7 @@ TEST(ExecutorTest, HandsBackWhatHadNotBegun) {
                            ended = true;
                          }},
                     1);
-  for (const TimerId id : {0U, 1U, 2U}) executor.submit(id, 7 * id);
+  for (const TimerId id : {0U, 1U, 2U}) executor.submit(id, Tick{7} * id);
   executor.run_submitted();
   begun.arrive_and_wait();
   executor.close();
