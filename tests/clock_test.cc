@@ -11,8 +11,6 @@
 namespace timerbench {
 namespace {
 
-constexpr Tick kMillisecond = 1'000'000;
-
 class AlarmTest : public testing::TestWithParam<Waiting> {
  protected:
   SteadyClock clock_{GetParam()};

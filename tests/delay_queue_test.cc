@@ -14,8 +14,6 @@
 namespace timerbench {
 namespace {
 
-constexpr Tick kMillisecond = 1'000'000;
-
 // Takers whose handlers stand still until they are let go, and which timers have begun.
 class DelayQueueTest : public testing::Test {
  protected:

@@ -22,8 +22,6 @@
 namespace timerbench {
 namespace {
 
-constexpr Tick kMillisecond = 1'000'000;
-
 const StopFlag kGoOn = false;
 
 // A tick is 1 ms.

@@ -22,8 +22,6 @@
 namespace timerbench {
 namespace {
 
-constexpr Tick kMillisecond = 1'000'000;
-
 // The loads whose share of time-outs is known: few, half, some.
 const PurgatoryLoad kFew{.num = 2000, .rate = 2000, .pct50 = 20, .pct75 = 60, .timeout = 200};
 const PurgatoryLoad kHalf{.num = 2000, .rate = 2000, .pct50 = 200, .pct75 = 400, .timeout = 200};

@@ -49,9 +49,6 @@ struct std::hash<timerbench::HookedKey> {
 namespace timerbench {
 namespace {
 
-constexpr Tick kMillisecond = 1'000'000;
-constexpr Tick kHour = 3'600'000 * kMillisecond;
-
 // Those that need no server.
 std::vector<std::string_view> local_services() {
   std::vector<std::string_view> names = names_of_all();

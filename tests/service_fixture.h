@@ -14,9 +14,6 @@
 
 namespace timerbench {
 
-constexpr Tick kMillisecond = 1'000'000;
-constexpr Tick kHour = 3'600'000 * kMillisecond;
-
 using Fires = std::vector<PendingTimer>;
 
 // What a service fires under a clock that the test sets.

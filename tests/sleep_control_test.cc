@@ -9,9 +9,6 @@
 namespace timerbench {
 namespace {
 
-constexpr Tick kMillisecond = 1'000'000;
-constexpr Tick kHour = 3'600'000 * kMillisecond;
-
 const StopFlag kGoOn = false;
 
 class SleepControlTest : public testing::TestWithParam<Waiting> {};

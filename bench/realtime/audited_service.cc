@@ -11,9 +11,6 @@
 namespace timerbench {
 namespace {
 
-constexpr Tick kMillisecond = 1'000'000;
-constexpr Tick kHour = 3'600'000 * kMillisecond;
-
 // A deadline is a multiple of kSerials and the scattered serial number of its arming, so that those
 // made one after the other are not all due at once.
 constexpr Tick kSerials = Tick{1} << 20;

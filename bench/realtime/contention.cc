@@ -1,7 +1,6 @@
 #include "realtime/contention.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -11,11 +10,11 @@
 #include <deque>
 #include <exception>
 #include <latch>
-#include <numeric>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "system/cpu_time.h"
 #include "workloads/random.h"
 
 namespace timerbench {
@@ -24,7 +23,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr Tick kMicrosecond = 1'000;
-constexpr Tick kMillisecond = 1'000'000;
 constexpr TimerId kHotTimers = 64;
 constexpr TimerId kMostAuditedTimers = 256;  // of each thread
 constexpr std::uint32_t kArmingsPerNearOne = 256;
@@ -149,7 +147,7 @@ class alignas(64) AuditedCaller {
 
   void schedule(TimerId id) {
     pause_after_burst();
-    service_.schedule(thread_, id, clock_.now() + random_.log_uniform(29));
+    service_.schedule(thread_, id, clock_.now() + random_.log_uniform(28));
   }
 
   void cancel(TimerId id) {
@@ -216,25 +214,13 @@ void call_hot(Caller& caller, Random random) {
 
 // One for each thread, with its share of the ids, in random order as after a while they would be.
 std::deque<Inbox> fill_inboxes(const ContentionOptions& options) {
-  std::vector<TimerId> ids(timers(options));
-  std::iota(ids.begin(), ids.end(), 0);
-  Random random(options.seed);
+  const std::vector<TimerId> ids = Random(options.seed).permutation(timers(options));
   std::deque<Inbox> inboxes;
-  for (TimerId i = 0; i < ids.size(); ++i) {
-    std::swap(ids[i], ids[i + random.below(static_cast<TimerId>(ids.size()) - i)]);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i % options.timers == 0) inboxes.emplace_back(ids.size());
     inboxes.back().push(ids[i]);
   }
   return inboxes;
-}
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 struct Elapsed {

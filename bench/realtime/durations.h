@@ -4,6 +4,7 @@
 // more than 2.4 %, whatever its magnitude. 10 KiB; add() costs a logarithm, some 20 ns.
 #pragma once
 
+#include <algorithm>
 #include <boost/histogram.hpp>
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,6 @@
 #include "realtime/paced.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,21 +13,13 @@
 #include "realtime/lateness.h"
 #include "realtime/stoppable_wait.h"
 #include "realtime/watched_clock.h"
+#include "system/cpu_time.h"
 #include "trace/model.h"
 
 namespace timerbench {
 namespace {
 
 constexpr double kSecond = 1e9;  // ns
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // What handlers write, from any thread, and the generator reads meanwhile.
 class FireLog {

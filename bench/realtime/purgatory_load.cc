@@ -1,29 +1,28 @@
 #include "realtime/purgatory_load.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <memory>
 #include <numbers>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "queues/lazy_heap.h"
+#include "realtime/stoppable_wait.h"
 #include "services/locked.h"
 #include "services/purgatory.h"
+#include "system/cpu_time.h"
 #include "system/machine.h"
 #include "workloads/random.h"
 
 namespace timerbench {
 namespace {
 
-constexpr Tick kMillisecond = 1'000'000;
 constexpr double kDay = 86'400'000;  // ms
 
 // The natural logarithm's standard deviation that gives a log-normal distribution these quartiles.
@@ -40,15 +39,6 @@ double draw_exponential(Random& random) {
 double draw_normal(Random& random) {
   const double radius = std::sqrt(2 * draw_exponential(random));
   return radius * std::cos(2 * std::numbers::pi * static_cast<double>(random.next()) * 0x1p-64);
-}
-
-double cpu_seconds() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 double to_seconds(Tick duration) { return static_cast<double>(duration) * 1e-9; }
@@ -123,18 +113,12 @@ class Run {
     Record& record_;
   };
 
-  // How soon an interruption is noticed.
-  static constexpr Tick kPoll = 100 * kMillisecond;
-
   // Returns how many were made: all, unless it was interrupted.
   std::uint32_t make_requests() {
     for (std::uint32_t i = 0; i < plan_.requests.size(); ++i) {
       const auto& [arrival, latency] = plan_.requests[i];
-      Tick now = clock_.now();
-      for (; now < start_ + arrival && !stop_; now = clock_.now()) {
-        alarm_->wait_until(std::min(start_ + arrival, now + kPoll));
-      }
-      if (stop_) return i;
+      if (!wait_until(clock_, *alarm_, start_ + arrival, stop_) || stop_) return i;
+      const Tick now = clock_.now();
       records_[i].arrival = now;
       const auto request = std::make_shared<Request>(*this, records_[i]);
       if (latency < timeout_) {
@@ -148,11 +132,12 @@ class Run {
 
   // Returns when all have completed, unless it is interrupted or gives up.
   void await_completion(std::uint64_t requests) {
+    constexpr Tick kGlance = 100 * kMillisecond;  // how soon an interruption is noticed
     constexpr Tick kPatience = 5000 * kMillisecond;
     Tick give_up = clock_.now() + timeout_ + kPatience;
     std::uint64_t completed = completed_;
     while (completed < requests && !stop_ && clock_.now() < give_up) {
-      alarm_->wait_until(clock_.now() + kPoll);
+      alarm_->wait_until(clock_.now() + kGlance);
       if (std::exchange(completed, completed_) != completed) {
         give_up = std::max(give_up, clock_.now() + kPatience);
       }
@@ -246,12 +231,8 @@ PurgatoryPlan make_plan(const PurgatoryLoad& load) {
         {.arrival = static_cast<Tick>(arrival) * kMillisecond,
          .latency = static_cast<Tick>(std::min(latency, kMostLatency)) * kMillisecond});
   }
-  std::vector<std::uint32_t> key_space(load.key_space_size);
-  std::iota(key_space.begin(), key_space.end(), 0U);
-  for (std::uint32_t i = 0; i < load.keys; ++i) {
-    std::swap(key_space[i], key_space[random.between(i, load.key_space_size - 1)]);
-  }
-  plan.keys.assign(key_space.begin(), key_space.begin() + load.keys);
+  plan.keys = random.permutation(load.key_space_size);
+  plan.keys.resize(load.keys);
   return plan;
 }
 

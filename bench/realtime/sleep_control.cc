@@ -8,13 +8,6 @@
 #include "workloads/random.h"
 
 namespace timerbench {
-namespace {
-
-constexpr Tick kMillisecond = 1'000'000;
-constexpr Tick kHour = 3'600'000 * kMillisecond;
-
-}  // namespace
-
 Durations measure_sleep_lateness(Waiting waiting, std::span<const Tick> offsets,
                                  const StopFlag& stop) {
   constexpr Tick kLead = 10 * kMillisecond;  // for the thread to begin

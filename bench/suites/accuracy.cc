@@ -6,7 +6,9 @@
 // trace's timers fires.
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "realtime/make_service.h"
@@ -20,8 +22,6 @@
 
 namespace timerbench {
 namespace {
-
-constexpr Tick kMillisecond = 1'000'000;
 
 std::string in_us(std::optional<double> ns) {
   return ns ? fmt::format("{:>9.1f}", *ns / 1e3) : fmt::format("{:>9}", "-");
@@ -67,11 +67,18 @@ RealtimeFigures sleep_figures(const Durations& lateness, double seconds) {
           .distributions = {{"lateness", lateness}}};
 }
 
-PacedPlan arrivals(std::uint64_t rate, const RealtimeOptions& options) {
-  return PacedPlan(Arrivals().generate(
-      {.size = static_cast<TimerId>(rate),
-       .items = static_cast<std::uint64_t>(static_cast<double>(rate) * options.seconds),
-       .seed = options.seed}));
+// The last plan is kept: at one rate the control and all services have the same.
+const PacedPlan& arrivals(std::uint64_t rate, const RealtimeOptions& options) {
+  using Key = std::tuple<std::uint64_t, double, std::uint64_t>;
+  static std::optional<std::pair<Key, PacedPlan>> last;
+  const Key key(rate, options.seconds, options.seed);
+  if (!last || last->first != key) {
+    last.emplace(key, Arrivals().generate({.size = static_cast<TimerId>(rate),
+                                           .items = static_cast<std::uint64_t>(
+                                               static_cast<double>(rate) * options.seconds),
+                                           .seed = options.seed}));
+  }
+  return last->second;
 }
 
 // Timers at a rate, paced by a service with these options.
@@ -88,7 +95,7 @@ Scenario at_rates(std::string name, std::string summary, std::vector<std::uint64
 
 Scenario with_control(Scenario scenario, Waiting waiting) {
   scenario.control = [waiting](std::uint64_t rate, const RealtimeOptions& options) {
-    const PacedPlan plan = arrivals(rate, options);
+    const PacedPlan& plan = arrivals(rate, options);
     return sleep_figures(measure_sleep_lateness(waiting, plan.fires(), interrupted()),
                          options.seconds);
   };
@@ -115,8 +122,7 @@ Scenario herd() {
           .measure = [](const auto& service, std::uint64_t size, const auto& options) {
             const PacedPlan plan(
                 Herd().generate({.size = static_cast<TimerId>(size), .seed = options.seed}));
-            RealtimeFigures figures = pace(plan, {}, service);
-            return figures;
+            return pace(plan, {}, service);
           }};
 }
 

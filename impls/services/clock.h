@@ -18,6 +18,9 @@
 
 namespace timerbench {
 
+inline constexpr Tick kMillisecond = 1'000'000;
+inline constexpr Tick kHour = 3'600'000 * kMillisecond;
+
 // REQUIRES: one thread at a time waits. Any thread may ring while the alarm exists.
 class Alarm {
  public:

@@ -20,7 +20,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <list>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -43,13 +42,11 @@ class DelayQueue {
                                         .threads = 2};
 
   explicit DelayQueue(const ServiceConfig& config)
-      : clock_(config.clock), runs_(config.handler), heap_({.capacity = config.capacity}) {
-    const std::size_t takers = std::max<std::size_t>(1, config.threads.value_or(traits.threads));
-    for (std::size_t i = 0; i < takers; ++i) {
-      takers_.emplace_back(
-          clock_, [this](Alarm& alarm, const std::stop_token& ending) { take(alarm, ending); });
-    }
-  }
+      : clock_(config.clock),
+        runs_(config.handler),
+        heap_({.capacity = config.capacity}),
+        takers_(clock_, std::max<std::size_t>(1, config.threads.value_or(traits.threads)),
+                [this](Alarm& alarm, const std::stop_token& ending) { take(alarm, ending); }) {}
 
   DelayQueue(const DelayQueue&) = delete;
   DelayQueue& operator=(const DelayQueue&) = delete;
@@ -85,7 +82,7 @@ class DelayQueue {
         pending.push_back({id, deadline});
       });
     }
-    for (Worker& taker : takers_) taker.end();
+    takers_.end();
     runs_.await_end();
     return pending;
   }
@@ -96,12 +93,7 @@ class DelayQueue {
   }
 
   std::uint64_t failures() const { return runs_.failures(); }
-
-  std::uint64_t wakeups() const {
-    std::uint64_t wakeups = 0;
-    for (const Worker& taker : takers_) wakeups += taker.wakeups();
-    return wakeups;
-  }
+  std::uint64_t wakeups() const { return takers_.wakeups(); }
 
  private:
   void take(Alarm& alarm, const std::stop_token& ending) {
@@ -151,7 +143,7 @@ class DelayQueue {
   std::vector<Alarm*> asleep_;  // of takers, unrung
   bool stopped_ = false;
 
-  std::list<Worker> takers_;  // last: they use all the others
+  Workers takers_;  // last: they use all the others
 };
 static_assert(TimerService<DelayQueue>);
 

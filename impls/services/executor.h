@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <mutex>
 #include <stop_token>
 #include <vector>
@@ -28,13 +27,11 @@ namespace timerbench {
 class Executor {
  public:
   Executor(const ServiceConfig& config, std::size_t threads)
-      : runs_(config.handler), timers_(config.capacity, 1), submitted_(timers_.add_list()) {
-    for (std::size_t i = 0; i < threads; ++i) {
-      workers_.emplace_back(config.clock, [this](Alarm& alarm, const std::stop_token& ending) {
-        work(alarm, ending);
-      });
-    }
-  }
+      : runs_(config.handler),
+        timers_(config.capacity, 1),
+        submitted_(timers_.add_list()),
+        workers_(config.clock, threads,
+                 [this](Alarm& alarm, const std::stop_token& ending) { work(alarm, ending); }) {}
 
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -93,7 +90,7 @@ class Executor {
       });
       size_ = 0;
     }
-    for (Worker& worker : workers_) worker.end();
+    workers_.end();
     runs_.await_end();
   }
 
@@ -104,12 +101,7 @@ class Executor {
   }
 
   std::uint64_t failures() const { return runs_.failures(); }
-
-  std::uint64_t wakeups() const {
-    std::uint64_t wakeups = 0;
-    for (const Worker& worker : workers_) wakeups += worker.wakeups();
-    return wakeups;
-  }
+  std::uint64_t wakeups() const { return workers_.wakeups(); }
 
  private:
   void work(Alarm& alarm, const std::stop_token& ending) {
@@ -148,7 +140,7 @@ class Executor {
   std::vector<Alarm*> idle_;  // of workers that sleep, unrung
   std::size_t waking_ = 0;    // workers that were rung and are not back yet
 
-  std::list<Worker> workers_;  // last: they use all the others
+  Workers workers_;  // last: they use all the others
 };
 
 }  // namespace timerbench

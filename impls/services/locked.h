@@ -121,7 +121,7 @@ class Locked {
 
   Clock& clock_;
   const Tick granularity_;
-  mutable std::mutex mutex_;  // of the following four, and of what is in neither
+  mutable std::mutex mutex_;  // of the following; with the executor, of which timer is in which
   Queue queue_;
   Executor executor_;
   Tick asleep_until_ = 0;  // 0: awake, and about to look by itself

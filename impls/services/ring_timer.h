@@ -79,12 +79,7 @@ class RingTimer {
     stopped_.store(true);
     slots_.await_timer_locks();  // nobody arms a timer any more
     std::vector<PendingTimer> pending;
-    for (SlotLists::List slot = 0; slot < kSlots; ++slot) {
-      slots_.sweep(slot, [&](TimerId id, Tick deadline) {
-        pending.push_back({id, deadline});
-        return SlotLists::kNoList;
-      });
-    }
+    slots_.take_all(pending);
     clocker_.end();
     executor_.stop(pending);
     return pending;

@@ -93,6 +93,16 @@ class SlotLists {
     }
   }
 
+  // Appends all timers to `taken` and leaves every list empty. REQUIRES: nobody appends any more.
+  void take_all(std::vector<PendingTimer>& taken) {
+    for (List list = 0; list < lists_.size(); ++list) {
+      sweep(list, [&](TimerId id, Tick deadline) {
+        taken.push_back({id, deadline});
+        return kNoList;
+      });
+    }
+  }
+
   // Timers in all lists.
   std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 

@@ -103,12 +103,7 @@ class SystemTimer {
     {
       const std::lock_guard nobody_arms(time_lock_);
       stopped_ = true;
-      for (SlotLists::List bucket = 0; bucket < starts_.size(); ++bucket) {
-        buckets_.sweep(bucket, [&](TimerId id, Tick deadline) {
-          pending.push_back({id, deadline});
-          return SlotLists::kNoList;
-        });
-      }
+      buckets_.take_all(pending);
     }
     reaper_.end();
     executor_.stop(pending);

@@ -1,7 +1,9 @@
-// A thread of a service, and the alarm that it sleeps by.
+// Threads of a service, each with the alarm that it sleeps by.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <stop_token>
 #include <thread>
@@ -40,6 +42,30 @@ class Worker {
  private:
   const std::unique_ptr<Alarm> alarm_;
   std::jthread thread_;
+};
+
+// Several that do the same work.
+class Workers {
+ public:
+  template <class Work>
+  Workers(Clock& clock, std::size_t count, const Work& work) {
+    for (std::size_t i = 0; i < count; ++i) workers_.emplace_back(clock, work);
+  }
+
+  void end() {
+    for (Worker& worker : workers_) worker.end();
+  }
+
+  bool empty() const { return workers_.empty(); }
+
+  std::uint64_t wakeups() const {
+    std::uint64_t wakeups = 0;
+    for (const Worker& worker : workers_) wakeups += worker.wakeups();
+    return wakeups;
+  }
+
+ private:
+  std::list<Worker> workers_;
 };
 
 }  // namespace timerbench
