@@ -164,9 +164,8 @@ TEST_P(ContractTest, StopWaitsForTheHandlerThatRunsAndStartsNoOther) {
   std::atomic<bool> runs = false;
   std::atomic<bool> ended = false;
   on_fire_ = [&](TimerId) {
-    runs = true;
     try {
-      for (;;) service_.schedule(9, kHour);
+      for (;; runs = true) service_.schedule(9, kHour);
     } catch (const ServiceStopped&) {  // stop() has been called
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       ended = true;
