@@ -39,7 +39,7 @@ ROSTER = {
     "sharded_4_locked_kafka_wheel_256": "granular",
     "my_new_service": "relative",
 }
-SKIPPED = "skipped: saturated at 1000 already"
+SKIPPED = "skipped: saturated at two smaller sizes already"
 TASKS = ("task_10us", "task_10us_executor_2", "task_1ms", "task_1ms_executor_2")
 
 

@@ -11,6 +11,7 @@
 
 #include "core/granularity.h"
 #include "realtime/lateness.h"
+#include "realtime/pace.h"
 #include "realtime/stoppable_wait.h"
 #include "realtime/watched_clock.h"
 #include "system/cpu_time.h"
@@ -68,6 +69,7 @@ class PacedRun {
         ids_(plan.capacity(), kNone),
         timers_(plan.capacity() + late_timers(plan)) {
     armings_.reserve(plan.before().size() + plan.schedules());
+    calls_.reserve(plan.ops().size());
     for (std::size_t id = timers_.size(); id > 0; --id) {
       free_.push_back(static_cast<TimerId>(id - 1));
     }
@@ -114,6 +116,7 @@ class PacedRun {
       }
       if (!await(planned)) break;
       figures_.generator.add(static_cast<double>(now_ - planned));
+      calls_.add(planned, now_ - planned);
       collect_fires();
       if (op->arg == kCancel) {
         cancel(op->id, planned);
@@ -132,6 +135,7 @@ class PacedRun {
         pass_time();
       } else if (op->arg != kCancel) {
         ++unmade_;
+        calls_.add_undone();
       }
     }
   }
@@ -152,32 +156,31 @@ class PacedRun {
     std::vector<Fire> fires = fires_.take();
 
     std::uint64_t offered = unmade_;
-    std::uint64_t achieved = 0;
+    Pace expiries;
     Fire first{.deadline = 0, .at = kNever, .id = kNone, .alarm = 0};
     Fire last{.deadline = 0, .at = 0, .id = kNone, .alarm = 0};
     Fire first_early = first;
     const auto count = [&](const Arming& arming, const Fire* fire) {
       const bool due = in_window(arming.deadline);
-      Tick rounding = due_instant(arming.deadline) - arming.deadline;
       if (fire && fire->at < arming.deadline) {
         ++figures_.early;
         if (fire->at < first_early.at) first_early = *fire;
       }
       if (fire && due) {
-        rounding = add_lateness(arming, *fire);
+        add_lateness(arming, *fire);
+        expiries.add(arming.deadline, fire->at - std::min(fire->at, arming.deadline));
         if (fire->at < first.at) first = *fire;
         if (fire->at > last.at) last = *fire;
       }
-      if (arming.made < start_) return;
-      ++offered;
-      const bool ended = fire ? fire->at < end_ : arming.ending >= Ending::fire_or_move;
-      achieved += arming.made < end_ && (ended || arming.deadline + rounding >= end_);
+      const bool had_its_time = due && !figures_.interrupted;
+      if (had_its_time && !fire && arming.ending == Ending::fire_or_pending) expiries.add_undone();
+      offered += arming.made >= start_;
     };
     figures_.accounts = settle_accounts(armings_, fires, pending, count);
 
     figures_.seconds = static_cast<double>(end_ - start_) / kSecond;
     figures_.offered = per_second(offered, end_ - start_);
-    figures_.achieved = per_second(achieved, end_ - start_);
+    figures_.achieved = figures_.offered * std::min(calls_.achieved(), expiries.achieved());
     if (first.id != kNone) {
       figures_.first_lateness = static_cast<double>(first.at) - static_cast<double>(first.deadline);
       figures_.last_lateness = static_cast<double>(last.at) - static_cast<double>(last.deadline);
@@ -294,8 +297,7 @@ class PacedRun {
     }
   }
 
-  // Returns what is the structure's own choice of it.
-  Tick add_lateness(const Arming& arming, const Fire& fire) {
+  void add_lateness(const Arming& arming, const Fire& fire) {
     const Expiry expiry{.deadline = arming.deadline,
                         .due = due_instant(arming.deadline),
                         .armed = arming.made,
@@ -306,7 +308,6 @@ class PacedRun {
     figures_.rounding.add(static_cast<double>(lateness.rounding));
     figures_.wakeup.add(static_cast<double>(lateness.wakeup));
     figures_.processing.add(static_cast<double>(lateness.processing));
-    return lateness.rounding;
   }
 
   const PacedOptions& options_;
@@ -329,6 +330,7 @@ class PacedRun {
   std::vector<TimerId> free_;
   std::size_t due_ = 0;       // timers that are due in the window and have not ended
   std::uint64_t unmade_ = 0;  // armings planned, and not made in the window or the grace
+  Pace calls_;                // of the service, planned and made
   PacedFigures figures_;
 
   std::unique_ptr<AnyService> service_;  // last: its threads use the others

@@ -72,8 +72,8 @@ struct PacedFigures {
   bool interrupted = false;  // the figures are of the time until then
 
   double seconds = 0;  // the window
-  // Armings per second: planned in the window, and of those made by its end and, if due by then,
-  // fired, moved or cancelled. What a tick or a granule puts off until after the end is not due.
+  // Armings per second: planned in the window; and the rate at which the service, and the generator
+  // that waits for its calls, keep up with them: see pace.h. What fires at a steady delay keeps up.
   double offered = 0;
   double achieved = 0;
   bool saturated() const { return achieved < 0.99 * offered; }
