@@ -148,16 +148,20 @@ TEST_P(ContractTest, StopHandsBackWhatWasPendingAndEndsTheService) {
 }
 
 TEST_P(ContractTest, TheHandlerMayStop) {
+  std::promise<void> begun;
   std::promise<Fires> handed_back;
-  on_fire_ = [&](TimerId) { handed_back.set_value(service_.stop()); };
+  on_fire_ = [&](TimerId) {
+    begun.set_value();
+    handed_back.set_value(service_.stop());
+  };
   for (const TimerId id : {0U, 4U, 8U}) service_.schedule(id, 2 * kMillisecond);
   clock_.settle();
   clock_.set(4 * kMillisecond);
-  clock_.set(5 * kMillisecond);
+  begun.get_future().wait();
   std::size_t pending = service_.stop().size();  // at the same time, by another thread
-  ASSERT_LE(fires_.size(), 1U);
-  if (!fires_.empty()) pending += handed_back.get_future().get().size();
-  EXPECT_EQ(fires_.size() + pending, 3U);
+  pending += handed_back.get_future().get().size();
+  EXPECT_EQ(fires_.size(), 1U);
+  EXPECT_EQ(pending, 2U);
 }
 
 TEST_P(ContractTest, StopWaitsForTheHandlerThatRunsAndStartsNoOther) {
@@ -234,7 +238,7 @@ class RealTimeTest : public testing::TestWithParam<std::string_view> {
 INSTANTIATE_TEST_SUITE_P(Service, RealTimeTest, testing::ValuesIn(names_of_all()), test_name);
 
 TEST_P(RealTimeTest, StopDoesNotWaitForATimerAnHourAway) {
-  auto shortest = std::chrono::steady_clock::duration::max();
+  std::vector<std::chrono::steady_clock::duration> waits;
   for (int attempt = 0; attempt < 5; ++attempt) {  // the machine may be busy for a moment
     SteadyClock clock;
     const auto service =
@@ -243,9 +247,10 @@ TEST_P(RealTimeTest, StopDoesNotWaitForATimerAnHourAway) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     const auto before = std::chrono::steady_clock::now();
     EXPECT_EQ(service->stop().size(), 1U);
-    shortest = std::min(shortest, std::chrono::steady_clock::now() - before);
+    waits.push_back(std::chrono::steady_clock::now() - before);
   }
-  EXPECT_LT(shortest, std::chrono::milliseconds(50));
+  std::ranges::sort(waits);
+  EXPECT_LT(waits[waits.size() / 2], std::chrono::milliseconds(50));
 }
 
 struct OwnedTimer {

@@ -23,15 +23,6 @@
 namespace timerbench {
 namespace {
 
-std::string in_us(std::optional<double> ns) {
-  return ns ? fmt::format("{:>9.1f}", *ns / 1e3) : fmt::format("{:>9}", "-");
-}
-
-std::string describe_lateness(const Durations& lateness) {
-  return fmt::format("late by {} us p50 {} p99 {} max", in_us(lateness.quantile(0.5)),
-                     in_us(lateness.quantile(0.99)), in_us(lateness.max()));
-}
-
 RealtimeFigures pace(const PacedPlan& plan, const PacedOptions& options,
                      const ServiceBackend& service) {
   const PacedFigures measured = run_paced(options, plan, service, interrupted());

@@ -11,6 +11,14 @@
 
 namespace timerbench {
 
+std::string describe_lateness(const Durations& lateness) {
+  const auto in_us = [](std::optional<double> ns) {
+    return ns ? fmt::format("{:>9.1f}", *ns / 1e3) : fmt::format("{:>9}", "-");
+  };
+  return fmt::format("late by {} us p50 {} p99 {} max", in_us(lateness.quantile(0.5)),
+                     in_us(lateness.quantile(0.99)), in_us(lateness.max()));
+}
+
 void RealtimeCampaign::add(std::string name, std::function<RealtimeFigures()> measure) {
   cells_.push_back({std::move(name), std::move(measure)});
 }

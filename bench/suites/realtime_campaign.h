@@ -32,6 +32,9 @@ struct RealtimeFigures {
   std::vector<std::pair<std::string, Durations>> distributions{};
 };
 
+// For a summary: median, 99th percentile and maximum.
+std::string describe_lateness(const Durations& lateness);
+
 class RealtimeCampaign {
  public:
   // `name` is SUITE/SCENARIO/SIZE/SERVICE. `measure` may throw BackendError; whatever it throws

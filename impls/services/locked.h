@@ -33,6 +33,8 @@ enum class Drive { tickless, ticking };
 
 template <class Queue, Drive kDrive = Drive::tickless>
 class Locked {
+  static_assert(!Queue::traits.remote, "it would end the driver with its first lost connection");
+
  public:
   static constexpr ServiceTraits traits{
       .name = kDrive == Drive::tickless ? kPrefixedName<"locked", Queue>
@@ -110,7 +112,8 @@ class Locked {
         lock.unlock();
         executor_.run_submitted();
       } else {
-        const Tick next = kDrive == Drive::tickless ? queue_.next_wakeup() : now + granularity_;
+        const Tick next = kDrive == Drive::tickless ? queue_.next_wakeup()
+                                                    : now - now % granularity_ + granularity_;
         asleep_until_ = next;
         lock.unlock();
         alarm.wait_until(next);

@@ -49,6 +49,10 @@ class Sharded {
   Sharded(const Sharded&) = delete;
   Sharded& operator=(const Sharded&) = delete;
 
+  // All shards, before the first of them ends: handlers of one may use another. REQUIRES: not in the
+  // handler.
+  ~Sharded() { stop(); }
+
   void schedule(TimerId id, Tick deadline) {
     if (stopped_.load(std::memory_order_relaxed)) throw ServiceStopped();
     shard_of(id).schedule(id / kShards, deadline);
