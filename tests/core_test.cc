@@ -57,6 +57,10 @@ TEST(GranularityTest, RoundsBothWaysAndKeepsTheEndOfTime) {
   EXPECT_EQ(ten.ceil(21), 3U);
   EXPECT_EQ(ten.instant(3), 30U);
   EXPECT_EQ(ten.instant(ten.ceil(kNever - 1)), kNever - 1);
+  EXPECT_EQ(ten.instant(ten.ceil(kNever - 1) + 1), kNever);
+  const Granularity two(2);
+  EXPECT_EQ(two.instant(two.ceil(kNever - 1)), kNever - 1);
+  EXPECT_EQ(two.instant(two.ceil(kNever - 1) + 1), kNever);
   const Granularity one(1);
   EXPECT_EQ(one.floor(kNever - 1), kNever - 1);
   EXPECT_EQ(one.ceil(kNever - 1), kNever - 1);

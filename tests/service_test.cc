@@ -17,8 +17,11 @@
 #include <vector>
 
 #include "named_services.h"
+#include "queues/dary_heap.h"
 #include "service_fixture.h"
 #include "services/clock.h"
+#include "services/locked.h"
+#include "services/sharded.h"
 #include "services/timer_service.h"
 
 namespace timerbench {
@@ -66,6 +69,21 @@ TEST_P(ContractTest, TakesEveryDeadline) {
   advance_to(5 * kMillisecond);
   EXPECT_EQ(fires(), (Fires{{10, 0}, {11, kMillisecond}, {12, 3 * kMillisecond}}));
   EXPECT_EQ(service_.size(), std::size(far));
+}
+
+TEST_P(ContractTest, WaitsForTheEndOfTimeAndSleepsThere) {
+  service_.schedule(1, kNever - 70 * kMillisecond);
+  service_.schedule(2, kNever - 1);
+  clock_.settle();
+  clock_.set(kNever - 50 * kMillisecond);  // nearer than any driver's longest sleep
+  EXPECT_EQ(fires(), (Fires{{1, kNever - 70 * kMillisecond}}));
+  clock_.set(kNever - 1);
+  EXPECT_EQ(fires(), (Fires{{2, kNever - 1}}));
+  EXPECT_EQ(service_.size(), 0U);
+  const std::uint64_t wakeups = service_.wakeups();
+  clock_.settle();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(service_.wakeups(), wakeups);
 }
 
 TEST_P(ContractTest, CancelTellsWhetherItPreventedTheFire) {
@@ -229,6 +247,27 @@ TEST_P(TicklessTest, DoesNotWakeUpWhileItIsIdle) {
   const auto armed = service_.wakeups();
   advance_to(1000 * kMillisecond);
   EXPECT_EQ(service_.wakeups(), armed);
+}
+
+TEST(ShardedTest, ShareTheHandlersThreads) {
+  constexpr int kTimers = 12;
+  std::atomic<int> running = 0;
+  std::promise<void> release;
+  const auto released = release.get_future().share();
+  SteadyClock clock;
+  Sharded<Locked<BinaryHeap>, 4> service({.capacity = kTimers,
+                                          .clock = clock,
+                                          .handler =
+                                              [&](TimerId, Tick) {
+                                                ++running;
+                                                released.wait();
+                                              },
+                                          .threads = 6});
+  for (TimerId id = 0; id < kTimers; ++id) service.schedule(id, 0);
+  while (running < 8) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(running, 8) << "two each: six shared by four, rounded up";
+  release.set_value();
 }
 
 class RealTimeTest : public testing::TestWithParam<std::string_view> {

@@ -28,9 +28,13 @@ constexpr TimerId kMostAuditedTimers = 256;  // of each thread
 constexpr std::uint32_t kArmingsPerNearOne = 256;
 constexpr std::uint32_t kCallsPerSample = 32;
 
+TimerId timers_of_each_thread(const ContentionOptions& options) {
+  return std::max(TimerId{1}, options.timers / static_cast<TimerId>(options.threads));
+}
+
 TimerId timers(const ContentionOptions& options) {
-  return options.pattern == Pattern::hot ? kHotTimers
-                                         : static_cast<TimerId>(options.threads) * options.timers;
+  if (options.pattern == Pattern::hot) return kHotTimers;
+  return static_cast<TimerId>(options.threads) * timers_of_each_thread(options);
 }
 
 // What the threads of a pass are told by the one that ends it.
@@ -147,7 +151,7 @@ class alignas(64) AuditedCaller {
 
   void schedule(TimerId id) {
     pause_after_burst();
-    service_.schedule(thread_, id, clock_.now() + random_.log_uniform(28));
+    service_.schedule(thread_, id, clock_.now() + random_.log_uniform(29));
   }
 
   void cancel(TimerId id) {
@@ -217,7 +221,7 @@ std::deque<Inbox> fill_inboxes(const ContentionOptions& options) {
   const std::vector<TimerId> ids = Random(options.seed).permutation(timers(options));
   std::deque<Inbox> inboxes;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (i % options.timers == 0) inboxes.emplace_back(ids.size());
+    if (i % timers_of_each_thread(options) == 0) inboxes.emplace_back(ids.size());
     inboxes.back().push(ids[i]);
   }
   return inboxes;
@@ -234,12 +238,12 @@ Elapsed run_threads(const ContentionOptions& options, const SteadyClock& clock, 
                     std::deque<Caller>& callers, const StopFlag& stop) {
   std::deque<Inbox> inboxes;
   if (options.pattern == Pattern::cross) inboxes = fill_inboxes(options);
+  const TimerId own = timers_of_each_thread(options);
   const auto follow_pattern = [&](std::size_t thread) {
     const Random random(seed_of(options, thread) + 1);
     switch (options.pattern) {
       case Pattern::own:
-        return call_own(callers[thread], random, static_cast<TimerId>(thread) * options.timers,
-                        options.timers);
+        return call_own(callers[thread], random, static_cast<TimerId>(thread) * own, own);
       case Pattern::cross:
         return call_cross(callers[thread], inboxes[thread], inboxes[(thread + 1) % inboxes.size()]);
       case Pattern::hot: return call_hot(callers[thread], random);
@@ -284,7 +288,8 @@ Elapsed run_threads(const ContentionOptions& options, const SteadyClock& clock, 
 void audit(ContentionOptions options, const ServiceBackend& backend, const StopFlag& stop,
            ContentionFigures& figures) {
   if (backend.traits.precision == Precision::none) return;  // a control
-  options.timers = std::min(options.timers, kMostAuditedTimers);
+  options.timers =
+      std::min(options.timers, kMostAuditedTimers * static_cast<TimerId>(options.threads));
   SteadyClock clock(options.waiting);
   AuditedService service(backend,
                          {.capacity = timers(options),

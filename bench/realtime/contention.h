@@ -13,7 +13,8 @@
 // In the measured passes a timer is what time-outs are: armed for 30 to 60 s, and cancelled or moved
 // long before. One arming in 256 is for the next 2 ms instead and mostly fires, unless its thread,
 // or another, is faster; the shares are in the figures. All timers are armed beforehand, so the
-// structures are as full as they stay.
+// structures are as full as they stay; and equally full for any number of threads, so that what these
+// cost is not mixed with what a larger population costs.
 //
 // What the harness adds to a call (a random number or two, and across threads its part of the ring)
 // is in the figures: 5 to 15 ns, as a service shows that does nothing and promises nothing; such a
@@ -54,7 +55,7 @@ std::string_view name(Pattern pattern);
 struct ContentionOptions {
   Pattern pattern = Pattern::own;
   std::size_t threads = 1;  // 1 .. 63
-  TimerId timers = 10'000;  // of each thread, 1 and more; hot has 64 in all
+  TimerId timers = 32'768;  // shared out evenly, one each at least; hot has 64 whatever this says
   double seconds = 1;       // of each pass
   Tick granularity = 1'000'000;
   Waiting waiting = Waiting::condition;

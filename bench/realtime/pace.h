@@ -22,6 +22,7 @@ class Pace {
 
   // One that is not done, though there was time enough.
   void add_undone() { ++undone_; }
+  std::size_t undone() const { return undone_; }
 
   // The share of the planned rate that is achieved, 0 to 1, and no more than the share of what is
   // done. 1 if fewer than 20 are done, or all are planned for one instant. O(n log n); once.

@@ -134,7 +134,6 @@ class PacedRun {
       if (op->id == kAdvance) {
         pass_time();
       } else if (op->arg != kCancel) {
-        ++unmade_;
         calls_.add_undone();
       }
     }
@@ -155,7 +154,7 @@ class PacedRun {
     service_.reset();
     std::vector<Fire> fires = fires_.take();
 
-    std::uint64_t offered = unmade_;
+    std::uint64_t offered = calls_.undone();
     Pace expiries;
     Fire first{.deadline = 0, .at = kNever, .id = kNone, .alarm = 0};
     Fire last{.deadline = 0, .at = 0, .id = kNone, .alarm = 0};
@@ -328,9 +327,8 @@ class PacedRun {
   std::vector<TimerId> ids_;   // the service's, by the trace's
   std::vector<Timer> timers_;  // by the service's
   std::vector<TimerId> free_;
-  std::size_t due_ = 0;       // timers that are due in the window and have not ended
-  std::uint64_t unmade_ = 0;  // armings planned, and not made in the window or the grace
-  Pace calls_;                // of the service, planned and made
+  std::size_t due_ = 0;  // timers that are due in the window and have not ended
+  Pace calls_;           // of the service, planned and made; undone: armings
   PacedFigures figures_;
 
   std::unique_ptr<AnyService> service_;  // last: its threads use the others

@@ -1,16 +1,44 @@
 #include "realtime/sleep_control.h"
 
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "realtime/make_service.h"
 #include "realtime/stoppable_wait.h"
 #include "realtime/watched_clock.h"
 #include "workloads/random.h"
 
 namespace timerbench {
+namespace {
+
+class IdleService {
+ public:
+  static constexpr ServiceTraits traits{.name = "control",
+                                        .summary = "fires each timer as it is armed",
+                                        .precision = Precision::none,
+                                        .paper = ""};
+
+  explicit IdleService(const ServiceConfig& config) : handler_(config.handler) {}
+
+  void schedule(TimerId id, Tick deadline) { handler_(id, deadline); }
+  bool cancel(TimerId) { return false; }
+  std::vector<PendingTimer> stop() { return {}; }
+  std::size_t size() const { return 0; }
+  std::uint64_t failures() const { return 0; }
+  std::uint64_t wakeups() const { return 0; }
+
+ private:
+  const FireHandler handler_;
+};
+
+}  // namespace
+
+ServiceBackend idle_service() { return make_service_backend<IdleService>(); }
+
 Durations measure_sleep_lateness(Waiting waiting, std::span<const Tick> offsets,
                                  const StopFlag& stop) {
-  constexpr Tick kLead = 10 * kMillisecond;  // for the thread to begin
+  constexpr Tick kLead = 100 * kMillisecond;  // for the thread to begin; run_paced()'s own
   SteadyClock clock(waiting);
   const std::unique_ptr<Alarm> alarm = clock.make_alarm();
   const Tick start = clock.now() + kLead;

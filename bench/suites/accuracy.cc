@@ -3,9 +3,11 @@
 //
 // Every cell replays a trace at its own pace. Where the machine sleeps, it is asked beside the
 // services how late it is by itself: the control sleeps until each instant at which one of the same
-// trace's timers fires.
+// trace's timers fires, while the same generator arms them at a service that does nothing. So its
+// processor time is the harness's, and where it does not keep up, the machine cannot make the load.
 #include <fmt/format.h>
 
+#include <future>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -23,42 +25,49 @@
 namespace timerbench {
 namespace {
 
-RealtimeFigures pace(const PacedPlan& plan, const PacedOptions& options,
-                     const ServiceBackend& service) {
-  const PacedFigures measured = run_paced(options, plan, service, interrupted());
+// What services and the control have in common. `lateness` is of what was due in the window.
+RealtimeFigures figures_under_load(const PacedFigures& measured, Precision precision,
+                                   const Durations& lateness) {
   // Calls are the trace's; what a fire costs alone, cannot be told where hardly any timer fires.
-  const auto operations =
-      static_cast<double>(measured.generator.count() + measured.lateness.count());
+  const auto operations = static_cast<double>(measured.generator.count() + lateness.count());
   return {.failure = measured.failure,
           .seconds = measured.seconds,
           .saturated = measured.saturated(),
           .interrupted = measured.interrupted,
-          .label = fmt::format("{}, per fire", to_string(service.traits.precision)),
-          .summary = fmt::format("{}  {:.0f} of {:.0f} timers/s{}",
-                                 describe_lateness(measured.lateness), measured.achieved,
-                                 measured.offered, measured.saturated() ? ", saturated" : ""),
+          .label = fmt::format("{}, per fire", to_string(precision)),
+          .summary = fmt::format("{}  {:.0f} of {:.0f} timers/s{}", describe_lateness(lateness),
+                                 measured.achieved, measured.offered,
+                                 measured.saturated() ? ", saturated" : ""),
           .counters = {{"offered_per_second", measured.offered},
                        {"achieved_per_second", measured.achieved},
                        {"saturated", measured.saturated()},
-                       {"early", static_cast<double>(measured.early)},
-                       {"wakeups_per_second", measured.wakeups_per_second},
                        {"cpu_share", measured.cpu_seconds / measured.seconds},
                        {"cpu_ns_per_operation",
-                        operations > 0 ? measured.cpu_seconds * 1e9 / operations : 0},
-                       {"first_lateness_ns", measured.first_lateness},
-                       {"last_lateness_ns", measured.last_lateness}},
-          .distributions = {{"lateness", measured.lateness},
-                            {"rounding", measured.rounding},
-                            {"wakeup", measured.wakeup},
-                            {"processing", measured.processing},
-                            {"generator", measured.generator}}};
+                        operations > 0 ? measured.cpu_seconds * 1e9 / operations : 0}},
+          .distributions = {{"lateness", lateness}, {"generator", measured.generator}}};
 }
 
-RealtimeFigures sleep_figures(const Durations& lateness, double seconds) {
-  return {.seconds = seconds,
-          .label = "none, per sleep",
-          .summary = describe_lateness(lateness),
-          .distributions = {{"lateness", lateness}}};
+RealtimeFigures pace(const PacedPlan& plan, const PacedOptions& options,
+                     const ServiceBackend& service) {
+  const PacedFigures measured = run_paced(options, plan, service, interrupted());
+  RealtimeFigures figures =
+      figures_under_load(measured, service.traits.precision, measured.lateness);
+  figures.counters.insert(figures.counters.end(),
+                          {{"early", static_cast<double>(measured.early)},
+                           {"wakeups_per_second", measured.wakeups_per_second},
+                           {"first_lateness_ns", measured.first_lateness},
+                           {"last_lateness_ns", measured.last_lateness}});
+  figures.distributions.insert(figures.distributions.end(), {{"rounding", measured.rounding},
+                                                             {"wakeup", measured.wakeup},
+                                                             {"processing", measured.processing}});
+  return figures;
+}
+
+RealtimeFigures control(const PacedPlan& plan, Waiting waiting) {
+  auto load = std::async(std::launch::async,
+                         [&] { return run_paced({}, plan, idle_service(), interrupted()); });
+  const Durations lateness = measure_sleep_lateness(waiting, plan.fires(), interrupted());
+  return figures_under_load(load.get(), Precision::none, lateness);
 }
 
 // The last plan is kept: at one rate the control and all services have the same.
@@ -89,9 +98,7 @@ Scenario at_rates(std::string name, std::string summary, std::vector<std::uint64
 
 Scenario with_control(Scenario scenario, Waiting waiting) {
   scenario.control = [waiting](std::uint64_t rate, const RealtimeOptions& options) {
-    const PacedPlan& plan = arrivals(rate, options);
-    return sleep_figures(measure_sleep_lateness(waiting, plan.fires(), interrupted()),
-                         options.seconds);
+    return control(arrivals(rate, options), waiting);
   };
   return scenario;
 }

@@ -18,10 +18,12 @@ class Granularity {
   // The first granule not before t.
   Tick ceil(Tick t) const { return is_one_ ? t : t / ticks_ + (t % ticks_ != 0); }
 
-  // When granule n begins. The granule that follows the end of time begins at its last instant.
+  // When granule n begins. The one that follows the end of time begins at its last instant, and all
+  // further ones never.
   Tick instant(Tick n) const {
     if (is_one_) return n;
-    return n <= (kNever - 1) / ticks_ ? n * ticks_ : kNever - 1;
+    if (n <= (kNever - 1) / ticks_) return n * ticks_;
+    return n == ceil(kNever - 1) ? kNever - 1 : kNever;
   }
 
  private:

@@ -6,6 +6,7 @@
 // they wait for a test to say what time it is. Instants are Ticks of 1 ns.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -20,6 +21,9 @@ namespace timerbench {
 
 inline constexpr Tick kMillisecond = 1'000'000;
 inline constexpr Tick kHour = 3'600'000 * kMillisecond;
+
+// The instant that is so much later; kNever if there is none.
+constexpr Tick later(Tick instant, Tick by) { return instant + std::min(by, kNever - instant); }
 
 // REQUIRES: one thread at a time waits. Any thread may ring while the alarm exists.
 class Alarm {

@@ -18,7 +18,6 @@
 // is O(log n), where its remove() searches the heap; as in ScheduledThreadPoolExecutor's queue.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <mutex>
 #include <optional>
@@ -45,7 +44,7 @@ class DelayQueue {
       : clock_(config.clock),
         runs_(config.handler),
         heap_({.capacity = config.capacity}),
-        takers_(clock_, std::max<std::size_t>(1, config.threads.value_or(traits.threads)),
+        takers_(clock_, handler_threads(config, traits),
                 [this](Alarm& alarm, const std::stop_token& ending) { take(alarm, ending); }) {}
 
   DelayQueue(const DelayQueue&) = delete;

@@ -21,6 +21,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/granularity.h"
 #include "core/joined_name.h"
 #include "core/timer_queue.h"
 #include "services/executor.h"
@@ -112,8 +113,9 @@ class Locked {
         lock.unlock();
         executor_.run_submitted();
       } else {
-        const Tick next = kDrive == Drive::tickless ? queue_.next_wakeup()
-                                                    : now - now % granularity_ + granularity_;
+        const Tick next = kDrive == Drive::tickless
+                              ? queue_.next_wakeup()
+                              : granularity_.instant(granularity_.floor(now) + 1);
         asleep_until_ = next;
         lock.unlock();
         alarm.wait_until(next);
@@ -123,7 +125,7 @@ class Locked {
   }
 
   Clock& clock_;
-  const Tick granularity_;
+  const Granularity granularity_;
   mutable std::mutex mutex_;  // of the following; with the executor, of which timer is in which
   Queue queue_;
   Executor executor_;

@@ -43,8 +43,6 @@ constexpr Tick instant_of(Tick score) {
   return score > kLastInstant / kScoreUnit ? kLastInstant : score * kScoreUnit;
 }
 
-constexpr Tick later(Tick now, Tick by) { return now + std::min(by, kLastInstant - now); }
-
 std::string_view text(const redisReply& reply) { return {reply.str, reply.len}; }
 
 // KEYS are waiting, claimed and payload.
@@ -141,7 +139,7 @@ RedisPoller::RedisPoller(const ServiceConfig& config, RedisPollerOptions options
       begin_(callers_.get(), kBegin) {
   // In a queue that is shared, handlers may run and call before all pollers are there.
   const std::lock_guard lock(mutex_);
-  const std::size_t pollers = std::max<std::size_t>(1, config.threads.value_or(traits.threads));
+  const std::size_t pollers = handler_threads(config, traits);
   for (std::size_t i = 0; i < pollers; ++i) pollers_.emplace_back(*this);
 } catch (const BackendError& error) {
   throw BackendUnavailable(error.what());
@@ -245,7 +243,7 @@ void RedisPoller::poll(Poller& poller, Alarm& alarm, const std::stop_token& endi
 
 RedisPoller::Reply RedisPoller::claim(Poller& poller, Tick now) {
   give_back(poller);
-  poller.lease = fmt::to_string(due_score(later(now, options_.lease)));
+  poller.lease = fmt::to_string(due_score(std::min(later(now, options_.lease), kLastInstant)));
   Reply reply = call(claim_, poller.link, REDIS_REPLY_ARRAY, fmt::to_string(due_score(now)),
                      poller.lease, fmt::to_string(options_.batch));
   if (reply->element[0]->elements == 0) poller.lease.clear();

@@ -47,7 +47,7 @@ class RingTimer {
         granularity_(config.granularity),
         hand_(granularity_.floor(clock_.now())),
         slots_(config.capacity, kSlots),
-        executor_(config, std::max<std::size_t>(1, config.threads.value_or(traits.threads))),
+        executor_(config, handler_threads(config, traits)),
         clocker_(clock_, [this](Alarm& alarm, const std::stop_token& ending) {
           move_hand(alarm, ending);
         }) {}

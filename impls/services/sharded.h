@@ -2,7 +2,8 @@
 // their number.
 //
 //   schedule, cancel, fire  as the service's; a division by a constant
-//   threads, wakeups        as many times the service's
+//   threads, wakeups        as many times the service's; if the config asks for a number of threads,
+//                           each has its share, rounded up
 //
 // Good: threads meet only if their timers are in the same service. Bad: each service wakes by
 // itself, so that timers which could be fired together are not.
@@ -39,6 +40,7 @@ class Sharded {
     for (TimerId shard = 0; shard < kShards; ++shard) {
       ServiceConfig own = config;
       own.capacity = config.capacity / kShards + 1;
+      if (config.threads) own.threads = (*config.threads + kShards - 1) / kShards;
       own.handler = [handler = config.handler, shard](TimerId id, Tick deadline) {
         handler(id * kShards + shard, deadline);
       };

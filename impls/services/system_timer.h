@@ -64,7 +64,7 @@ class SystemTimer {
         now_(granularity_.floor(clock_.now())),
         buckets_(config.capacity, kSlots * widths_.size()),
         starts_(kSlots * widths_.size()),
-        executor_(config, std::max<std::size_t>(1, config.threads.value_or(traits.threads))),
+        executor_(config, handler_threads(config, traits)),
         reaper_(clock_,
                 [this](Alarm& alarm, const std::stop_token& ending) { reap(alarm, ending); }) {}
 
@@ -183,7 +183,7 @@ class SystemTimer {
   Tick sleep_until() {
     const std::lock_guard lock(queue_mutex_);
     const Tick first = queue_.empty() ? kNever : granularity_.instant(queue_.top().start);
-    return asleep_until_ = std::min(first, clock_.now() + kLongestPoll);
+    return asleep_until_ = std::min(first, later(clock_.now(), kLongestPoll));
   }
 
   // Empties this bucket, and all others whose time has come.

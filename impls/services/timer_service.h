@@ -19,6 +19,7 @@
 //     ServiceStopped.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +59,11 @@ struct PendingTimer {
   Tick deadline;
   bool operator==(const PendingTimer&) const = default;
 };
+
+// Threads that run handlers, for a service that has one at least.
+inline std::size_t handler_threads(const ServiceConfig& config, const ServiceTraits& traits) {
+  return std::max<std::size_t>(1, config.threads.value_or(traits.threads));
+}
 
 // What schedule() throws once nothing can fire any more.
 struct ServiceStopped : std::logic_error {
