@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <latch>
 #include <list>
@@ -21,6 +24,7 @@
 #include <mutex>
 #include <optional>
 #include <semaphore>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -67,10 +71,24 @@ class Server {
     waitpid(process_, nullptr, 0);
   }
 
-  void suspend() { kill(process_, SIGSTOP); }
-  void resume() { kill(process_, SIGCONT); }
+  void suspend() const { kill(process_, SIGSTOP); }
+  void resume() const { kill(process_, SIGCONT); }
 
   RedisConnection connect() const { return RedisConnection(RedisEndpoint::parse(url_)); }
+
+  // Ends all connections of this process: what the server answers from now on is lost, what it has
+  // been asked before is not.
+  void lose_answers() const {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      const int fd = std::stoi(entry.path().filename());
+      sockaddr_un peer{};
+      socklen_t size = sizeof(peer);
+      if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
+          peer.sun_family == AF_UNIX && peer.sun_path == socket_) {
+        shutdown(fd, SHUT_RD);
+      }
+    }
+  }
 
  private:
   bool answers() const {
@@ -191,7 +209,7 @@ constexpr std::string_view kPayload = "timerbench:{q}:payload";
 
 // --- One service ---
 
-TEST(RedisPoller, TouchesOnlyThreeKeysOfItsOwnAndDeletesThem) {
+TEST(RedisPoller, TouchesOnlyFourKeysOfItsOwnAndDeletesThem) {
   const Server server;
   RedisConnection admin = server.connect();
   admin.call(REDIS_REPLY_STATUS, {"SET", "timerbench:precious", "x"});
@@ -206,9 +224,9 @@ TEST(RedisPoller, TouchesOnlyThreeKeysOfItsOwnAndDeletesThem) {
   one.wait_until_it_stalls();
   EXPECT_EQ(one->size(), 2U);
   EXPECT_EQ((*two)->size(), 1U);
-  EXPECT_EQ(number(admin, {"DBSIZE"}), 1 + 3 + 2) << "nothing is claimed in the other";
+  EXPECT_EQ(number(admin, {"DBSIZE"}), 1 + 4 + 2) << "nothing is claimed or begun in the other";
   two.reset();
-  EXPECT_EQ(number(admin, {"DBSIZE"}), 1 + 3);
+  EXPECT_EQ(number(admin, {"DBSIZE"}), 1 + 4);
   one->schedule(Recorder::kCapacity - 1, kHour);
   EXPECT_EQ(one.stop_stalled().size(), 3U);
   EXPECT_EQ(number(admin, {"DBSIZE"}), 1);
@@ -748,6 +766,70 @@ TEST(RedisPollerProcesses, OneThatIsKilledLosesNoTimerButTheOneThatItRan) {
   EXPECT_EQ(service->size(), 0U);
 }
 
+TEST(RedisPollerProcesses, OneThatIsKilledInTheMiddleOfAClaimLosesNothing) {
+  const Server server;
+  RedisConnection admin = server.connect();
+  Reports reports;
+  const RedisPollerOptions options{
+      .queue = "q", .interval = 300 * kMillisecond, .lease = 300 * kMillisecond};
+  Process process([&] {
+    SteadyClock clock;
+    Recorder service(clock, options, {.on_fire = [&](TimerId id) { reports.add(id); }});
+    const Tick deadline = clock.now() + 100 * kMillisecond;
+    for (const TimerId id : first_ids(20)) service->schedule(id, deadline);
+    reports.add(99);
+    pause();
+  });
+  ASSERT_TRUE(reports.next());
+  std::this_thread::sleep_for(100ms);  // it has looked before they were due, and sleeps
+  server.suspend();
+  std::this_thread::sleep_for(400ms);  // the claim is on its way, and nobody hears of the answer
+  process.end();
+  server.resume();
+  EXPECT_TRUE(soon([&] { return number(admin, {"ZCARD", kClaimed}) == 20; }));
+
+  SteadyClock clock;
+  Recorder service(clock, options);
+  EXPECT_TRUE(soon([&] { return service->size() == 0; }));
+  service->stop();
+  EXPECT_EQ(all_ids({&service}), first_ids(20));
+  EXPECT_FALSE(reports.next(0ms));
+}
+
+TEST(RedisPollerProcesses, OneThatIsKilledAtAnyMomentLosesOneTimerAtMost) {
+  constexpr TimerId kTimers = 1000;
+  for (const auto life : {30ms, 43ms, 57ms, 71ms, 89ms}) {
+    const Server server;
+    Reports reports;
+    const RedisPollerOptions options{.queue = "q", .lease = 200 * kMillisecond, .batch = 10};
+    std::list<Process> processes;
+    for (int i = 0; i < 2; ++i) {
+      processes.emplace_back([&, i] {
+        SteadyClock clock;
+        Recorder service(clock, options, {.on_fire = [&](TimerId id) { reports.add(id); }});
+        for (TimerId id = 0; i == 0 && id < kTimers; ++id) {
+          service->schedule(id, clock.now() + 200 * kMillisecond + id * (kMillisecond / 10));
+        }
+        if (i == 0) reports.add(kTimers);
+        pause();
+      });
+    }
+    std::set<TimerId> fired;
+    const auto collect = [&](std::chrono::milliseconds patience) {
+      while (const auto report = reports.next(patience)) {
+        const bool is_new = report->id == kTimers || fired.insert(report->id).second;
+        EXPECT_TRUE(is_new) << report->id;
+        if (report->id == kTimers || fired.size() == kTimers) return;
+      }
+    };
+    collect(5s);  // until all are armed
+    std::this_thread::sleep_for(200ms + life);
+    processes.front().end();
+    collect(1s);
+    EXPECT_GE(fired.size(), kTimers - 1) << "killed after " << life.count() << " ms";
+  }
+}
+
 // --- A server that fails ---
 
 TEST(RedisPollerFailure, NeedsAServerToBeginWith) {
@@ -828,6 +910,30 @@ TEST(RedisPollerFailure, NothingIsLostWhileTheServerHangsForTwoSeconds) {
   EXPECT_TRUE(soon([&] { return service->size() == 0; }));
   service->stop();
   EXPECT_EQ(all_ids({&service}), first_ids(101));
+}
+
+// The server begins the timer, and then the connection with the answer is gone.
+TEST(RedisPollerFailure, ATimerRunsThoughTheAnswerToItsBeginIsLost) {
+  Server server;
+  SteadyClock clock;
+  std::optional<Recorder> service(std::in_place, clock,
+                                  RedisPollerOptions{.queue = "q", .lease = kHour},
+                                  Behaviour{.stalls = true});
+  const Tick deadline = clock.now() + 100 * kMillisecond;
+  for (const TimerId id : {0U, 1U}) (*service)->schedule(id, deadline);
+  service->wait_until_it_stalls();
+  server.suspend();
+  service->let_go();  // it asks to begin the other
+  std::this_thread::sleep_for(50ms);
+  server.lose_answers();
+  server.resume();
+  RedisConnection admin = server.connect();
+  EXPECT_EQ(number(admin, {"HLEN", kPayload}), 0) << "it has begun";
+  EXPECT_TRUE(soon([&] { return service->ids().size() == 2; }));
+  EXPECT_EQ(all_ids({&*service}), first_ids(2));
+  EXPECT_EQ((*service)->size(), 0U);
+  service.reset();
+  EXPECT_EQ(number(admin, {"DBSIZE"}), 0);
 }
 
 // One poller waits for the answer to a claim, one to a begin, and a caller to a schedule.

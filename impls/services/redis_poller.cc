@@ -45,7 +45,7 @@ constexpr Tick instant_of(Tick score) {
 
 std::string_view text(const redisReply& reply) { return {reply.str, reply.len}; }
 
-// KEYS are waiting, claimed and payload.
+// KEYS are waiting, claimed, payload and begun.
 
 // HSET stands first because a server that is short of memory refuses it, but nothing that follows a
 // write: all or nothing.
@@ -87,8 +87,17 @@ constexpr const char* kClaim = R"(
   return {claimed, first < math.huge and first or -1}
 )";
 
+// The timer that is named, if any, is one of which the poller does not know whether it has begun. If
+// so, it has not run, and waits again unless it has been armed anew. HDEL stands first so that this
+// is done although memory is short.
 constexpr const char* kGiveBack = R"(
-  local lease, now = unpack(ARGV)
+  local lease, now, poller, member, payload = unpack(ARGV)
+  if redis.call('HGET', KEYS[4], poller) == payload then
+    redis.call('HDEL', KEYS[4], poller)
+    if redis.call('HSETNX', KEYS[3], member, payload) == 1 then
+      redis.call('ZADD', KEYS[1], now, member)
+    end
+  end
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], lease, lease)) do
     redis.call('ZREM', KEYS[2], member)
     redis.call('ZADD', KEYS[1], now, member)
@@ -97,25 +106,34 @@ constexpr const char* kGiveBack = R"(
 )";
 
 constexpr const char* kBegin = R"(
-  local member, payload, lease = unpack(ARGV)
+  local member, payload, lease, poller = unpack(ARGV)
   local score = redis.call('ZSCORE', KEYS[2], member)
   if not score or tonumber(score) ~= tonumber(lease) then return 0 end
   if redis.call('HGET', KEYS[3], member) ~= payload then return 0 end
   redis.call('HDEL', KEYS[3], member)
+  redis.call('HSET', KEYS[4], poller, payload)
   return redis.call('ZREM', KEYS[2], member)
 )";
 
 }  // namespace
 
 struct RedisPoller::Poller {
+  // A timer as the server has it.
+  struct Entry {
+    std::string member, payload;
+  };
+
   explicit Poller(RedisPoller& service)
-      : link(service.endpoint_),
+      : name(unique_redis_name()),
+        link(service.endpoint_),
         worker(service.clock_, [this, &service](Alarm& alarm, const std::stop_token& ending) {
           service.poll(*this, alarm, ending);
         }) {}
 
+  const std::string name;
   RedisLink link;
   std::string lease;                   // of the claim it works on; empty: none
+  Entry unanswered;                    // what it has asked to begin, or nothing
   std::atomic<Tick> asleep_until = 0;  // 0: awake, and about to look by itself
   Worker worker;                       // last: it uses all the others
 };
@@ -129,6 +147,7 @@ RedisPoller::RedisPoller(const ServiceConfig& config, RedisPollerOptions options
       waiting_(prefix_ + ":waiting"),
       claimed_(prefix_ + ":claimed"),
       payload_(prefix_ + ":payload"),
+      begun_(prefix_ + ":begun"),
       runs_(config.handler),
       callers_(endpoint_),
       arming_(std::random_device()() * (std::uint64_t{1} << 32)),
@@ -206,7 +225,7 @@ std::uint64_t RedisPoller::wakeups() const {
 template <class... Words>
 RedisPoller::Reply RedisPoller::call(const RedisScript& script, RedisLink& link, int type,
                                      const Words&... words) const {
-  return script.call(link.get(), type, "3", waiting_, claimed_, payload_, words...);
+  return script.call(link.get(), type, "4", waiting_, claimed_, payload_, begun_, words...);
 }
 
 void RedisPoller::poll(Poller& poller, Alarm& alarm, const std::stop_token& ending) {
@@ -237,6 +256,7 @@ void RedisPoller::poll(Poller& poller, Alarm& alarm, const std::stop_token& endi
   if (!shared()) return;
   try {
     give_back(poller);
+    poller.link.get().call(REDIS_REPLY_INTEGER, {"HDEL", begun_, poller.name});
   } catch (const BackendError&) {  // The lease will end.
   }
 }
@@ -254,7 +274,9 @@ RedisPoller::Reply RedisPoller::claim(Poller& poller, Tick now) {
 void RedisPoller::give_back(Poller& poller) {
   if (poller.lease.empty()) return;
   call(give_back_, poller.link, REDIS_REPLY_INTEGER, poller.lease,
-       fmt::to_string(due_score(clock_.now())));
+       fmt::to_string(due_score(clock_.now())), poller.name, poller.unanswered.member,
+       poller.unanswered.payload);
+  poller.unanswered = {};
   poller.lease.clear();
 }
 
@@ -280,10 +302,12 @@ void RedisPoller::run(Poller& poller, const redisReply& claimed) {
 bool RedisPoller::begin(Poller& poller, std::string_view member, std::string_view payload) {
   runs_.begin();
   try {
-    if (!stopped_ &&
-        call(begin_, poller.link, REDIS_REPLY_INTEGER, member, payload, poller.lease)->integer >
-            0) {
-      return true;
+    if (!stopped_) {
+      poller.unanswered = {std::string(member), std::string(payload)};
+      const Reply begun = call(begin_, poller.link, REDIS_REPLY_INTEGER, member, payload,
+                               poller.lease, poller.name);
+      poller.unanswered = {};
+      if (begun->integer > 0) return true;
     }
   } catch (...) {
     runs_.end();
@@ -315,7 +339,7 @@ void RedisPoller::throw_foreign() {
 std::vector<PendingTimer> RedisPoller::take_all() {
   RedisConnection& connection = callers_.get();
   const Reply payloads = connection.call(REDIS_REPLY_ARRAY, {"HGETALL", payload_});
-  connection.call(REDIS_REPLY_INTEGER, {"UNLINK", waiting_, claimed_, payload_});
+  connection.call(REDIS_REPLY_INTEGER, {"UNLINK", waiting_, claimed_, payload_, begun_});
   std::vector<PendingTimer> timers;
   for (std::size_t i = 0; i + 1 < payloads->elements; i += 2) {
     const auto timer = this->timer(text(*payloads->element[i]), text(*payloads->element[i + 1]));
