@@ -4,9 +4,12 @@ The program is given by TIMERBENCH in the environment.
 """
 
 import csv
+import ctypes
+import errno
 import json
 import os
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -20,6 +23,21 @@ TRACES = Path(__file__).parent.parent / "bench" / "traces"
 def timerbench(*args: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run([PROGRAM, *args], capture_output=True, text=True, errors="replace",
                           timeout=120, **options)
+
+
+def forbid_timerfd() -> None:
+    """Has the kernel refuse timerfd_create() to this process, as a container's seccomp filter may."""
+    load, jump_if_equal, answer = 0x20, 0x15, 0x06  # of BPF: LD|W|ABS, JMP|JEQ|K, RET|K
+    timerfd_create, refuse, allow = 283, 0x50000 | errno.EPERM, 0x7FFF0000
+    program = b"".join(struct.pack("HBBI", *step) for step in (
+        (load, 0, 0, 0),  # the number of the call, on x86-64
+        (jump_if_equal, 0, 1, timerfd_create), (answer, 0, 0, refuse), (answer, 0, 0, allow)))
+    text = ctypes.create_string_buffer(program)
+    filter_of = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(text))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, set_seccomp, with_filter = 38, 22, 2
+    if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(set_seccomp, with_filter, filter_of):
+        raise OSError(ctypes.get_errno(), "prctl")
 
 
 class CliTest(unittest.TestCase):
@@ -338,6 +356,9 @@ class CliTest(unittest.TestCase):
                 ("'locked_binary_heap'", ["run", "--suite=accuracy", "--backends=locked_binary"]),
                 ("'rate'", ["run", "--suite=accuracy", "--workloads=rat"]),
                 ("64", ["run", "--suite=contention", "--sizes=64"]),
+                ("'0' is not a size", ["run", "--suite=contention", "--sizes=0"]),
+                ("'0' is not a size", ["run", "--suite=accuracy", "--sizes=0"]),
+                ("'0' is not a size", ["run", "--suite=purgatory", "--sizes=0"]),
                 ("accuracy", ["run", "--suite=acuracy"])):
             with self.subTest(args=args):
                 self.assert_refused(2, expected, *args)
@@ -445,6 +466,18 @@ class CliTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"ring_512\s+[0-9.]+ ns")
         self.assertIn("unavailable", out.read_text())
 
+    def test_a_kernel_without_timerfd_spoils_only_what_needs_it(self) -> None:
+        out = self.folder / "out.json"
+        done = timerbench("run", "--suite=accuracy", "--workloads=wait_timerfd,wait_condition",
+                          "--backends=locked_binary_heap", "--seconds=0.2",
+                          "--benchmark_repetitions=1", f"--benchmark_out={out}",
+                          preexec_fn=forbid_timerfd)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for line in done.stdout.splitlines()[:-1]:
+            refused = "unavailable: timerfd_create: Operation not permitted"
+            self.assertEqual("wait_timerfd" in line, refused in line, line)
+            self.assertEqual("wait_condition" in line, "late by" in line, line)
+
     def test_verify_of_what_is_not_there_fails(self) -> None:
         done = timerbench("verify", "redis_zset", "ring_512", "--seconds=0",
                           env=os.environ | {"TIMERBENCH_REDIS_URL": "redis://127.0.0.1:1/0"})
@@ -537,15 +570,24 @@ class CliTest(unittest.TestCase):
 
     def test_an_interrupted_run_on_the_wall_clock_ends_at_once_and_keeps_what_it_has(self) -> None:
         out = self.folder / "out.json"
-        for suite, scenario in (("accuracy", "rate"), ("contention", "own"), ("purgatory", "low")):
+        for suite, scenario, size in (("accuracy", "rate", 200), ("contention", "own", 8),
+                                      ("purgatory", "high", 500)):
             with self.subTest(suite=suite):
                 code, _, took = self.interrupt(
                     signal.SIGINT, "run", f"--suite={suite}", f"--workloads={scenario}",
-                    "--seconds=30", f"--benchmark_out={out}", "--sizes=8",
-                    "--backends=delay_queue", after=1.5)
+                    "--seconds=30", f"--benchmark_out={out}", "--sizes=%d" % size,
+                    "--backends=delay_queue", "--benchmark_filter=delay_queue", after=1.5)
                 self.assertEqual(code, 1)
                 self.assertLess(took, 5)  # a second, but for a busy machine
-                json.loads(out.read_text())
+                cell = json.loads(out.read_text())["benchmarks"][0]
+                if suite == "contention":  # of which a part would say something else
+                    self.assertIn("interrupted", cell["error_message"])
+                    continue
+                self.assertRegex(cell["label"], "interrupted$")
+                self.assertGreater(cell["lateness_max_ns"], 0)
+                distributions = json.loads((self.folder / "out.distributions.json").read_text())
+                lateness = distributions["/".join(cell["name"].split("/")[:4])][0]["lateness"]
+                self.assertGreater(lateness["count"], 20)
 
 
 if __name__ == "__main__":

@@ -654,14 +654,18 @@ TEST_F(PurgatoryRaceTest, StoppedJustAfterTheTimer) {
   EXPECT_EQ(purgatory_.delayed(), 0U);
 }
 
+using EventsTest = testing::TestWithParam<std::string_view>;
+INSTANTIATE_TEST_SUITE_P(Service, EventsTest, testing::ValuesIn(names_of_all()), test_name);
+
 // Kafka's test of a completion that is lost when somebody else holds the lock of the operation
 // (KAFKA-6653): an event that comes while it is tried in vain must have it tried again.
-TEST(PurgatoryThreadsTest, NoEventIsMissedWhileAnotherIsTried) {
+TEST_P(EventsTest, NoneIsMissedWhileAnotherIsTried) {
   constexpr int kThreads = 20;
   constexpr int kOperations = 100;
   constexpr int kAttempts = 20;  // of each; the last makes it completable
   SteadyClock clock;
-  Purgatory<Locked<BinaryHeap>, int> purgatory({.capacity = kOperations, .clock = clock});
+  Purgatory<AnyService, int> purgatory({.capacity = kOperations, .clock = clock},
+                                       service_named(GetParam()).make);
   std::vector<std::shared_ptr<TestOperation>> operations;
   std::vector<std::atomic<int>> attempts_left(kOperations);
   for (int i = 0; i < kOperations; ++i) {

@@ -277,19 +277,59 @@ class RealTimeTest : public testing::TestWithParam<std::string_view> {
 INSTANTIATE_TEST_SUITE_P(Service, RealTimeTest, testing::ValuesIn(names_of_all()), test_name);
 
 TEST_P(RealTimeTest, StopDoesNotWaitForATimerAnHourAway) {
+  for (const Waiting waiting : kWaitings) {
+    std::vector<std::chrono::steady_clock::duration> waits;
+    for (int attempt = 0; attempt < 5; ++attempt) {  // the machine may be busy for a moment
+      SteadyClock clock(waiting);
+      const auto service =
+          backend_.make({.capacity = 1, .clock = clock, .handler = [](TimerId, Tick) {}});
+      service->schedule(0, clock.now() + kHour);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      const auto before = std::chrono::steady_clock::now();
+      EXPECT_EQ(service->stop().size(), 1U);
+      waits.push_back(std::chrono::steady_clock::now() - before);
+    }
+    std::ranges::sort(waits);
+    EXPECT_LT(waits[waits.size() / 2], std::chrono::milliseconds(50)) << name(waiting);
+  }
+}
+
+TEST_P(RealTimeTest, CanBeDestroyedWithoutBeingStopped) {
+  std::atomic<int> fired = 0;
   std::vector<std::chrono::steady_clock::duration> waits;
-  for (int attempt = 0; attempt < 5; ++attempt) {  // the machine may be busy for a moment
+  for (int attempt = 0; attempt < 5; ++attempt) {
     SteadyClock clock;
-    const auto service =
-        backend_.make({.capacity = 1, .clock = clock, .handler = [](TimerId, Tick) {}});
+    auto service =
+        backend_.make({.capacity = 2, .clock = clock, .handler = [&](TimerId, Tick) { ++fired; }});
     service->schedule(0, clock.now() + kHour);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    service->schedule(1, clock.now() + kMillisecond);
     const auto before = std::chrono::steady_clock::now();
-    EXPECT_EQ(service->stop().size(), 1U);
+    service.reset();
     waits.push_back(std::chrono::steady_clock::now() - before);
   }
   std::ranges::sort(waits);
   EXPECT_LT(waits[waits.size() / 2], std::chrono::milliseconds(50));
+  const int so_far = fired;
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(fired, so_far);
+}
+
+// Trap: what is left of a millisecond, rounded down, makes a thread look again and again.
+TEST_P(RealTimeTest, SleepsThroughTheLastPartOfAMillisecond) {
+  for (const Waiting waiting : kWaitings) {
+    SteadyClock clock(waiting);
+    std::atomic<bool> fired = false;
+    const auto service =
+        backend_.make({.capacity = 1, .clock = clock, .handler = [&](TimerId, Tick) {
+                         fired = true;
+                         fired.notify_all();
+                       }});
+    const Tick begin = clock.now();
+    service->schedule(0, (begin / kMillisecond + 6) * kMillisecond + kMillisecond * 9 / 10);
+    fired.wait(false);
+    const Tick granules = (clock.now() - begin) / kMillisecond + 1;
+    EXPECT_LE(service->wakeups(), 8 + granules) << name(waiting);
+  }
 }
 
 struct OwnedTimer {
@@ -370,17 +410,63 @@ TEST_P(RealTimeTest, EveryArmingEndsOnceUnderStressWithThreeHandlerThreads) {
   expect_every_arming_to_end_once(backend_, clock, 3 * kMillisecond, 3);
 }
 
-// Traps: timers of a wheel are cancelled and moved while they descend from level to level. Time
-// passes so fast that they do.
+// Time that passes a thousand times as fast, while this exists.
+class FastTime {
+ public:
+  explicit FastTime(ManualClock& clock)
+      : thread_([&clock](const std::stop_token& ending) {
+          while (!ending.stop_requested()) {
+            clock.set(clock.now() + kMillisecond);
+            std::this_thread::yield();
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+// Traps: timers of a wheel are cancelled and moved while they descend from level to level.
 TEST_P(RealTimeTest, EveryArmingEndsOnceWhileTimersDescend) {
   ManualClock clock;
-  std::jthread time([&](const std::stop_token& ending) {
-    while (!ending.stop_requested()) {
-      clock.set(clock.now() + kMillisecond);
-      std::this_thread::yield();
-    }
-  });
+  const FastTime time(clock);
   expect_every_arming_to_end_once(backend_, clock, 10'000 * kMillisecond);
+}
+
+// Trap: four threads arm, move and cancel the same few timers while these descend. When all are
+// cancelled none is left, neither counted nor to be fired.
+TEST_P(RealTimeTest, NothingIsLeftWhenWhatManyThreadsArmedIsCancelled) {
+  constexpr TimerId kTimers = 16;
+  const int operations = backend_.traits.remote ? 1'000 : 50'000;  // of each thread
+  ManualClock clock;
+  std::atomic<std::uint64_t> fired = 0;
+  const auto service = backend_.make(
+      {.capacity = kTimers, .clock = clock, .handler = [&](TimerId, Tick) { ++fired; }});
+  {
+    const FastTime time(clock);
+    std::vector<std::jthread> threads;
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+      threads.emplace_back([&, seed] {
+        std::minstd_rand random(seed);
+        for (int i = 0; i < operations || fired < 10; ++i) {
+          const auto id = static_cast<TimerId>(random() % kTimers);
+          if (random() % 2 == 0) {
+            service->cancel(id);
+          } else {
+            service->schedule(id, clock.now() + (Tick{1} << random() % 34));
+          }
+        }
+      });
+    }
+    threads.clear();
+    for (TimerId id = 0; id < kTimers; ++id) service->cancel(id);
+    EXPECT_EQ(service->size(), 0U);
+  }
+  clock.settle();
+  const std::uint64_t so_far = fired;
+  clock.set(clock.now() + kHour);
+  clock.settle();
+  EXPECT_EQ(fired, so_far);
+  EXPECT_EQ(service->stop().size(), 0U);
 }
 
 }  // namespace

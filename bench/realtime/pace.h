@@ -3,7 +3,7 @@
 // Who does things at a share r of the rate at which they are planned is late by (1/r - 1) more for
 // each second of the plan; who is late by the same all the time keeps up, be it by 100 ms. So the pace
 // is told by how much later the second half of the things are than the first, in the median, which
-// a hiccup of the machine does not move.
+// a hiccup of the machine does not move. Nor does a backlog that grows in the last quarter only.
 #pragma once
 
 #include <cstddef>

@@ -317,9 +317,8 @@ class PacedRun {
   WatchedClock clock_;
   FireLog fires_;
 
-  // Of the generator. Not nanosleep: its timer slack would be that of the service's threads too.
-  const std::unique_ptr<Alarm> alarm_ = SteadyClock(Waiting::timerfd).make_alarm();
-  Tick now_ = 0;  // when it looked at the clock last
+  const std::unique_ptr<Alarm> alarm_ = make_punctual_alarm();  // of the generator
+  Tick now_ = 0;                                                // when it looked at the clock last
   Tick start_ = 0;
   Tick end_ = 0;   // of the window
   Tick over_ = 0;  // and of the grace

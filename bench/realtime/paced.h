@@ -1,8 +1,8 @@
 // The paced loop: a trace replayed at its own pace on the wall clock, by any timer service.
 //
 // Open loop: an operation is planned for start + trace time, and its deadline counts from there. The
-// generator, the calling thread, waits for the planned instant by timerfd, punctual to some 5 us
-// and asleep in between; if it is late with one operation, the others stay where they were.
+// generator, the calling thread, waits for the planned instant by timerfd if it can, punctual to some
+// 5 us and asleep in between; if it is late with one operation, the others stay where they were.
 //
 // The set-up of a trace takes no time: the model replays it, and what is pending at its end is armed
 // before the start.

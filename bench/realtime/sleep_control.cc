@@ -71,8 +71,7 @@ double idle_wakeups_per_second(const ServiceBackend& backend, Waiting waiting, T
   WatchedClock clock(steady);
   const auto service = backend.make(
       {.capacity = 1, .clock = clock, .handler = [](TimerId, Tick) {}, .granularity = granularity});
-  // Not nanosleep: see paced.cc.
-  const std::unique_ptr<Alarm> alarm = SteadyClock(Waiting::timerfd).make_alarm();
+  const std::unique_ptr<Alarm> alarm = make_punctual_alarm();
   service->schedule(0, steady.now() + kHour);
   wait_until(steady, *alarm, steady.now() + kSettle, stop);
   const Tick begin = steady.now();

@@ -172,8 +172,8 @@ RealtimeSuite accuracy_suite() {
                  {"ticking_scan", "locked_kafka_wheel_256", "ring_timer", "system_timer"}));
   }
   for (const auto& [name, cost, rates] :
-       {std::tuple("10us", 10'000, std::vector<std::uint64_t>{1'000, 10'000, 50'000}),
-        std::tuple("1ms", 1'000'000, std::vector<std::uint64_t>{100, 500, 1'500})}) {
+       {std::tuple("10us", 10'000, std::vector<std::uint64_t>{10'000, 50'000}),
+        std::tuple("1ms", 1'000'000, std::vector<std::uint64_t>{500, 1'500})}) {
     const Tick task_cost = static_cast<Tick>(cost);
     scenarios.push_back(at_rates(fmt::format("task_{}", name),
                                  "as rate, with handlers that take so long", rates,
@@ -192,7 +192,7 @@ RealtimeSuite accuracy_suite() {
           .size_is = "timers per second, or at one instant",
           .largest_size = 10'000'000,
           .scenarios = std::move(scenarios),
-          .repetitions = 1,
+          .repetitions = 3,
           .seconds = 2,
           .trace_scenario = paced_trace,
           .traces = {"nginx_keepalive_c256"}};

@@ -78,6 +78,7 @@ COLUMNS = {
         _number("wakeups_per_second", "wakeups/s"),
         _number("cpu_share", "CPU", 100, " %"),
         _time("cpu_ns_per_operation", "CPU per operation"),
+        _time("generator_p99_ns", "load late p99"),
     ),
     "contention": (
         _with_spread("calls_per_second", "million calls/s", 1e-6),
@@ -105,7 +106,8 @@ EXPLAINED = {
         "p50 to max: how late timers fire; a percentile stands only where ten timers or more lie "
         "beyond it. Achieved: the rate at which timers fire, of that at which they fall due, however "
         "late they are all the time; `saturated` is less than 99 %. CPU: of one processor, the "
-        "generator of the load included; per call and per fire together."
+        "generator of the load included; per call and per fire together. load late: how far behind "
+        "their plan the timers were armed, by the generator and the calls that it waits for."
     ),
     "contention": (
         "calls/s: of all threads together, schedule and cancel. CPU: of the whole process. fired: "
@@ -117,7 +119,9 @@ EXPLAINED = {
         "`saturated`: less than 99 % of the requests came at their time."
     ),
 }
-CONTROL_NOTE = f"`{CONTROL}`: how late the machine itself wakes up, without a service."
+CONTROL_NOTE = (
+    f"`{CONTROL}`: how late the machine itself wakes up, beside the same load without a service."
+)
 SKIPPED = "skipped: saturated at two smaller sizes already"
 SKIPPED_NOTE = "A service that is saturated at two sizes is skipped at all larger ones."
 

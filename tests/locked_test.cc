@@ -1,0 +1,67 @@
+// One mutex around any queue: every queue of the roster as a service.
+#include "services/locked.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "queues/roster.h"
+#include "realtime/contention.h"
+#include "realtime/make_service.h"
+
+namespace timerbench {
+namespace {
+
+template <class Queue, Drive drive>
+void add(std::vector<ServiceBackend>& services) {
+  if constexpr (!Queue::traits.remote) {
+    if (Queue::traits.precision == Precision::none) return;  // a control
+    services.push_back(make_service_backend<Locked<Queue, drive>>());
+  }
+}
+
+template <class... Queues>
+std::vector<ServiceBackend> all_locked(TypeList<Queues...>) {
+  std::vector<ServiceBackend> services;
+  (add<Queues, Drive::tickless>(services), ...);
+  (add<Queues, Drive::ticking>(services), ...);
+  return services;
+}
+
+class LockedTest : public testing::TestWithParam<ServiceBackend> {};
+INSTANTIATE_TEST_SUITE_P(Queue, LockedTest, testing::ValuesIn(all_locked(Roster{})),
+                         [](const auto& info) { return std::string(info.param.traits.name); });
+
+TEST_P(LockedTest, PassesTheAuditOfSeveralThreads) {
+  const StopFlag go_on = false;
+  const auto figures =
+      run_contention({.pattern = Pattern::hot, .threads = 4, .seconds = 0.05}, GetParam(), go_on);
+  EXPECT_EQ(figures.failure, "");
+  EXPECT_GT(figures.audited.fired, 0U);
+  EXPECT_GT(figures.audited.cancelled, 0U);
+}
+
+TEST_P(LockedTest, FiresInTheOrderOfTheGranules) {
+  std::vector<PendingTimer> fires;
+  ManualClock clock;
+  const auto service =
+      GetParam().make({.capacity = 4, .clock = clock, .handler = [&](TimerId id, Tick deadline) {
+                         fires.push_back({id, deadline});
+                       }});
+  service->schedule(0, 30 * kMillisecond);
+  service->schedule(1, 10 * kMillisecond);
+  service->schedule(2, kHour);
+  service->schedule(3, 20 * kMillisecond);
+  EXPECT_TRUE(service->cancel(3));
+  clock.settle();
+  for (Tick now = 0; now <= 40; ++now) {
+    clock.set(now * kMillisecond);
+    clock.settle();
+  }
+  EXPECT_EQ(fires, (std::vector<PendingTimer>{{1, 10 * kMillisecond}, {0, 30 * kMillisecond}}));
+  EXPECT_EQ(service->stop(), (std::vector<PendingTimer>{{2, kHour}}));
+}
+
+}  // namespace
+}  // namespace timerbench
