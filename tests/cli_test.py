@@ -96,7 +96,8 @@ class CliTest(unittest.TestCase):
         done = timerbench("run", *args, f"--benchmark_out={out}")
         self.assertEqual(done.returncode, 0, done.stderr)
         cells = {"/".join(run["name"].split("/")[:4]): run
-                 for run in json.loads(out.read_text())["benchmarks"]}
+                 for run in json.loads(out.read_text(), parse_constant=self.fail)["benchmarks"]
+                 if run["run_type"] == "iteration"}
         return cells, json.loads((self.folder / "out.distributions.json").read_text())
 
     def test_accuracy_tells_percentiles_and_distributions(self) -> None:

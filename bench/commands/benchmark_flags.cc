@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
@@ -39,6 +40,13 @@ std::string regex_problem(const std::string& text) try {
   return "";
 } catch (const std::regex_error&) {
   return fmt::format("'{}' is not a regular expression", text);
+}
+
+// JSON has no word for what Google Benchmark writes for the relative deviation of a counter that is
+// 0 in all repetitions. Each member stands on a line of its own; one that is a text ends with a quote.
+std::string with_null_for_nan(const std::string& text) {
+  static const std::regex nan(R"((": )-?NaN(,?)$)", std::regex::multiline);
+  return std::regex_replace(text, nan, "$1null$2");
 }
 
 }  // namespace
@@ -120,19 +128,20 @@ ResultFile::~ResultFile() {
 
 void ResultFile::keep() const {
   if (path_.empty()) return;
-  if (!is_complete()) {
+  std::ifstream written(partial(), std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(written), {});
+  if (is_json_) text = with_null_for_nan(text);
+  const bool is_complete = is_json_ ? nlohmann::json::accept(text) : text.ends_with('\n');
+  if (!is_complete) {
     throw std::runtime_error(
         fmt::format("{}: could not be written completely; is the disk full?", path()));
   }
-  fs::rename(partial(), path_);
+  OutputFile file(path_);
+  file.write(text);
+  file.sync();
+  file.commit();
 }
 
 std::string ResultFile::partial() const { return fmt::format("{}.{}.partial", path(), getpid()); }
-
-bool ResultFile::is_complete() const {
-  std::ifstream file(partial(), std::ios::binary);
-  if (is_json_) return !nlohmann::json::parse(file, nullptr, false).is_discarded();
-  return file.seekg(-1, std::ios::end) && file.get() == '\n';
-}
 
 }  // namespace timerbench

@@ -28,8 +28,8 @@ class ResultFile {
   ResultFile(const ResultFile&) = delete;
   ResultFile& operator=(const ResultFile&) = delete;
 
-  // Gives the complete file its name. Throws std::runtime_error if it is not complete, which Google
-  // Benchmark does not tell.
+  // Gives the complete file its name, with null for what JSON cannot tell. Throws std::runtime_error
+  // if it is not complete, which Google Benchmark does not say.
   void keep() const;
 
   // Empty: no file is wanted.
@@ -37,7 +37,6 @@ class ResultFile {
 
  private:
   std::string partial() const;
-  bool is_complete() const;
 
   bool is_json_;
   std::filesystem::path path_;

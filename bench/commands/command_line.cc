@@ -91,9 +91,12 @@ void add_run(CLI::App& app) {
   command->allow_extras();
   command->add_option("--suite", options->suite,
                       "One of 'timerbench list'; the options below narrow it");
-  command->add_option("--backends", options->backends, "Comma-separated backends or families");
-  command->add_option("--workloads", options->workloads, "Comma-separated workloads");
-  command->add_option("--sizes", options->sizes, "Comma-separated populations: 1000,10k,1e6");
+  command->add_option("--backends", options->backends,
+                      "Comma-separated backends, families or services");
+  command->add_option("--workloads", options->workloads,
+                      "Comma-separated workloads of 'timerbench list'");
+  command->add_option("--sizes", options->sizes,
+                      "Comma-separated populations, or what the suite counts: 1000,10k,1e6");
   command->add_option("--trace", options->traces, "Comma-separated trace files");
   add_granularity_option(*command, options->granularity);
   add_items_option(*command, options->items,

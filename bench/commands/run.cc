@@ -22,7 +22,7 @@ namespace {
 // The cells of a suite, of whichever kind, on their way through Google Benchmark.
 struct Run {
   std::string_view suite;
-  std::string granularity;                      // nothing: each scenario has its own
+  std::string granularity{};                    // nothing: each scenario has its own
   std::vector<std::string> default_flags;       // those on the command line override them
   std::function<std::size_t()> register_cells;  // returns how many
   CellReporter::Describe describe;

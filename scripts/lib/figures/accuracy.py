@@ -57,7 +57,7 @@ def _draw_by_rate(results: RealtimeResults) -> Figure:
         )
         for name in ("p50", "p99", "p99.9")
     ]
-    note = f"{what_is_shown(results)}; the control is how late the machine wakes up by itself"
+    note = f"{what_is_shown(results)}; the control is how late the machine itself wakes up"
     title = "Lateness against the offered rate of timers"
     return against_load.draw(results, title, note, panels, same_axis=True)
 

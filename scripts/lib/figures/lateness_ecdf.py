@@ -101,7 +101,7 @@ def draw(results: RealtimeResults, size: int) -> Figure:
         Line2D([], [], color=INK, label=MEANINGS[part], **style) for part, style in PARTS.items()
     ]
     if control:
-        label = "control: how late the machine wakes up by itself"
+        label = "control: how late the machine itself wakes up"
         handles.append(
             Line2D([], [], color=colour(CONTROL), linewidth=2.6, alpha=0.55, label=label)
         )
