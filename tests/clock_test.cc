@@ -2,11 +2,21 @@
 #include "services/clock.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <vector>
+
+#include "core/backend_error.h"
 
 namespace timerbench {
 namespace {
@@ -71,6 +81,72 @@ TEST_P(AlarmTest, NoRingIsLost) {
   other.join();
   EXPECT_EQ(alarm_->wakeups(), kRounds);
   EXPECT_EQ(answer->wakeups(), kRounds);
+}
+
+// What a wait costs its thread, in ns of processor time; the median of several.
+Tick processor_time_of_a_wait(Waiting waiting, Tick duration) {
+  const auto used = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<Tick>(time.tv_sec) * 1000 * kMillisecond + static_cast<Tick>(time.tv_nsec);
+  };
+  SteadyClock clock(waiting);
+  const std::unique_ptr<Alarm> alarm = clock.make_alarm();
+  std::vector<Tick> costs;
+  for (int i = 0; i < 5; ++i) {
+    const Tick before = used();
+    alarm->wait_until(clock.now() + duration);
+    costs.push_back(used() - before);
+  }
+  std::ranges::sort(costs);
+  return costs[costs.size() / 2];
+}
+
+TEST(WaitingTest, SpinningUsesTheProcessorAndSleepingDoesNot) {
+  constexpr Tick kDuration = 20 * kMillisecond;
+  for (const Waiting sleeps : {Waiting::condition, Waiting::timerfd, Waiting::nanosleep}) {
+    EXPECT_LT(processor_time_of_a_wait(sleeps, kDuration), kDuration / 4) << name(sleeps);
+  }
+  EXPECT_GT(processor_time_of_a_wait(Waiting::spin, kDuration), kDuration / 4);
+  EXPECT_LT(processor_time_of_a_wait(Waiting::sleep_then_spin, kDuration), kDuration / 4);
+  constexpr Tick kShort = kMillisecond / 5;  // too short to sleep
+  EXPECT_GT(processor_time_of_a_wait(Waiting::sleep_then_spin, kShort), kShort / 4);
+}
+
+TEST(WaitingTest, NanosleepAloneSetsTheThreadsTimerSlack) {
+  for (const Waiting waiting : kWaitings) {
+    std::thread([&] {
+      prctl(PR_SET_TIMERSLACK, 50'000);
+      SteadyClock clock(waiting);
+      clock.make_alarm()->wait_until(clock.now() + kMillisecond);
+      EXPECT_EQ(prctl(PR_GET_TIMERSLACK) == 1, waiting == Waiting::nanosleep) << name(waiting);
+    }).join();
+  }
+}
+
+TEST(WaitingTest, TimerfdAloneTakesDescriptors) {
+  const auto timers = [] {
+    int timers = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      timers += std::filesystem::read_symlink(entry, gone) == "anon_inode:[timerfd]";
+    }
+    return timers;
+  };
+  for (const Waiting waiting : kWaitings) {
+    const std::unique_ptr<Alarm> alarm = SteadyClock(waiting).make_alarm();
+    EXPECT_EQ(timers(), waiting == Waiting::timerfd ? 1 : 0) << name(waiting);
+  }
+  EXPECT_EQ(timers(), 0);
+}
+
+TEST(WaitingTest, WhatTheSystemRefusesIsUnavailable) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit none{.rlim_cur = 3, .rlim_max = limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  EXPECT_THROW(SteadyClock(Waiting::timerfd).make_alarm(), BackendUnavailable);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 TEST(ManualClockTest, StandsStillUntilItIsSetAndNeverGoesBack) {

@@ -98,11 +98,12 @@ TEST_P(PacedTest, ArrivalsAreAllAccountedFor) {
   EXPECT_EQ(figures.lateness.count(), plan.fires().size());
   EXPECT_NEAR(figures.seconds, 0.75, 1e-3);
   EXPECT_NEAR(figures.offered, 2'000, 200);
-  EXPECT_GT(figures.achieved, 0);
+  EXPECT_GT(figures.achieved, 0.9 * figures.offered) << "nothing keeps it from keeping up";
   EXPECT_LE(figures.achieved, figures.offered);
   EXPECT_EQ(figures.generator.count(), plan.schedules());
-  EXPECT_GT(figures.elapsed, 0.5 * figures.seconds);
+  EXPECT_GE(figures.elapsed, 0.99 * figures.seconds);
   EXPECT_GT(figures.cpu_seconds, 0);
+  EXPECT_LE(figures.cpu_seconds, figures.elapsed * std::thread::hardware_concurrency() * 1.05);
   EXPECT_GT(figures.wakeups_per_second, 0);
   EXPECT_GE(figures.lateness.max(), figures.first_lateness);
 }

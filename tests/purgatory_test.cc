@@ -566,12 +566,15 @@ class Intruded : public Locked<BinaryHeap> {
 
   bool cancel(TimerId id) {
     before_cancel();
-    return Locked::cancel(id);
+    const bool cancelled = Locked::cancel(id);
+    after_cancel();
+    return cancelled;
   }
 
   std::function<void()> before_schedule = [] {};
   std::function<void()> after_schedule = [] {};
   std::function<void()> before_cancel = [] {};
+  std::function<void()> after_cancel = [] {};
 };
 
 class PurgatoryRaceTest : public testing::Test {
@@ -641,9 +644,59 @@ TEST_F(PurgatoryRaceTest, CompletesEvenIfTheTimerCannotBeCancelled) {
 
 TEST_F(PurgatoryRaceTest, StoppedBetweenWatchAndTimer) {
   const auto operation = make_operation();
-  service_->before_schedule = [&] { EXPECT_EQ(purgatory_.stop(), Operations{}); };
+  service_->before_schedule = [&] { EXPECT_EQ(purgatory_.stop(), Operations{operation}); };
   EXPECT_THROW(purgatory_.try_complete_else_watch(operation, {"key"}), ServiceStopped);
   EXPECT_EQ(purgatory_.delayed(), 0U);
+  EXPECT_TRUE(operation->force_complete());
+}
+
+TEST_F(PurgatoryRaceTest, ExpiresThoughNobodyWasToldThatItsTimerIsArmed) {
+  const auto operation = make_operation(kMillisecond);
+  service_->after_schedule = [] { throw BackendError("on purpose"); };
+  EXPECT_THROW(purgatory_.try_complete_else_watch(operation, {"key"}), BackendError);
+  clock_.set(2 * kMillisecond);
+  clock_.settle();
+  EXPECT_EQ(operation->expirations, 1);
+  EXPECT_EQ(purgatory_.delayed(), 0U);
+}
+
+TEST_F(PurgatoryRaceTest, WhatAFailedServiceDidNotArmIsHandedBack) {
+  const auto operation = make_operation();
+  service_->before_schedule = [] { throw BackendError("on purpose"); };
+  EXPECT_THROW(purgatory_.try_complete_else_watch(operation, {"key"}), BackendError);
+  EXPECT_EQ(purgatory_.delayed(), 1U) << "who knows";
+  EXPECT_EQ(purgatory_.stop(), Operations{operation});
+  EXPECT_EQ(purgatory_.delayed(), 0U);
+}
+
+TEST_F(PurgatoryRaceTest, AnIdWhoseCancelNobodyWasToldOfIsFreeAtTheEnd) {
+  const auto operation = make_operation();
+  EXPECT_FALSE(purgatory_.try_complete_else_watch(operation, {"key"}));
+  service_->after_cancel = [] { throw BackendError("on purpose"); };
+  EXPECT_TRUE(operation->force_complete());
+  EXPECT_EQ(purgatory_.delayed(), 1U) << "who knows";
+  EXPECT_EQ(purgatory_.stop(), Operations{}) << "it was completed";
+  EXPECT_EQ(purgatory_.delayed(), 0U);
+}
+
+// As one whose server is gone, or whose queue others share.
+TEST(ForgetfulServiceTest, OperationsOutliveThePurgatory) {
+  struct Forgetful : Locked<BinaryHeap> {
+    using Locked::Locked;
+    std::vector<PendingTimer> stop() {
+      Locked::stop();
+      return {};
+    }
+  };
+  const auto operation = make_operation();
+  {
+    ManualClock clock;
+    Purgatory<Forgetful> purgatory({.capacity = 1, .clock = clock});
+    EXPECT_FALSE(purgatory.try_complete_else_watch(operation, {"key"}));
+    EXPECT_EQ(purgatory.stop(), Operations{operation});
+    EXPECT_EQ(purgatory.failures(), 1U);
+    EXPECT_EQ(purgatory.delayed(), 0U);
+  }
   EXPECT_TRUE(operation->force_complete());
 }
 

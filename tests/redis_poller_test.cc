@@ -49,7 +49,7 @@ constexpr Tick kSecond = 1000 * kMillisecond;
 // A redis-server that can be taken away and brought back, and that every service uses.
 class Server {
  public:
-  // `appendonly`: "yes" if it is to remember what it held when it was killed.
+  // `appendonly`: "yes" if it is to remember all that it has answered when it is killed.
   explicit Server(const char* appendonly = "no") : appendonly_(appendonly) { start(); }
   ~Server() { end(); }
 
@@ -60,7 +60,7 @@ class Server {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", socket_.c_str(),
              "--dir", folder_.path().c_str(), "--logfile", log.c_str(), "--save", "",
-             "--appendonly", appendonly_, nullptr);
+             "--appendonly", appendonly_, "--appendfsync", "always", nullptr);
       _exit(EXIT_FAILURE);
     }
     if (!soon([&] { return answers(); })) std::abort();
@@ -912,28 +912,55 @@ TEST(RedisPollerFailure, NothingIsLostWhileTheServerHangsForTwoSeconds) {
   EXPECT_EQ(all_ids({&service}), first_ids(101));
 }
 
-// The server begins the timer, and then the connection with the answer is gone.
-TEST(RedisPollerFailure, ATimerRunsThoughTheAnswerToItsBeginIsLost) {
-  Server server;
-  SteadyClock clock;
-  std::optional<Recorder> service(std::in_place, clock,
-                                  RedisPollerOptions{.queue = "q", .lease = kHour},
-                                  Behaviour{.stalls = true});
-  const Tick deadline = clock.now() + 100 * kMillisecond;
-  for (const TimerId id : {0U, 1U}) (*service)->schedule(id, deadline);
-  service->wait_until_it_stalls();
-  server.suspend();
-  service->let_go();  // it asks to begin the other
-  std::this_thread::sleep_for(50ms);
-  server.lose_answers();
-  server.resume();
-  RedisConnection admin = server.connect();
+// The server begins the second of two timers, and then the connections with the answers are gone. For
+// the next 100 ms the poller lets it alone.
+class LostBeginTest : public testing::Test {
+ protected:
+  void lose_begin(const std::string& queue) {
+    service_.emplace(clock_, RedisPollerOptions{.queue = queue, .lease = kHour},
+                     Behaviour{.stalls = true});
+    const Tick deadline = clock_.now() + 100 * kMillisecond;
+    for (const TimerId id : {0U, 1U}) (*service_)->schedule(id, deadline);
+    service_->wait_until_it_stalls();
+    server_.suspend();
+    service_->let_go();  // it asks to begin the other
+    std::this_thread::sleep_for(50ms);
+    server_.lose_answers();
+    server_.resume();
+  }
+
+  Server server_;
+  SteadyClock clock_;
+  std::optional<Recorder> service_;
+};
+
+TEST_F(LostBeginTest, TheTimerRunsAllTheSame) {
+  lose_begin("q");
+  RedisConnection admin = server_.connect();
   EXPECT_EQ(number(admin, {"HLEN", kPayload}), 0) << "it has begun";
-  EXPECT_TRUE(soon([&] { return service->ids().size() == 2; }));
-  EXPECT_EQ(all_ids({&*service}), first_ids(2));
-  EXPECT_EQ((*service)->size(), 0U);
-  service.reset();
+  EXPECT_TRUE(soon([&] { return service_->ids().size() == 2; }));
+  EXPECT_EQ(all_ids({&*service_}), first_ids(2));
+  EXPECT_EQ((*service_)->size(), 0U);
+  service_.reset();
   EXPECT_EQ(number(admin, {"DBSIZE"}), 0);
+}
+
+TEST_F(LostBeginTest, AnotherMayMoveTheTimer) {
+  lose_begin("q");
+  Recorder other(clock_, {.queue = "q"});
+  other->schedule(1, clock_.now() + kHour);
+  EXPECT_TRUE(other->cancel(1));
+  std::this_thread::sleep_for(300ms);
+  EXPECT_EQ(all_ids({&*service_, &other}), first_ids(1)) << "what was moved or cancelled has fired";
+  EXPECT_EQ(other->size(), 0U);
+}
+
+TEST_F(LostBeginTest, StopHandsTheTimerBack) {
+  lose_begin("");
+  const Fires pending = (*service_)->stop();
+  EXPECT_EQ(all_ids({&*service_}), first_ids(1));
+  ASSERT_EQ(pending.size(), 1U);
+  EXPECT_EQ(pending[0].id, 1U);
 }
 
 // One poller waits for the answer to a claim, one to a begin, and a caller to a schedule.

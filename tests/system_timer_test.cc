@@ -3,10 +3,44 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+#include <vector>
+
 #include "service_fixture.h"
 
 namespace timerbench {
 namespace {
+
+// Five threads of which one or another always reads: with a lock that prefers readers, who wants to
+// write waits for ever.
+TEST(FairSharedMutexTest, AWriterIsNotStarved) {
+  FairSharedMutex mutex;
+  std::atomic<bool> written = false;
+  std::atomic<bool> give_up = false;
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < 5; ++i) {
+    readers.emplace_back([&] {
+      while (!written && !give_up) {
+        const std::shared_lock lock(mutex);
+        std::this_thread::sleep_for(std::chrono::microseconds(300));
+      }
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::jthread writer([&] {
+    const std::lock_guard lock(mutex);
+    written = true;
+  });
+  for (int i = 0; i < 5'000 && !written; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(written);
+  give_up = true;
+}
 
 using SystemTimerTest = ServiceTest<SystemTimer>;
 

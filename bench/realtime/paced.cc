@@ -98,9 +98,9 @@ class PacedRun {
 
   void play() {
     await(start_);
-    const Tick begin = now_;
-    const double cpu_before = cpu_seconds();
-    const std::uint64_t wakeups_before = clock_.wakeups();
+    begin_ = now_;
+    cpu_before_ = cpu_seconds();
+    wakeups_before_ = clock_.wakeups();
 
     Tick ticks = 0;
     Tick planned = start_;
@@ -127,9 +127,6 @@ class PacedRun {
     await(end_);
     if (stop_) end_ = std::clamp(now_, start_, end_);
 
-    figures_.elapsed = static_cast<double>(now_ - begin) / kSecond;
-    figures_.cpu_seconds = cpu_seconds() - cpu_before;
-    figures_.wakeups_per_second = per_second(clock_.wakeups() - wakeups_before, now_ - begin);
     for (; op != plan_.ops().end() && planned <= end_; ++op) {
       if (op->id == kAdvance) {
         pass_time();
@@ -143,9 +140,13 @@ class PacedRun {
   void drain() {
     for (; !stop_ && now_ < over_; now_ = clock_.now()) {
       collect_fires();
-      if (due_ == 0) return;
+      if (due_ == 0) break;
       alarm_->wait_until(now_ + kGlance);
     }
+    const Tick elapsed = now_ - begin_;
+    figures_.elapsed = static_cast<double>(elapsed) / kSecond;
+    figures_.cpu_seconds = cpu_seconds() - cpu_before_;
+    figures_.wakeups_per_second = per_second(clock_.wakeups() - wakeups_before_, elapsed);
   }
 
   PacedFigures figures() {
@@ -320,8 +321,11 @@ class PacedRun {
   const std::unique_ptr<Alarm> alarm_ = make_punctual_alarm();  // of the generator
   Tick now_ = 0;                                                // when it looked at the clock last
   Tick start_ = 0;
-  Tick end_ = 0;   // of the window
-  Tick over_ = 0;  // and of the grace
+  Tick end_ = 0;    // of the window
+  Tick over_ = 0;   // and of the grace
+  Tick begin_ = 0;  // of what follows: what the run costs
+  double cpu_before_ = 0;
+  std::uint64_t wakeups_before_ = 0;
   std::vector<Arming> armings_;
   std::vector<TimerId> ids_;   // the service's, by the trace's
   std::vector<Timer> timers_;  // by the service's
@@ -363,6 +367,7 @@ PacedPlan::PacedPlan(Trace trace, double seconds) : trace_(std::move(trace)) {
   };
   ops_ = trace_.measured();
   for (std::size_t i = 0; i < ops_.size(); ++i) {
+    if (i % 65'536 == 0) throw_if_interrupted();
     if (ops_[i].id == kAdvance && ops_[i].arg > last - now) {
       model.advance(now = last, add_fire);
       ops_ = ops_.first(i);

@@ -34,8 +34,8 @@ namespace timerbench {
 // What a trace comes to when it is paced. Instants are in ns from the start.
 class PacedPlan {
  public:
-  // Of the measured part the first `seconds`, 0: all. Throws TraceError if no time passes in it.
-  // O(ops log pending).
+  // Of the measured part the first `seconds`, 0: all. Throws TraceError if no time passes in it, and
+  // Interrupted. O(ops log pending).
   explicit PacedPlan(Trace trace, double seconds = 0);
 
   std::span<const PendingTimer> before() const { return before_; }  // armed before the start
@@ -91,8 +91,8 @@ struct PacedFigures {
 
   Durations generator{};  // how late the operations were made: the harness's own part
 
-  double elapsed = 0;      // seconds: the window, and longer if the generator was late at its end
-  double cpu_seconds = 0;  // of the process in that time: service, handlers and generator
+  double elapsed = 0;             // seconds, until all that was due in the window has fired
+  double cpu_seconds = 0;         // of the process in that time: service, handlers and generator
   double wakeups_per_second = 0;  // ends of waits of the service's threads
 };
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "queues/lazy_heap.h"
+#include "realtime/pace.h"
 #include "realtime/stoppable_wait.h"
 #include "services/locked.h"
 #include "services/purgatory.h"
@@ -147,10 +148,14 @@ class Run {
   // REQUIRES: nothing runs any more.
   void sum_up(PurgatoryFigures& figures) const {
     Tick last = start_;
+    Pace arrivals;
+    Pace expiries;
     for (std::uint64_t i = 0; i < figures.requests; ++i) {
       const Record& record = records_[i];
       const auto& [arrival, latency] = plan_.requests[i];
-      figures.arrival_lateness.add(static_cast<double>(record.arrival - (start_ + arrival)));
+      const Tick late = record.arrival - (start_ + arrival);
+      figures.arrival_lateness.add(static_cast<double>(late));
+      arrivals.add(arrival, late);
       if (record.completions == 0) continue;
       figures.completed += 1;
       figures.repeated += record.completions > 1;
@@ -162,8 +167,10 @@ class Run {
       } else {
         (record.timed_out ? figures.expiry_lateness : figures.completion_lateness)
             .add(static_cast<double>(record.end - due));
+        if (record.timed_out) expiries.add(due, record.end - due);
       }
     }
+    figures.pace = std::min(arrivals.achieved(), expiries.achieved());
     figures.elapsed = to_seconds(last - start_);
     figures.lost = figures.requests - figures.completed - figures.pending;
   }

@@ -72,6 +72,8 @@ struct PurgatoryFigures {
   // Requests a second: by the plan, and as they were made.
   double target_rate = 0;
   double actual_rate = 0;
+  // The share of the rate at which requests are made and expire, 0 to 1: see pace.h.
+  double pace = 1;
 
   Durations arrival_lateness;     // of requests behind the plan
   Durations completion_lateness;  // behind arrival + latency, of those answered

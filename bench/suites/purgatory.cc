@@ -16,7 +16,7 @@ namespace {
 RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service) {
   const PurgatoryFigures measured = run_purgatory(load, service, Waiting::condition, interrupted());
   const double requests = static_cast<double>(measured.requests);
-  const bool saturated = measured.actual_rate < 0.99 * measured.target_rate;
+  const bool saturated = measured.actual_rate < 0.99 * measured.target_rate || measured.pace < 0.99;
   RealtimeFigures figures{
       .seconds = measured.elapsed,
       .saturated = saturated && !measured.interrupted,
@@ -32,6 +32,7 @@ RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service
       .counters = {{"elapsed_seconds", measured.elapsed},
                    {"target_per_second", measured.target_rate},
                    {"actual_per_second", measured.actual_rate},
+                   {"pace", measured.pace},
                    {"saturated", saturated},
                    {"cpu_seconds", measured.cpu},
                    {"cpu_share", measured.cpu / measured.elapsed},
@@ -45,9 +46,10 @@ RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service
                         {"completion_lateness", measured.completion_lateness},
                         {"arrival_lateness", measured.arrival_lateness}}};
   if (!measured.audit_passed()) {
-    figures.failure =
-        fmt::format("wrong: of {} requests {} were lost, {} completed more than once, {} never",
-                    measured.requests, measured.lost, measured.repeated, measured.pending);
+    figures.failure = fmt::format(
+        "wrong: of {} requests {} were lost, {} completed more than once, {} never; {} "
+        "calls or timers failed",
+        measured.requests, measured.lost, measured.repeated, measured.pending, measured.failures);
   } else if (measured.early > 0 && service.traits.precision != Precision::early) {
     figures.failure = fmt::format("wrong: {} requests expired early", measured.early);
   }

@@ -111,9 +111,10 @@ class DelayedOperation {
     timer_ = id;
   }
 
-  void forget_timer() {
+  // Returns whether it had one. Who is told so gives the id back.
+  bool forget_timer() {
     const std::lock_guard lock(timer_mutex_);
-    timers_ = nullptr;
+    return std::exchange(timers_, nullptr) != nullptr;
   }
 
   void cancel_timer() {
@@ -183,7 +184,8 @@ class Purgatory final : private OperationTimers {
 
   // Returns whether the operation could be completed. If not, all the keys watch it from now on, and
   // it expires in its time. Throws PurgatoryFull, and then nothing has happened; ServiceStopped, and
-  // then it is watched and does not expire. REQUIRES: no purgatory has watched it yet.
+  // then it is watched and does not expire; or what the service throws that fails, and then it is
+  // watched and may expire. REQUIRES: no purgatory has watched it yet.
   bool try_complete_else_watch(const OperationPtr& operation, const std::vector<Key>& keys) {
     if (keys.empty()) throw std::invalid_argument("an operation must be watched by a key at least");
     TimerId id;
@@ -229,13 +231,16 @@ class Purgatory final : private OperationTimers {
   }
 
   // Returns when none is expiring any more (one that calls this itself apart), and hands back those
-  // that were to expire and now never will. Keys still watch them.
+  // that were to expire and now never will. Keys still watch them. O(capacity).
   std::vector<OperationPtr> stop() {
+    std::vector<bool> is_handed_back(owners_.size());
+    for (const PendingTimer& timer : service_->stop()) is_handed_back[timer.id] = true;
     std::vector<OperationPtr> pending;
-    for (const PendingTimer& timer : service_->stop()) {
-      OperationPtr operation = owners_[timer.id];
-      operation->forget_timer();
-      give_back(timer.id);
+    for (TimerId id = 0; id < owners_.size(); ++id) {
+      OperationPtr operation = owner(id);
+      if (!operation || !operation->forget_timer()) continue;
+      if (!is_handed_back[id]) ++failures_;
+      give_back(id);
       if (!operation->completed()) pending.push_back(std::move(operation));
     }
     return pending;
@@ -258,7 +263,8 @@ class Purgatory final : private OperationTimers {
     return owners_.size() - free_ids_.size();
   }
 
-  // What operations threw when they were tried or expired, and cancels that the service refused.
+  // What operations threw when they were tried or expired; and of the service, cancels that it refused
+  // and timers that it did not hand back when it was stopped.
   std::uint64_t failures() const { return failures_.load(); }
 
   // Ends of waits, of all threads.
@@ -340,6 +346,8 @@ class Purgatory final : private OperationTimers {
   // said that it will not fire, or by stop(); by the fire, as the last thing that it does. Before, the
   // owner has forgotten the id, or does under the lock under which it is cancelled, and nobody
   // else names it to the service. So neither a fire nor a cancel meant for one owner meets the next.
+  // If a service fails, it is not known whether there is a timer: the id stays its owner's until that
+  // fires, or until stop().
   TimerId take_id(const OperationPtr& owner) {
     const std::lock_guard lock(ids_mutex_);
     if (free_ids_.empty()) throw PurgatoryFull(owners_.size());
@@ -347,6 +355,11 @@ class Purgatory final : private OperationTimers {
     free_ids_.pop_back();
     owners_[id] = owner;
     return id;
+  }
+
+  OperationPtr owner(TimerId id) const {
+    const std::lock_guard lock(ids_mutex_);
+    return owners_[id];
   }
 
   void give_back(TimerId id) {
@@ -365,9 +378,8 @@ class Purgatory final : private OperationTimers {
     operation.set_timer(*this, id);
     try {
       service_->schedule(id, operation.deadline());
-    } catch (...) {
-      operation.forget_timer();
-      give_back(id);
+    } catch (const ServiceStopped&) {
+      if (operation.forget_timer()) give_back(id);
       throw;
     }
     // Who cancelled it before there was a timer could not.
@@ -388,8 +400,8 @@ class Purgatory final : private OperationTimers {
   }
 
   void expire(TimerId id) {
-    const OperationPtr operation = owners_[id];
-    operation->forget_timer();
+    const OperationPtr operation = owner(id);
+    if (!operation || !operation->forget_timer()) return;  // a timer of others, in a shared queue
     try {
       if (operation->force_complete()) operation->on_expiration();
     } catch (...) {

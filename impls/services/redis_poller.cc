@@ -53,6 +53,7 @@ constexpr const char* kSchedule = R"(
   local member, score, payload = unpack(ARGV)
   redis.call('HSET', KEYS[3], member, payload)
   redis.call('ZADD', KEYS[1], score, member)
+  redis.call('HDEL', KEYS[4], member)
   return redis.call('ZREM', KEYS[2], member)
 )";
 
@@ -87,14 +88,14 @@ constexpr const char* kClaim = R"(
   return {claimed, first < math.huge and first or -1}
 )";
 
-// The timer that is named, if any, is one of which the poller does not know whether it has begun. If
-// so, it has not run, and waits again unless it has been armed anew. HDEL stands first so that this
-// is done although memory is short.
+// The last timer of the poller's, if it has begun and nobody was told, waits again. Not if it was armed
+// anew since: then it was moved. HDEL stands first so that this is done although memory is short.
 constexpr const char* kGiveBack = R"(
-  local lease, now, poller, member, payload = unpack(ARGV)
-  if redis.call('HGET', KEYS[4], poller) == payload then
-    redis.call('HDEL', KEYS[4], poller)
-    if redis.call('HSETNX', KEYS[3], member, payload) == 1 then
+  local lease, now, member, payload, poller, answered = unpack(ARGV)
+  if redis.call('HGET', KEYS[4], member) == payload .. poller then
+    redis.call('HDEL', KEYS[4], member)
+    if answered == '0' then
+      redis.call('HSET', KEYS[3], member, payload)
       redis.call('ZADD', KEYS[1], now, member)
     end
   end
@@ -106,21 +107,32 @@ constexpr const char* kGiveBack = R"(
 )";
 
 constexpr const char* kBegin = R"(
-  local member, payload, lease, poller = unpack(ARGV)
+  local member, payload, lease, poller, last, last_payload = unpack(ARGV)
   local score = redis.call('ZSCORE', KEYS[2], member)
   if not score or tonumber(score) ~= tonumber(lease) then return 0 end
   if redis.call('HGET', KEYS[3], member) ~= payload then return 0 end
   redis.call('HDEL', KEYS[3], member)
-  redis.call('HSET', KEYS[4], poller, payload)
+  if redis.call('HGET', KEYS[4], last) == last_payload .. poller then
+    redis.call('HDEL', KEYS[4], last)
+  end
+  redis.call('HSET', KEYS[4], member, payload .. poller)
   return redis.call('ZREM', KEYS[2], member)
+)";
+
+// Returns {{member, payload, ...}, {member, payload .. poller, ...}} of what has not begun and what has.
+constexpr const char* kTakeAll = R"(
+  local all = {redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4])}
+  redis.call('UNLINK', unpack(KEYS))
+  return all
 )";
 
 }  // namespace
 
 struct RedisPoller::Poller {
-  // A timer as the server has it.
-  struct Entry {
+  // A timer as the server has it, which it was asked to begin.
+  struct Begin {
     std::string member, payload;
+    bool answered = true;
   };
 
   explicit Poller(RedisPoller& service)
@@ -130,12 +142,18 @@ struct RedisPoller::Poller {
           service.poll(*this, alarm, ending);
         }) {}
 
+  void set_last(Begin begin) {
+    const std::lock_guard lock(mutex);
+    last = std::move(begin);
+  }
+
   const std::string name;
   RedisLink link;
   std::string lease;                   // of the claim it works on; empty: none
-  Entry unanswered;                    // what it has asked to begin, or nothing
   std::atomic<Tick> asleep_until = 0;  // 0: awake, and about to look by itself
-  Worker worker;                       // last: it uses all the others
+  std::mutex mutex;                    // of the following, which stop() reads
+  Begin last;
+  Worker worker;  // last: it uses all the others
 };
 
 RedisPoller::RedisPoller(const ServiceConfig& config, RedisPollerOptions options) try
@@ -155,7 +173,8 @@ RedisPoller::RedisPoller(const ServiceConfig& config, RedisPollerOptions options
       cancel_(callers_.get(), kCancel),
       claim_(callers_.get(), kClaim),
       give_back_(callers_.get(), kGiveBack),
-      begin_(callers_.get(), kBegin) {
+      begin_(callers_.get(), kBegin),
+      take_all_(callers_.get(), kTakeAll) {
   // In a queue that is shared, handlers may run and call before all pollers are there.
   const std::lock_guard lock(mutex_);
   const std::size_t pollers = handler_threads(config, traits);
@@ -256,13 +275,12 @@ void RedisPoller::poll(Poller& poller, Alarm& alarm, const std::stop_token& endi
   if (!shared()) return;
   try {
     give_back(poller);
-    poller.link.get().call(REDIS_REPLY_INTEGER, {"HDEL", begun_, poller.name});
   } catch (const BackendError&) {  // The lease will end.
   }
 }
 
 RedisPoller::Reply RedisPoller::claim(Poller& poller, Tick now) {
-  give_back(poller);
+  if (!poller.lease.empty()) give_back(poller);
   poller.lease = fmt::to_string(due_score(std::min(later(now, options_.lease), kLastInstant)));
   Reply reply = call(claim_, poller.link, REDIS_REPLY_ARRAY, fmt::to_string(due_score(now)),
                      poller.lease, fmt::to_string(options_.batch));
@@ -272,11 +290,12 @@ RedisPoller::Reply RedisPoller::claim(Poller& poller, Tick now) {
 
 // What it has claimed and cannot begin: an error came between, or the end of the service.
 void RedisPoller::give_back(Poller& poller) {
-  if (poller.lease.empty()) return;
-  call(give_back_, poller.link, REDIS_REPLY_INTEGER, poller.lease,
-       fmt::to_string(due_score(clock_.now())), poller.name, poller.unanswered.member,
-       poller.unanswered.payload);
-  poller.unanswered = {};
+  constexpr const char* kNoLease = "-1";
+  const Poller::Begin last = poller.last;  // nobody else changes it
+  call(give_back_, poller.link, REDIS_REPLY_INTEGER, poller.lease.empty() ? kNoLease : poller.lease,
+       fmt::to_string(due_score(clock_.now())), last.member, last.payload, poller.name,
+       last.answered ? "1" : "0");
+  poller.set_last({});
   poller.lease.clear();
 }
 
@@ -303,10 +322,13 @@ bool RedisPoller::begin(Poller& poller, std::string_view member, std::string_vie
   runs_.begin();
   try {
     if (!stopped_) {
-      poller.unanswered = {std::string(member), std::string(payload)};
+      const Poller::Begin before = poller.last;
+      Poller::Begin now{std::string(member), std::string(payload), /*answered=*/false};
+      poller.set_last(now);
       const Reply begun = call(begin_, poller.link, REDIS_REPLY_INTEGER, member, payload,
-                               poller.lease, poller.name);
-      poller.unanswered = {};
+                               poller.lease, poller.name, before.member, before.payload);
+      now.answered = true;
+      poller.set_last(begun->integer > 0 ? now : before);
       if (begun->integer > 0) return true;
     }
   } catch (...) {
@@ -337,14 +359,26 @@ void RedisPoller::throw_foreign() {
 
 // REQUIRES: mutex_ is held.
 std::vector<PendingTimer> RedisPoller::take_all() {
-  RedisConnection& connection = callers_.get();
-  const Reply payloads = connection.call(REDIS_REPLY_ARRAY, {"HGETALL", payload_});
-  connection.call(REDIS_REPLY_INTEGER, {"UNLINK", waiting_, claimed_, payload_, begun_});
+  const Reply reply = call(take_all_, callers_, REDIS_REPLY_ARRAY);
   std::vector<PendingTimer> timers;
-  for (std::size_t i = 0; i + 1 < payloads->elements; i += 2) {
-    const auto timer = this->timer(text(*payloads->element[i]), text(*payloads->element[i + 1]));
-    if (timer) timers.push_back(*timer);
-  }
+  const auto add = [&](const redisReply& member, std::string_view payload) {
+    if (const auto timer = this->timer(text(member), payload)) timers.push_back(*timer);
+  };
+  const auto for_each_pair = [](const redisReply& hash, auto visit) {
+    for (std::size_t i = 0; i + 1 < hash.elements; i += 2)
+      visit(*hash.element[i], *hash.element[i + 1]);
+  };
+  for_each_pair(*reply->element[0], [&](const redisReply& member, const redisReply& payload) {
+    add(member, text(payload));
+  });
+  // What has begun and nobody was told, has not run.
+  for_each_pair(*reply->element[1], [&](const redisReply& member, const redisReply& begun) {
+    for (Poller& poller : pollers_) {
+      const std::lock_guard lock(poller.mutex);
+      const Poller::Begin& last = poller.last;
+      if (!last.answered && last.payload + poller.name == text(begun)) add(member, last.payload);
+    }
+  });
   return timers;
 }
 

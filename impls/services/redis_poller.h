@@ -8,8 +8,8 @@
 //   claim     a poller moves up to a batch of those due from `waiting` to `claimed`, score = end of
 //             its lease; those whose lease has ended go back to `waiting` before
 //   begin     just before a timer's handler runs, it leaves `claimed` and the hash; only if it is
-//             still of this arming and this claim, or else the handler does not run. The poller's
-//             field of another hash, `begun`, says what it was, should the answer be lost
+//             still of this arming and this claim, or else the handler does not run. In another
+//             hash, `begun`, it stays until the poller's next one, should the answer be lost
 //
 // So two pollers never both run a timer, and until it begins it can be cancelled or moved by any
 // process. A poller that dies between claim and begin loses nothing: the lease ends and others take
@@ -25,7 +25,7 @@
 //                     a mutex, so no more than one is under way
 //   fire              1 round trip, and 2 for each batch: late by two of them at least
 //   wakeup            1 round trip; for every first timer all pollers wake
-//   on the server some 220 bytes a timer, and 100 for good for each poller that was killed
+//   on the server some 220 bytes a timer, and one more for each poller
 //
 // Good: it is shared by processes and outlives them. Bad: a thousand times the cost of a timer in
 // memory; a batch waits behind its slow handler although other pollers are idle.
@@ -38,6 +38,9 @@
 //
 // A score is a double: in microseconds, rounded up, and exact for 285 years; then in steps of 4 us.
 // So a timer is late by up to a microsecond, never early.
+//
+// A server keeps these promises as well as it keeps what it was told: one that is killed may have
+// forgotten the last second (appendfsync everysec), and runs or forgets timers accordingly.
 //
 // Without a server schedule(), cancel() and size() throw BackendError; what they asked for may have
 // been done, or may yet be. Pollers try again ten times a second, and all go on once it is back,
@@ -139,7 +142,7 @@ class RedisPoller {
   std::uint64_t arming_;
   std::optional<BackendError> foreign_;  // what a poller has found; thrown to the next caller
 
-  const RedisScript schedule_, cancel_, claim_, give_back_, begin_;
+  const RedisScript schedule_, cancel_, claim_, give_back_, begin_, take_all_;
   std::list<Poller> pollers_;  // last: they use all the others
 };
 

@@ -101,7 +101,7 @@ class RingTimer {
       const Tick now = granularity_.floor(clock_.now());
       // First the hand, then the slots: nobody puts a timer into a slot behind it.
       hand_.store(std::max(last, now));
-      for (Tick tick = last + 1; tick <= now && tick <= last + kSlots; ++tick) {
+      for (Tick tick = last + 1; tick <= now && tick - last <= kSlots; ++tick) {
         release(slot_of(tick), granularity_.instant(now));
       }
       executor_.run_submitted();

@@ -116,7 +116,7 @@ EXPLAINED = {
     "purgatory": (
         "CPU: of one processor, the load's own included. expected: the share of the requests whose "
         "latency reaches the time-out. late: of requests that time out, behind their time-out. "
-        "`saturated`: less than 99 % of the requests came at their time."
+        "`saturated`: less than 99 % of the requests came at their time, or they expire ever later."
     ),
 }
 CONTROL_NOTE = (
