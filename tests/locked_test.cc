@@ -13,19 +13,18 @@
 namespace timerbench {
 namespace {
 
-template <class Queue, Drive drive>
+template <class Queue>
 void add(std::vector<ServiceBackend>& services) {
-  if constexpr (!Queue::traits.remote) {
-    if (Queue::traits.precision == Precision::none) return;  // a control
-    services.push_back(make_service_backend<Locked<Queue, drive>>());
+  // Controls promise nothing.
+  if constexpr (!Queue::traits.remote && Queue::traits.precision != Precision::none) {
+    services.push_back(make_service_backend<Locked<Queue>>());
   }
 }
 
 template <class... Queues>
 std::vector<ServiceBackend> all_locked(TypeList<Queues...>) {
   std::vector<ServiceBackend> services;
-  (add<Queues, Drive::tickless>(services), ...);
-  (add<Queues, Drive::ticking>(services), ...);
+  (add<Queues>(services), ...);
   return services;
 }
 

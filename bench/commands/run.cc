@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "commands/benchmark_flags.h"
 #include "commands/commands.h"

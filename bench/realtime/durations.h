@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <boost/histogram.hpp>
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 namespace timerbench {
