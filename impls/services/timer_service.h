@@ -77,10 +77,8 @@ concept TimerService = std::constructible_from<S, const ServiceConfig&> &&
   { s.schedule(id, t) } -> std::same_as<void>;
   { s.cancel(id) } -> std::same_as<bool>;
   { s.stop() } -> std::same_as<std::vector<PendingTimer>>;
-  {
-    cs.size()
-    } -> std::same_as<std::size_t>;                  // pending, those due but not run included;
-                                                     // while others call, off by their number
+  // Pending, those due but not run included; while others call, off by their number.
+  { cs.size() } -> std::same_as<std::size_t>;
   { cs.failures() } -> std::same_as<std::uint64_t>;  // handlers that threw
   { cs.wakeups() } -> std::same_as<std::uint64_t>;   // ends of waits, of all threads
 };
