@@ -9,6 +9,7 @@
 #include <boost/iostreams/filter/lzma.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -66,12 +67,16 @@ std::vector<Op> ops_of(const std::string& events) {
   return {trace.ops().begin(), trace.ops().end()};
 }
 
+nlohmann::json parameters(const Trace& trace) {
+  return nlohmann::json::parse(trace.info().parameters);
+}
+
 std::uint64_t parameter(const Trace& trace, const char* name) {
-  return trace.info().parameters.at(name).get<std::uint64_t>();
+  return parameters(trace).at(name).get<std::uint64_t>();
 }
 
 std::vector<std::string> warnings(const Trace& trace) {
-  return trace.info().parameters.at("warnings").get<std::vector<std::string>>();
+  return parameters(trace).at("warnings").get<std::vector<std::string>>();
 }
 
 std::string error_of_text(const std::string& text, const FtraceOptions& options = {}) {
@@ -328,7 +333,7 @@ TEST(Ftrace, InfoIsComplete) {
   EXPECT_EQ(info.capacity, 2u);
   EXPECT_EQ(info.items, 3u);
   EXPECT_EQ(info.peak_pending, 2u);
-  EXPECT_EQ(info.parameters.at("hz"), 250);
+  EXPECT_EQ(nlohmann::json::parse(info.parameters).at("hz"), 250);
 }
 
 TEST(Ftrace, LostEventsAreWarnedOf) {

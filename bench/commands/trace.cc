@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "commands/commands.h"
 #include "commands/names.h"
 #include "system/machine.h"
@@ -39,7 +41,8 @@ void import_trace(const ImportOptions& options) {
                           : import_ftrace(options.in, {options.hz, options.source});
   output.write(trace);
   print_saved(trace, options.out);
-  for (const auto& warning : trace.info().parameters.value("warnings", nlohmann::json::array())) {
+  const auto parameters = nlohmann::json::parse(trace.info().parameters);
+  for (const auto& warning : parameters.value("warnings", nlohmann::json::array())) {
     fmt::print(stderr, "timerbench: warning: {}\n", warning.get<std::string>());
   }
 }

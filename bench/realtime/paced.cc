@@ -393,7 +393,7 @@ Tick PacedPlan::instant(Tick ticks) const {
 PacedFigures run_paced(const PacedOptions& options, const PacedPlan& plan,
                        const ServiceBackend& backend, const StopFlag& stop) {
   // Arming before the start takes as long as it takes; it is done again if that was too long.
-  for (Tick lead = 100'000'000;; lead *= 4) {
+  for (Tick lead = kLead;; lead *= 4) {
     PacedRun run(options, plan, backend, stop);
     if (!run.arm_before(lead)) continue;
     run.play();

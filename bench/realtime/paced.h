@@ -59,6 +59,10 @@ class PacedPlan {
   std::uint64_t schedules_ = 0;
 };
 
+// From the call to the start of the run, in ns: time for what is armed before, and for a control
+// beside it to begin.
+inline constexpr Tick kLead = 100 * kMillisecond;
+
 struct PacedOptions {
   Waiting waiting = Waiting::condition;  // of the service
   Tick granularity = 1'000'000;          // ns; of services that round

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "realtime/make_service.h"
+#include "realtime/paced.h"
 #include "realtime/stoppable_wait.h"
 #include "realtime/watched_clock.h"
 #include "workloads/random.h"
@@ -38,7 +39,6 @@ ServiceBackend idle_service() { return make_service_backend<IdleService>(); }
 
 Durations measure_sleep_lateness(Waiting waiting, std::span<const Tick> offsets,
                                  const StopFlag& stop) {
-  constexpr Tick kLead = 100 * kMillisecond;  // for the thread to begin; run_paced()'s own
   SteadyClock clock(waiting);
   const std::unique_ptr<Alarm> alarm = clock.make_alarm();
   const Tick start = clock.now() + kLead;

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <type_traits>
 
@@ -166,7 +167,7 @@ ordered_json to_json(const TraceInfo& info, std::span<const Op> ops) {
           {"items", info.items},
           {"peak_pending", info.peak_pending},
           {"workload", info.workload},
-          {"parameters", info.parameters},
+          {"parameters", json::parse(info.parameters)},
           {"seed", info.seed},
           {"source", info.source},
           {"hash", hash_text(hash_ops(ops))}};
@@ -267,7 +268,7 @@ TraceInfo read_info(const Sidecar& sidecar) {
   info.setup_ops = sidecar.optional("setup_ops", info.setup_ops);
   info.item = excerpt(sidecar.optional("item", info.item));
   info.workload = sidecar.optional("workload", info.workload);
-  info.parameters = sidecar.optional("parameters", info.parameters);
+  if (sidecar.has("parameters")) info.parameters = sidecar.required<json>("parameters").dump();
   info.seed = sidecar.optional("seed", info.seed);
   info.source = sidecar.optional("source", info.source);
   return info;

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -321,7 +322,7 @@ class FtraceImport {
     info.items = counts.timer_ops();
     info.peak_pending = peak_pending(ops_, capacity_, path_.string());
     info.workload = "ftrace";
-    info.parameters = {
+    const nlohmann::json parameters = {
         {"hz", hz_},
         {"starts", events_[Kind::start]},
         {"cancels", events_[Kind::cancel]},
@@ -333,6 +334,7 @@ class FtraceImport {
         {"skipped_lines", skipped_lines_},
         {"lost_events", lost_events},
         {"warnings", std::move(warnings)}};
+    info.parameters = parameters.dump();
     info.source = source_.empty() ? path_.filename().string() : source_;
     return {std::move(info), std::move(ops_)};
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "system/stop.h"
@@ -73,8 +74,9 @@ std::string to_text(const TraceStat& stat, const TraceInfo& info) {
 
   line("source          {}", info.source);
   line("workload        {}", info.workload);
+  const auto members = nlohmann::json::parse(info.parameters);
   std::string parameters;
-  for (const auto& [name, value] : info.parameters.items()) {
+  for (const auto& [name, value] : members.items()) {
     parameters += fmt::format(" {}={}", name, value.dump());
   }
   if (!parameters.empty()) line("parameters     {}", parameters);

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -37,8 +36,8 @@ struct TraceInfo {
   std::uint64_t items = 0;      // how many of those the measured operations contain
   std::uint64_t peak_pending = 0;
   std::string workload{};  // generator or kind of recording
-  // Of the generator or the import.
-  nlohmann::json parameters = nlohmann::json::object();
+  // Of the generator or the import: a JSON object, as text, so that who needs a trace needs no JSON.
+  std::string parameters = "{}";
   std::uint64_t seed = 0;  // 0: nothing random
   std::string source{};    // where it comes from, for people
 };

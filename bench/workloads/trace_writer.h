@@ -1,6 +1,7 @@
 // Writes the operations of a generated trace and keeps what its description needs.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "system/stop.h"
@@ -23,7 +24,7 @@ class TraceWriter {
     info_.workload = G::name;
     info_.seed = options.seed;
     info_.source = "generated";
-    info_.parameters["size"] = options.size;
+    note("size", options.size);
   }
 
   // These throw Interrupted.
@@ -40,7 +41,7 @@ class TraceWriter {
   // A parameter of the generator, for the description.
   template <class T>
   void note(const char* parameter, const T& value) {
-    info_.parameters[parameter] = value;
+    parameters_[parameter] = value;
   }
 
   // How many ids there are, if not as many as the size.
@@ -50,7 +51,8 @@ class TraceWriter {
   Trace finish(std::uint64_t items, std::uint64_t peak_pending) {
     info_.items = items;
     info_.peak_pending = peak_pending;
-    info_.parameters["items"] = items;
+    note("items", items);
+    info_.parameters = parameters_.dump();
     return Trace(std::move(info_), std::move(ops_));
   }
 
@@ -63,6 +65,7 @@ class TraceWriter {
   }
 
   TraceInfo info_;
+  nlohmann::json parameters_;
   std::vector<Op> ops_;
 };
 

@@ -7,10 +7,10 @@ its status.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from console import Failure
 from style import PROMISES
@@ -53,6 +53,10 @@ class Grid(Generic[AnyOutcome]):
 
     The orders of scenarios and backends are those of the files.
     """
+
+    CELL_NAME: ClassVar[str]  # what an entry must have to be one of these cells
+    CELL_CONTENT: ClassVar[str]
+    FLAGS: ClassVar[set[str]] = set()  # that may stand in its label behind the item
 
     facts: dict[str, str] = field(default_factory=dict)
     cells: dict[Key, AnyOutcome] = field(default_factory=dict)
@@ -107,12 +111,38 @@ class Grid(Generic[AnyOutcome]):
             if (backends := [name for name in self.backends if self.precision(name) == promise])
         }
 
-    def add_failure(self, key: Key, make: Callable[[], AnyOutcome], message: str) -> None:
-        """A repetition without a figure, or a cell that a run did not come to."""
-        if message.startswith("interrupted"):
+    def new_cell(self) -> AnyOutcome:
+        raise NotImplementedError
+
+    def add_figures(self, cell: AnyOutcome, entry: Any, flags: set[str]) -> None:
+        """Of a repetition that has figures: its entry, and the flags of its label."""
+        raise NotImplementedError
+
+    def add(self, entry: Any) -> None:
+        """A repetition. Raises one of Python's own errors if the entry is none of these cells."""
+        if entry.get("run_type") == "aggregate":
+            return
+        _, scenario, size, backend = entry["name"].split("/")[:4]
+        key = (scenario, int(size), backend)
+        if entry.get("error_occurred"):
+            self._add_failure(key, entry.get("error_message") or "error")
+            return
+        precision, item = entry["label"].split(", per ", 1)
+        flags = set()
+        while item.rpartition(", ")[2] in self.FLAGS:
+            item, _, flag = item.rpartition(", ")
+            flags.add(flag)
+        if precision not in PROMISES:
+            raise ValueError(precision)
+        self.add_figures(self.cells.setdefault(key, self.new_cell()), entry, flags)
+        self.precisions[backend] = precision
+        self.items[scenario] = item
+
+    def _add_failure(self, key: Key, message: str) -> None:
+        if message.startswith("interrupted"):  # a cell that a run did not come to
             self.unreached.add(key)
             return
-        cell = self.cells.setdefault(key, make())
+        cell = self.cells.setdefault(key, self.new_cell())
         if not cell.failure or message.startswith(("wrong", "error")):
             cell.failure = message
 
@@ -140,25 +170,21 @@ def read_files(paths: Iterable[Path]) -> list[ResultFile]:
     return [_read(path / "results.json" if path.is_dir() else path) for path in paths]
 
 
-def collect(
-    grid: AnyGrid, files: Iterable[ResultFile], add: Callable[[AnyGrid, Any, ResultFile], None]
-) -> AnyGrid:
+def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
     """Adds the entries of all files; the same cell in several is one, repeated."""
     for file in files:
         _merge_facts(grid.facts, file)
         for entry in file.entries:
-            add(grid, entry, file)
+            try:
+                grid.add(entry)
+            except (AttributeError, KeyError, TypeError, ValueError):
+                raise Failure(
+                    f"{file.path}: {json.dumps(entry)[:80]}... is not a cell {grid.CELL_NAME} "
+                    f"of 'timerbench run' with {grid.CELL_CONTENT}"
+                ) from None
     if not grid.cells:
         raise Failure(f"{file.path}: the run was interrupted before any cell was measured")
     return grid
-
-
-def not_a_cell(entry: Any, file: ResultFile, name: str, content: str) -> Failure:
-    """What to say of an entry that cannot be understood."""
-    return Failure(
-        f"{file.path}: {json.dumps(entry)[:80]}... is not a cell {name} "
-        f"of 'timerbench run' with {content}"
-    )
 
 
 def read_json(file: Path) -> Any:

@@ -14,8 +14,7 @@ from statistics import median
 from typing import Any
 
 from console import Failure
-from grid import Grid, Outcome, ResultFile, collect, not_a_cell, read_json
-from style import PROMISES
+from grid import Grid, Outcome, ResultFile, collect, read_json
 
 SUITES = {
     "accuracy": "timers per second",
@@ -23,8 +22,6 @@ SUITES = {
     "purgatory": "requests per second",
 }  # with what their sizes count
 CONTROL = "control"  # the machine itself, among the services
-
-FLAGS = {"saturated", "interrupted"}
 
 
 @dataclass(frozen=True)
@@ -84,6 +81,20 @@ class RealtimeResults(Grid[RealtimeCell]):
     suite: str = ""
     without_distributions: list[str] = field(default_factory=list)  # files that have none beside
 
+    CELL_NAME = "SUITE/SCENARIO/SIZE/SERVICE"
+    CELL_CONTENT = "its label and counters"
+    FLAGS = {"saturated", "interrupted"}
+
+    def new_cell(self) -> RealtimeCell:
+        return RealtimeCell()
+
+    def add_figures(self, cell: RealtimeCell, entry: Any, flags: set[str]) -> None:
+        for name, value in entry.items():
+            if isinstance(value, int | float) and math.isfinite(value):
+                cell.counters.setdefault(name, []).append(float(value))
+        cell.saturated |= "saturated" in flags
+        cell.cut_short |= "interrupted" in flags
+
     @property
     def services(self) -> list[str]:
         """Those of the files, without the control."""
@@ -137,37 +148,10 @@ def load_files(files: Iterable[ResultFile]) -> RealtimeResults:
             f"{odd.path}: results of the suites {' and '.join(suites)} do not belong in one plot; "
             "draw each on its own"
         )
-    results = collect(RealtimeResults(suite=suites[0]), files, _add)
+    results = collect(RealtimeResults(suite=suites[0]), files)
     for file in files:
         _add_distributions(results, file)
     return results
-
-
-def _add(results: RealtimeResults, entry: Any, file: ResultFile) -> None:
-    try:
-        if entry.get("run_type") == "aggregate":
-            return
-        _, scenario, size, service = entry["name"].split("/")[:4]
-        key = (scenario, int(size), service)
-        if entry.get("error_occurred"):
-            results.add_failure(key, RealtimeCell, entry.get("error_message") or "error")
-            return
-        precision, rest = entry["label"].split(", per ", 1)
-        item, *flags = rest.split(", ")
-        if precision not in PROMISES or not FLAGS.issuperset(flags):
-            raise ValueError
-    except (AttributeError, KeyError, TypeError, ValueError):
-        what = "SUITE/SCENARIO/SIZE/SERVICE", "its label and counters"
-        raise not_a_cell(entry, file, *what) from None
-    cell = results.cells.setdefault(key, RealtimeCell())
-    for name, value in entry.items():
-        if isinstance(value, int | float) and math.isfinite(value):
-            cell.counters.setdefault(name, []).append(float(value))
-    cell.saturated |= "saturated" in flags
-    cell.cut_short |= "interrupted" in flags
-    if service != CONTROL or service not in results.precisions:
-        results.precisions[service] = precision
-    results.items[scenario] = item
 
 
 def _add_distributions(results: RealtimeResults, file: ResultFile) -> None:

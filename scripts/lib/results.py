@@ -12,8 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from grid import Grid, Outcome, ResultFile, collect, not_a_cell, read_files
-from style import PROMISES
+from grid import Grid, Outcome, ResultFile, collect, read_files
 from words import FEWER
 
 
@@ -41,6 +40,19 @@ class Cell(Outcome):
 @dataclass
 class Results(Grid[Cell]):
     """Cells by (workload, size, backend), each with its costs."""
+
+    CELL_NAME = "SUITE/WORKLOAD/SIZE/BACKEND"
+    CELL_CONTENT = "its label, items and ns_per_item"
+
+    def new_cell(self) -> Cell:
+        return Cell()
+
+    def add_figures(self, cell: Cell, entry: Any, flags: set[str]) -> None:
+        cost = float(entry["ns_per_item"])
+        if not 0 < cost < math.inf:
+            raise ValueError(cost)
+        cell.costs.append(cost)
+        cell.items = float(entry["items"])
 
     @property
     def workloads(self) -> list[str]:
@@ -104,28 +116,4 @@ def load(paths: Iterable[Path]) -> Results:
 
 def load_files(files: Iterable[ResultFile]) -> Results:
     """The same of files that are read already."""
-    return collect(Results(), files, _add)
-
-
-def _add(results: Results, entry: Any, file: ResultFile) -> None:
-    try:
-        if entry.get("run_type") == "aggregate":
-            return
-        _, workload, size, backend = entry["name"].split("/")[:4]
-        key = (workload, int(size), backend)
-        if entry.get("error_occurred"):
-            results.add_failure(key, Cell, entry.get("error_message") or "error")
-            return
-        precision, item = entry["label"].split(", per ", 1)
-        cost = float(entry["ns_per_item"])
-        items = float(entry["items"])
-        if precision not in PROMISES or not 0 < cost < math.inf:
-            raise ValueError
-    except (AttributeError, KeyError, TypeError, ValueError):
-        what = "SUITE/WORKLOAD/SIZE/BACKEND", "its label, items and ns_per_item"
-        raise not_a_cell(entry, file, *what) from None
-    cell = results.cells.setdefault(key, Cell())
-    cell.costs.append(cost)
-    cell.items = items
-    results.precisions[backend] = precision
-    results.items[workload] = item
+    return collect(Results(), files)
