@@ -95,8 +95,8 @@ def accuracy(services: dict[str, str] = ROSTER) -> Entries:
                 is_full = service == "my_new_service" and size == 1000
                 entries += late(name, label + ", saturated" * is_full, 1 + i * size**0.1)
     for way in ("condition", "sleep_then_spin"):
-        entries += late(f"accuracy/wait_{way}/500/control", "none, per sleep")
-        entries += late(f"accuracy/wait_{way}/500/locked_binary_heap")
+        entries += late(f"accuracy/wait_{way}/1000/control", "none, per sleep")
+        entries += late(f"accuracy/wait_{way}/1000/locked_binary_heap")
     for scenario in ("granularity_10ms", "granularity_100ms", "poll_10ms"):
         entries += late(f"accuracy/{scenario}/1000/ring_timer", factor=100)
     for scenario, size, service in itertools.product(TASKS, (1000, 50_000), services):

@@ -163,7 +163,7 @@ RealtimeSuite accuracy_suite() {
                    Waiting::condition));
   for (const Waiting waiting : kWaitings) {
     scenarios.push_back(with_control(
-        at_rates(fmt::format("wait_{}", name(waiting)), "as rate, waiting in this way", {500},
+        at_rates(fmt::format("wait_{}", name(waiting)), "as rate, waiting in this way", {1'000},
                  {.waiting = waiting}, {"locked_binary_heap", "locked_kafka_wheel_256"}),
         waiting));
   }

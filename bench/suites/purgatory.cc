@@ -58,17 +58,18 @@ RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service
 
 // Latencies and time-out of the load, at the rates that the suite or the user names.
 Scenario at_rates(std::string name, std::string summary, const PurgatoryLoad& load) {
-  return {.name = std::move(name),
-          .summary = std::move(summary),
-          .sizes = {1'000, 2'000, 5'000, 10'000, 20'000, 50'000, 100'000, 200'000, 500'000},
-          .services = {"delay_queue", "system_timer"},
-          .measure = [load](const auto& service, std::uint64_t rate, const auto& options) {
-            PurgatoryLoad own = load;
-            own.rate = static_cast<double>(rate);
-            own.num = static_cast<std::uint32_t>(std::ceil(own.rate * options.seconds));
-            own.seed = options.seed;
-            return measure(own, service);
-          }};
+  return {
+      .name = std::move(name),
+      .summary = std::move(summary),
+      .sizes = {1'000, 2'000, 5'000, 10'000, 20'000, 50'000, 100'000, 200'000, 500'000, 1'000'000},
+      .services = {"delay_queue", "system_timer"},
+      .measure = [load](const auto& service, std::uint64_t rate, const auto& options) {
+        PurgatoryLoad own = load;
+        own.rate = static_cast<double>(rate);
+        own.num = static_cast<std::uint32_t>(std::ceil(own.rate * options.seconds));
+        own.seed = options.seed;
+        return measure(own, service);
+      }};
 }
 
 }  // namespace
