@@ -179,15 +179,16 @@ class alignas(64) AuditedCaller {
 using Inbox = boost::lockfree::spsc_queue<TimerId>;
 
 template <class Caller>
-void call_own(Caller& caller, Random random, TimerId first, TimerId timers) {
+void call_own(Caller& caller, Random random, TimerId timers, TimerId thread, TimerId threads) {
   std::vector<bool> armed(timers, true);  // beforehand
   while (!caller.ended()) {
     const TimerId i = random.below(timers);
+    const TimerId id = i * threads + thread;
     if (armed[i] && random.below(2) == 0) {
-      caller.cancel(first + i);
+      caller.cancel(id);
       armed[i] = false;
     } else {
-      caller.schedule(first + i);
+      caller.schedule(id);
       armed[i] = true;
     }
   }
@@ -243,7 +244,8 @@ Elapsed run_threads(const ContentionOptions& options, const SteadyClock& clock, 
     const Random random(seed_of(options, thread) + 1);
     switch (options.pattern) {
       case Pattern::own:
-        return call_own(callers[thread], random, static_cast<TimerId>(thread) * own, own);
+        return call_own(callers[thread], random, own, static_cast<TimerId>(thread),
+                        static_cast<TimerId>(options.threads));
       case Pattern::cross:
         return call_cross(callers[thread], inboxes[thread], inboxes[(thread + 1) % inboxes.size()]);
       case Pattern::hot: return call_hot(callers[thread], random);

@@ -37,8 +37,10 @@
 namespace timerbench {
 
 enum class Pattern {
-  // Each thread has timers of its own. A random one is armed if it is not; else it is moved or
-  // cancelled, one as often as the other: a third of the calls each.
+  // Each thread has timers of its own: of T threads every T-th id, as a server has it that deals out
+  // its connections, so that a service in shards can have a shard for a thread. A random one is
+  // armed if it is not; else it is moved or cancelled, one as often as the other: a third of the
+  // calls each.
   own,
   // The threads stand in a circle. Each takes timers that the one before it has armed, cancels them,
   // arms them anew and passes them on: armed on one thread, cancelled on the next, fired on the

@@ -9,12 +9,13 @@
 // lock. Of the lists' locks one thread holds two at most, and those of timers that sweep() moves
 // must go one way round.
 //
-//   append, remove  2 mutexes with lock_timer(); the links, those of a neighbour or two, the list
+//   append, remove  2 mutexes with lock_timer(), that of the timer on the line of its links; the
+//                   links of a neighbour or two; the list's line. Threads whose timers are in
+//                   different lists share no line but by chance: not even a count.
 //   sweep           1 mutex, and 1 a timer that is moved; 2 lines a timer
-//   24 bytes an id, a line a list, 40 KiB of locks
+//   24 bytes an id, a line a list
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,8 @@
 #include <vector>
 
 #include "core/timer_queue.h"
+#include "services/small_mutex.h"
+#include "services/timer_service.h"
 
 namespace timerbench {
 
@@ -32,13 +35,13 @@ class SlotLists {
 
   SlotLists(TimerId ids, std::size_t lists) : timers_(ids), lists_(lists) {}
 
-  [[nodiscard]] std::unique_lock<std::mutex> lock_timer(TimerId id) {
-    return std::unique_lock(timer_locks_[id % timer_locks_.size()]);
+  [[nodiscard]] std::unique_lock<SmallMutex> lock_timer(TimerId id) {
+    return std::unique_lock(timers_[id].mutex);
   }
 
-  // Returns when all who hold a timer's lock at this moment have given it back.
+  // Returns when all who hold a timer's lock at this moment have given it back. O(ids).
   void await_timer_locks() {
-    for (std::mutex& mutex : timer_locks_) const std::lock_guard passed(mutex);
+    for (Timer& timer : timers_) const std::lock_guard passed(timer.mutex);
   }
 
   // Puts a timer at the end of a list if admits(), which is asked under the list's lock, says so;
@@ -49,7 +52,6 @@ class SlotLists {
     if (!admits()) return false;
     timers_[id].deadline = deadline;
     link(list, id);
-    size_.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
 
@@ -66,7 +68,6 @@ class SlotLists {
       if (timers_[id].list.load() != list) continue;  // it was moved meanwhile
       unlink(list, id);
       timers_[id].list.store(kNoList);
-      size_.fetch_sub(1, std::memory_order_relaxed);
       return true;
     }
   }
@@ -84,7 +85,6 @@ class SlotLists {
       if (to == from) continue;
       unlink(from, current);
       if (to == kNoList) {
-        size_.fetch_sub(1, std::memory_order_relaxed);
         timers_[current].list.store(kNoList);
       } else {
         const std::lock_guard lock_to(lists_[to].mutex);
@@ -103,8 +103,12 @@ class SlotLists {
     }
   }
 
-  // Timers in all lists.
-  std::size_t size() const { return size_.load(std::memory_order_relaxed); }
+  // Timers in all lists. O(lists).
+  std::size_t size() const {
+    std::size_t size = 0;
+    for (const Slot& slot : lists_) size += slot.size.load(std::memory_order_relaxed);
+    return size;
+  }
 
  private:
   static constexpr TimerId kNone = ~TimerId{0};
@@ -114,12 +118,15 @@ class SlotLists {
     TimerId next;
     TimerId prev;
     std::atomic<List> list = kNoList;
+    SmallMutex mutex;
   };
+  static_assert(sizeof(Timer) == 24);
 
   struct alignas(64) Slot {
     std::mutex mutex;
     TimerId first = kNone;
     TimerId last = kNone;
+    std::atomic<TimerId> size = 0;  // written under the lock
   };
 
   // REQUIRES, both: the list's lock is held.
@@ -130,19 +137,20 @@ class SlotLists {
     (slot.last == kNone ? slot.first : timers_[slot.last].next) = id;
     slot.last = id;
     timers_[id].list.store(list);
+    slot.size.store(slot.size.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   void unlink(List list, TimerId id) {
+    Slot& slot = lists_[list];
     const TimerId next = timers_[id].next;
     const TimerId prev = timers_[id].prev;
-    (prev == kNone ? lists_[list].first : timers_[prev].next) = next;
-    (next == kNone ? lists_[list].last : timers_[next].prev) = prev;
+    (prev == kNone ? slot.first : timers_[prev].next) = next;
+    (next == kNone ? slot.last : timers_[next].prev) = prev;
+    slot.size.store(slot.size.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   }
 
   std::vector<Timer> timers_;
   std::vector<Slot> lists_;
-  std::atomic<std::size_t> size_ = 0;
-  std::array<std::mutex, 1024> timer_locks_;  // of all timers whose id has the same remainder
 };
 
 }  // namespace timerbench
