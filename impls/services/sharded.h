@@ -5,8 +5,9 @@
 //   threads, wakeups        as many times the service's; if the config asks for a number of threads,
 //                           each has its share, rounded up
 //
-// Good: threads meet only if their timers are in the same service. Bad: each service wakes by
-// itself, so that timers which could be fired together are not.
+// Good: a thread whose ids are those of one service, or of some, shares nothing with the others. Bad:
+// threads whose timers lie in all services meet as often as in one, or nearly; and each service wakes
+// by itself, so that timers which could be fired together are not.
 //
 // Followed: what programs do when one lock is not enough, as memcached, Go since 1.14 and folly do
 // with one timer structure a thread.

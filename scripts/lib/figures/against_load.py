@@ -94,7 +94,7 @@ def draw(
     for axes, panel in zip(grid.flat, panels):
         wanted = panels if same_axis else [panel]
         shown = [value for one in wanted for value in _all_values(results, one)]
-        axes.set(yscale="log", ylim=limits_around(shown, margin=1.35))
+        axes.set(yscale="log", ylim=limits_around(shown, margin=1.35, end=1.6))
         _draw_panel(axes, results, panel, limit)
     write_title(figure, title, note)
     handles = [Line2D([], [], label=name, **line_of(results, name)) for name in services]
