@@ -1,38 +1,16 @@
-// The locked slots of a wheel, and the small locks of their timers.
+// The slots of a wheel, with a lock each.
 #include "services/slot_lists.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "services/small_mutex.h"
-
 namespace timerbench {
 namespace {
-
-TEST(SmallMutexTest, LetsOneInAtATime) {
-  constexpr int kRounds = 20'000;
-  SmallMutex mutex;
-  int count = 0;
-  std::vector<std::jthread> threads;
-  for (int thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&] {
-      for (int round = 0; round < kRounds; ++round) {
-        const std::lock_guard lock(mutex);
-        const int seen = count;
-        if (round % 64 == 0) std::this_thread::yield();  // others come, and wait
-        count = seen + 1;
-      }
-    });
-  }
-  threads.clear();
-  EXPECT_EQ(count, 4 * kRounds);
-}
 
 class SlotListsTest : public testing::Test {
  protected:

@@ -9,7 +9,7 @@
 //   schedule, cancel  the locks of the timer and of one slot, O(1), and the executor's if it moves
 //   tick              a wakeup, due or not; the slot's lock while all timers in it are looked at
 //   fire              the executor's mutex three times, and a wakeup of its thread
-//   the slots 32 KiB; 24 bytes an id, and the executor's 20
+//   the slots 32 KiB; 64 bytes an id, and the executor's 20
 //
 // Good: threads that arm and cancel meet only in the same slot. Bad: it wakes once a tick even if
 // nothing is pending, and looks at every timer once a round, 512 ms at a tick of 1 ms.

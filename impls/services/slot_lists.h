@@ -9,11 +9,11 @@
 // lock. Of the lists' locks one thread holds two at most, and those of timers that sweep() moves
 // must go one way round.
 //
-//   append, remove  2 mutexes with lock_timer(), that of the timer on the line of its links; the
-//                   links of a neighbour or two; the list's line. Threads whose timers are in
-//                   different lists share no line but by chance: not even a count.
+//   append, remove  2 mutexes with lock_timer(); the timer's line, the list's, and those of a
+//                   neighbour or two. Threads whose timers are in different lists share nothing,
+//                   not even a count.
 //   sweep           1 mutex, and 1 a timer that is moved; 2 lines a timer
-//   24 bytes an id, a line a list
+//   a line an id, which its mutex fills, and a line a list
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "core/timer_queue.h"
-#include "services/small_mutex.h"
 #include "services/timer_service.h"
 
 namespace timerbench {
@@ -35,7 +34,7 @@ class SlotLists {
 
   SlotLists(TimerId ids, std::size_t lists) : timers_(ids), lists_(lists) {}
 
-  [[nodiscard]] std::unique_lock<SmallMutex> lock_timer(TimerId id) {
+  [[nodiscard]] std::unique_lock<std::mutex> lock_timer(TimerId id) {
     return std::unique_lock(timers_[id].mutex);
   }
 
@@ -113,14 +112,13 @@ class SlotLists {
  private:
   static constexpr TimerId kNone = ~TimerId{0};
 
-  struct Timer {
+  struct alignas(64) Timer {
     Tick deadline;
     TimerId next;
     TimerId prev;
     std::atomic<List> list = kNoList;
-    SmallMutex mutex;
+    std::mutex mutex;
   };
-  static_assert(sizeof(Timer) == 24);
 
   struct alignas(64) Slot {
     std::mutex mutex;

@@ -16,7 +16,7 @@
 //   fire      a move a level it descends, under the exclusive side; the executor's mutex three
 //             times, and a wakeup of its thread
 //   idle      a wakeup every 200 ms
-//   20 lines a level; 24 bytes an id, and the executor's 20
+//   20 lines a level; 64 bytes an id, and the executor's 20
 //
 // Good: O(1) whatever the population, wakeups only where there are timers, and threads that cancel
 // meet only in the same bucket. Bad: all who arm share the line of the lock, and stand still while
