@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <latch>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace timerbench {
@@ -79,13 +79,15 @@ TEST_F(SlotListsTest, CountsThroughEverything) {
 }
 
 TEST_F(SlotListsTest, WaitsForThoseWhoHoldATimersLock) {
-  auto lock = lists_.lock_timer(5);
+  std::latch held(1);
   bool given_back = false;
-  std::jthread holder([&, lock = std::move(lock)]() mutable {
+  const std::jthread holder([&] {
+    const auto lock = lists_.lock_timer(5);
+    held.count_down();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     given_back = true;
-    lock.unlock();
   });
+  held.wait();
   lists_.await_timer_locks();
   EXPECT_TRUE(given_back);
 }

@@ -13,7 +13,7 @@
 //                   neighbour or two. Threads whose timers are in different lists share nothing,
 //                   not even a count.
 //   sweep           1 mutex, and 1 a timer that is moved; 2 lines a timer
-//   a line an id, which its mutex fills, and a line a list
+//   a line an id, most of it the mutex, and a line a list
 #pragma once
 
 #include <atomic>
@@ -73,7 +73,7 @@ class SlotLists {
 
   // Calls place(id, deadline) for each timer of the list in order, and moves the timer to the list
   // that it returns: this one, another, or kNoList, if it has taken the timer over. Nobody sees a
-  // timer in between.
+  // timer in between; whoever asks for one that was taken over waits until the sweep has ended.
   template <class Place>
   void sweep(List from, Place&& place) {
     const std::lock_guard lock(lists_[from].mutex);

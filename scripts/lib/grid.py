@@ -177,7 +177,7 @@ def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
         for entry in file.entries:
             try:
                 grid.add(entry)
-            except (AttributeError, KeyError, TypeError, ValueError):
+            except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
                 raise Failure(
                     f"{file.path}: {json.dumps(entry)[:80]}... is not a cell {grid.CELL_NAME} "
                     f"of 'timerbench run' with {grid.CELL_CONTENT}"
@@ -193,7 +193,7 @@ def read_json(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise Failure(f"{file}: {error.strerror}; scripts/bench makes results") from None
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise Failure(f"{file}: not a complete JSON file ({error}); measure again") from None
 
 
