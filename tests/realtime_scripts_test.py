@@ -229,6 +229,7 @@ class LoadTest(RealtimeScratch):
             {"name": "accuracy/rate"},
             {"label": "exact"},
             {"label": "sometimes, per fire"},
+            {"label": "exact, per fire, tired"},
         ):
             with self.subTest(change), self.assertRaisesRegex(Failure, "json: .*is not a cell"):
                 self.load([good | change])

@@ -114,7 +114,7 @@ class Grid(Generic[AnyOutcome]):
     def new_cell(self) -> AnyOutcome:
         raise NotImplementedError
 
-    def add_figures(self, cell: AnyOutcome, entry: Any, flags: set[str]) -> None:
+    def add_figures(self, cell: AnyOutcome, entry: Any, flags: list[str]) -> None:
         """Of a repetition that has figures: its entry, and the flags of its label."""
         raise NotImplementedError
 
@@ -128,12 +128,11 @@ class Grid(Generic[AnyOutcome]):
             self._add_failure(key, entry.get("error_message") or "error")
             return
         precision, item = entry["label"].split(", per ", 1)
-        flags = set()
-        while item.rpartition(", ")[2] in self.FLAGS:
-            item, _, flag = item.rpartition(", ")
-            flags.add(flag)
-        if precision not in PROMISES:
-            raise ValueError(precision)
+        flags: list[str] = []
+        if self.FLAGS:  # else the item may be anything
+            item, *flags = item.split(", ")
+        if precision not in PROMISES or not self.FLAGS.issuperset(flags):
+            raise ValueError(entry["label"])
         self.add_figures(self.cells.setdefault(key, self.new_cell()), entry, flags)
         self.precisions[backend] = precision
         self.items[scenario] = item

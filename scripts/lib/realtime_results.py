@@ -88,7 +88,7 @@ class RealtimeResults(Grid[RealtimeCell]):
     def new_cell(self) -> RealtimeCell:
         return RealtimeCell()
 
-    def add_figures(self, cell: RealtimeCell, entry: Any, flags: set[str]) -> None:
+    def add_figures(self, cell: RealtimeCell, entry: Any, flags: list[str]) -> None:
         for name, value in entry.items():
             if isinstance(value, int | float) and math.isfinite(value):
                 cell.counters.setdefault(name, []).append(float(value))

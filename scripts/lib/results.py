@@ -47,7 +47,7 @@ class Results(Grid[Cell]):
     def new_cell(self) -> Cell:
         return Cell()
 
-    def add_figures(self, cell: Cell, entry: Any, flags: set[str]) -> None:
+    def add_figures(self, cell: Cell, entry: Any, flags: list[str]) -> None:
         cost = float(entry["ns_per_item"])
         if not 0 < cost < math.inf:
             raise ValueError(cost)
