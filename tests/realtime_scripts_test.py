@@ -183,7 +183,7 @@ class LoadTest(RealtimeScratch):
         cell = self.load([*entries, aggregate]).cells[self.KEY]
         self.assertEqual(cell.value("lateness_p50_ns"), 2)
         self.assertEqual(cell.value("lateness_p99_ns"), None)
-        self.assertEqual((cell.saturated, cell.cut_short), (False, False))
+        self.assertEqual((cell.saturated, cell.cut_short), (0, False))
 
     def test_the_label_says_what_became_of_it(self) -> None:
         results = self.load(measured(self.NAME, "granular, per fire, saturated, interrupted"))
@@ -191,6 +191,10 @@ class LoadTest(RealtimeScratch):
         self.assertEqual(results.item("rate"), "fire")
         self.assertTrue(results.cells[self.KEY].saturated)
         self.assertEqual(results.cut_short, 1)
+
+    def test_the_table_tells_how_many_repetitions_were_saturated(self) -> None:
+        once = [*late(self.NAME), *late(self.NAME, "exact, per fire, saturated")]
+        self.assertIn("100.0 %, saturated in 1 of 2 ", self.open(once).markdown())
 
     def test_a_cell_of_which_any_repetition_failed_has_no_figure(self) -> None:
         bad = failed(self.NAME, "wrong: 3 timers fired twice")

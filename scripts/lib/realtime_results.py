@@ -42,7 +42,7 @@ class RealtimeCell(Outcome):
 
     counters: dict[str, list[float]] = field(default_factory=dict)  # of each repetition
     histograms: dict[str, list[tuple[list[float], list[float]]]] = field(default_factory=dict)
-    saturated: bool = False  # in any repetition
+    saturated: int = 0  # so many repetitions
     cut_short: bool = False
 
     @property
@@ -92,7 +92,7 @@ class RealtimeResults(Grid[RealtimeCell]):
         for name, value in entry.items():
             if isinstance(value, int | float) and math.isfinite(value):
                 cell.counters.setdefault(name, []).append(float(value))
-        cell.saturated |= "saturated" in flags
+        cell.saturated += "saturated" in flags
         cell.cut_short |= "interrupted" in flags
 
     @property

@@ -33,7 +33,7 @@ def _time(counter: str, title: str, of: str = "") -> Column:
 
 def _number(counter: str, title: str, scale: float = 1, unit: str = "") -> Column:
     def text(value: float) -> str:
-        return (digits(value * scale) if value else "0") + unit
+        return digits(value * scale) + unit
 
     return Column(title, lambda cell: _told(cell.value(counter), text))
 
@@ -49,9 +49,16 @@ def _achieved(achieved: str, offered: str) -> Column:
         one, other = cell.value(achieved), cell.value(offered)
         if one is None or not other:
             return ""
-        return f"{100 * one / other:.1f} %" + (", saturated" if cell.saturated else "")
+        return f"{100 * one / other:.1f} %" + _saturated(cell, len(cell.values(achieved)))
 
     return Column("achieved", text)
+
+
+def _saturated(cell: RealtimeCell, repetitions: int) -> str:
+    if not cell.saturated:
+        return ""
+    share = "" if cell.saturated == repetitions else f" in {cell.saturated} of {repetitions}"
+    return ", saturated" + share
 
 
 def _with_spread(counter: str, title: str, scale: float) -> Column:

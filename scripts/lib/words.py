@@ -19,10 +19,13 @@ def power(size: int) -> str:
 
 
 def digits(cost: float) -> str:
-    """Three of them, as far as they mean anything: 0.51, 12.3, 456, 15 539."""
+    """Three of them, and two below 1: 0.015, 0.51, 12.3, 456, 15 539."""
+    if cost == 0:
+        return "0"
     if cost >= 999.5:
         return f"{cost:,.0f}".replace(",", "\u202f")
-    decimals = 2 if cost < 1 else max(0, 2 - math.floor(math.log10(cost) + 1e-9))
+    magnitude = math.floor(math.log10(abs(cost)) + 1e-9)
+    decimals = max(0, 2 - magnitude) if magnitude >= 0 else 1 - magnitude
     return f"{cost:.{decimals}f}"
 
 
