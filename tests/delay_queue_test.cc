@@ -80,6 +80,7 @@ TEST_F(DelayQueueTest, WhoeverIsHeldUpHasHandedOn) {
 // the deposed one's, who must not sleep on until its own time.
 TEST_F(DelayQueueTest, ADeposedLeaderIsRungWhenNobodyElseIsThere) {
   DelayQueue queue = make(2);
+  clock_.settle();  // they wait, both
   queue.schedule(0, 2000 * kMillisecond);
   clock_.settle();
   queue.schedule(1, 500 * kMillisecond);
@@ -94,6 +95,7 @@ TEST_F(DelayQueueTest, ADeposedLeaderIsRungWhenNobodyElseIsThere) {
 
 TEST_F(DelayQueueTest, AnOldLeaderWakesLateAndStepsBack) {
   DelayQueue queue = make(3);
+  clock_.settle();
   queue.schedule(0, 20 * kMillisecond);
   clock_.settle();
   queue.schedule(1, 10 * kMillisecond);

@@ -77,6 +77,20 @@ TEST(ExecutorTest, OnlyThoseAreRungForWhomThereIsWork) {
   EXPECT_LE(executor.wakeups(), 20U);
 }
 
+TEST(ExecutorTest, NothingBeginsOnceItIsClosed) {
+  ManualClock clock;
+  Executor executor({.capacity = 8,
+                     .clock = clock,
+                     .handler = [](TimerId, Tick) { ADD_FAILURE() << "begins all the same"; }},
+                    0);
+  executor.submit(3, 7);
+  executor.close();
+  executor.run_submitted();
+  std::vector<PendingTimer> pending;
+  executor.stop(pending);
+  EXPECT_EQ(pending, (std::vector<PendingTimer>{{3, 7}}));
+}
+
 TEST(ExecutorTest, HandsBackWhatHadNotBegun) {
   ManualClock clock;
   std::barrier<> begun(2);

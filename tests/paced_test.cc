@@ -186,6 +186,11 @@ TEST(PacedTest, ATaskCostsTheOthersTime) {
   EXPECT_GT(figures.processing.mean(), 0.5 * figures.lateness.mean());
 }
 
+TEST(PacedTest, LessThanNinetyNinePercentIsSaturated) {
+  EXPECT_FALSE((PacedFigures{.offered = 1000, .achieved = 991}).saturated());
+  EXPECT_TRUE((PacedFigures{.offered = 1000, .achieved = 989}).saturated());
+}
+
 TEST(PacedTest, AnInterruptKeepsTheFiguresSoFar) {
   const PacedPlan plan(Arrivals().generate({.size = 1'000, .items = 60'000}));
   StopFlag stop = false;

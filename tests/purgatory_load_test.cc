@@ -340,6 +340,19 @@ TEST(PurgatoryLoadTest, CountsWhatExpiresEarly) {
   EXPECT_EQ(figures.expiry_lateness.count(), kAll.num - figures.early);
 }
 
+TEST(PurgatoryLoadTest, LessThanNinetyNinePercentIsSaturated) {
+  const auto saturated = [](double rate, double pace) {
+    PurgatoryFigures figures;
+    figures.target_rate = 1000;
+    figures.actual_rate = rate;
+    figures.pace = pace;
+    return figures.saturated();
+  };
+  EXPECT_FALSE(saturated(991, 0.991));
+  EXPECT_TRUE(saturated(989, 0.991));
+  EXPECT_TRUE(saturated(991, 0.989));
+}
+
 // Requests are made in time, and expire at two thirds of their rate.
 TEST(PurgatoryLoadTest, ExpiringEverLaterIsNoPace) {
   PurgatoryLoad load = kAll;

@@ -766,6 +766,26 @@ TEST(PurgatoryThreadsTest, IsLockedWhileItIsWatched) {
   EXPECT_EQ(operation->tries, 3);
 }
 
+// Trap T35: on_complete() runs once though two complete it at the same instant.
+TEST(PurgatoryThreadsTest, OneOfTwoCompletesIt) {
+  std::vector<std::shared_ptr<TestOperation>> operations;
+  for (int i = 0; i < 20'000; ++i) operations.push_back(make_operation());
+  std::atomic<std::size_t> arrived = 0;
+  std::atomic<std::size_t> completed = 0;
+  const auto complete_all = [&] {
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      ++arrived;
+      while (arrived < 2 * (i + 1)) std::this_thread::yield();
+      if (operations[i]->force_complete()) ++completed;
+    }
+  };
+  std::thread other(complete_all);
+  complete_all();
+  other.join();
+  EXPECT_EQ(completed, operations.size());
+  for (const auto& operation : operations) EXPECT_EQ(operation->completions, 1);
+}
+
 // Three threads complete operations whose on_complete() checks the next one's key.
 TEST(PurgatoryThreadsTest, OperationsThatCheckEachOtherDoNotDeadlock) {
   SteadyClock clock;

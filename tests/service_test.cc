@@ -485,6 +485,29 @@ TEST_P(RealTimeTest, WhatIsArmedWhileTheDriverLooksIsDueInItsTurn) {
   }
 }
 
+// A timer that one thread moves all the time is pending all the time: another's cancel prevents it.
+TEST_P(RealTimeTest, CancelMeetsATimerThatIsBeingMoved) {
+  const int cancels = backend_.traits.remote ? 300 : 20'000;
+  ManualClock clock;
+  const auto service =
+      backend_.make({.capacity = 1, .clock = clock, .handler = [](TimerId, Tick) {}});
+  std::atomic<std::uint64_t> moves = 0;
+  {
+    const std::jthread moving([&](const std::stop_token& ending) {
+      for (; !ending.stop_requested(); ++moves) service->schedule(0, kHour + moves % 1000);
+    });
+    for (int i = 0; i < cancels; ++i) {
+      // The second has begun after the last cancel.
+      for (const auto before = moves.load(); moves < before + 2;) std::this_thread::yield();
+      ASSERT_TRUE(service->cancel(0)) << "after " << i;
+    }
+  }
+  service->schedule(0, kHour);
+  EXPECT_EQ(service->size(), 1U);
+  EXPECT_TRUE(service->cancel(0));
+  EXPECT_EQ(service->size(), 0U);
+}
+
 // Trap: four threads arm, move and cancel the same few timers while these descend. When all are
 // cancelled none is left, neither counted nor to be fired.
 TEST_P(RealTimeTest, NothingIsLeftWhenWhatManyThreadsArmedIsCancelled) {

@@ -13,6 +13,9 @@
 
 namespace timerbench {
 
+// At a smaller share of the planned rate who does them is saturated.
+inline constexpr double kKeepsUp = 0.99;
+
 class Pace {
  public:
   void reserve(std::size_t count) { done_.reserve(count); }

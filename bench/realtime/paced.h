@@ -24,6 +24,7 @@
 
 #include "realtime/durations.h"
 #include "realtime/ledger.h"
+#include "realtime/pace.h"
 #include "realtime/service.h"
 #include "services/clock.h"
 #include "system/stop.h"
@@ -80,7 +81,7 @@ struct PacedFigures {
   // that waits for its calls, keep up with them: see pace.h. What fires at a steady delay keeps up.
   double offered = 0;
   double achieved = 0;
-  bool saturated() const { return achieved < 0.99 * offered; }
+  bool saturated() const { return achieved < kKeepsUp * offered; }
 
   Accounts accounts{};      // of all armings
   std::uint64_t early = 0;  // fires before their deadline; in the distributions they are 0 late

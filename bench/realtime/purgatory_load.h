@@ -21,6 +21,7 @@
 
 #include "core/timer_queue.h"
 #include "realtime/durations.h"
+#include "realtime/pace.h"
 #include "realtime/service.h"
 #include "services/clock.h"
 #include "system/stop.h"
@@ -74,6 +75,7 @@ struct PurgatoryFigures {
   double actual_rate = 0;
   // The share of the rate at which requests are made and expire, 0 to 1: see pace.h.
   double pace = 1;
+  bool saturated() const { return actual_rate < kKeepsUp * target_rate || pace < kKeepsUp; }
 
   Durations arrival_lateness;     // of requests behind the plan
   Durations completion_lateness;  // behind arrival + latency, of those answered

@@ -16,10 +16,9 @@ namespace {
 RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service) {
   const PurgatoryFigures measured = run_purgatory(load, service, Waiting::condition, interrupted());
   const double requests = static_cast<double>(measured.requests);
-  const bool saturated = measured.actual_rate < 0.99 * measured.target_rate || measured.pace < 0.99;
   RealtimeFigures figures{
       .seconds = measured.elapsed,
-      .saturated = saturated && !measured.interrupted,
+      .saturated = measured.saturated() && !measured.interrupted,
       .interrupted = measured.interrupted,
       .label = fmt::format("{}, per request", to_string(service.traits.precision)),
       .summary =
@@ -28,12 +27,12 @@ RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service
                       "{:.2f} % expected  {}{}",
                       measured.elapsed, measured.cpu, measured.actual_rate, measured.target_rate,
                       100 * measured.timeout_fraction(), 100 * expected_timeout_fraction(load),
-                      describe_lateness(measured.expiry_lateness), saturated ? ", saturated" : ""),
+                      describe_lateness(measured.expiry_lateness), measured.saturated() ? ", saturated" : ""),
       .counters = {{"elapsed_seconds", measured.elapsed},
                    {"target_per_second", measured.target_rate},
                    {"actual_per_second", measured.actual_rate},
                    {"pace", measured.pace},
-                   {"saturated", saturated},
+                   {"saturated", measured.saturated()},
                    {"cpu_seconds", measured.cpu},
                    {"cpu_share", measured.cpu / measured.elapsed},
                    {"cpu_ns_per_request", measured.cpu * 1e9 / std::max(1.0, requests)},

@@ -190,6 +190,7 @@ class SystemTimer {
   void descend(QueuedBucket first) {
     const std::lock_guard time_moves(time_lock_);
     for (std::optional<QueuedBucket> due = first; due; due = poll()) {
+      // Never back: an earlier bucket may have come in between the first poll and the lock.
       now_ = std::max(now_, due->start);
       buckets_.sweep(due->bucket, [this](TimerId id, Tick deadline) {
         const Tick tick = granularity_.ceil(deadline);
