@@ -21,13 +21,13 @@ RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service
       .saturated = measured.saturated() && !measured.interrupted,
       .interrupted = measured.interrupted,
       .label = fmt::format("{}, per request", to_string(service.traits.precision)),
-      .summary =
-          fmt::format("{:.1f} s, {:.2f} s of processor time  {:>7.0f} of {:.0f} requests/s  {:.2f} "
-                      "% timed out, "
-                      "{:.2f} % expected  {}{}",
-                      measured.elapsed, measured.cpu, measured.actual_rate, measured.target_rate,
-                      100 * measured.timeout_fraction(), 100 * expected_timeout_fraction(load),
-                      describe_lateness(measured.expiry_lateness), measured.saturated() ? ", saturated" : ""),
+      .summary = fmt::format(
+          "{:.1f} s, {:.2f} s of processor time  {:>7.0f} of {:.0f} requests/s  {:.2f} "
+          "% timed out, "
+          "{:.2f} % expected  {}{}",
+          measured.elapsed, measured.cpu, measured.actual_rate, measured.target_rate,
+          100 * measured.timeout_fraction(), 100 * expected_timeout_fraction(load),
+          describe_lateness(measured.expiry_lateness), measured.saturated() ? ", saturated" : ""),
       .counters = {{"elapsed_seconds", measured.elapsed},
                    {"target_per_second", measured.target_rate},
                    {"actual_per_second", measured.actual_rate},
