@@ -5,9 +5,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "service_fixture.h"
@@ -70,6 +73,51 @@ TEST_F(SystemTimerTest, AnIdleWheelTakesWhatIsDueSoonOrPast) {
   EXPECT_EQ(fires(), Fires{});
   clock_.set(1'005 * kMillisecond);
   EXPECT_EQ(fires(), (Fires{{0, 1'005 * kMillisecond}}));
+}
+
+// Time that is looked at.
+class HookedClock final : public Clock {
+ public:
+  HookedClock(ManualClock& clock, std::function<void(Tick)> on_now)
+      : clock_(clock), on_now_(std::move(on_now)) {}
+
+  Tick now() const override {
+    const Tick now = clock_.now();
+    on_now_(now);
+    return now;
+  }
+
+  std::unique_ptr<Alarm> make_alarm() override { return clock_.make_alarm(); }
+
+ private:
+  ManualClock& clock_;
+  std::function<void(Tick)> on_now_;
+};
+
+// While the reaper takes a bucket out of the queue, before it has the lock, a timer is armed that
+// belongs into an earlier one. If the wheel's time went back to that, timers would be put into the
+// bucket that has just been emptied, and never fire.
+TEST_F(SystemTimerTest, TimeDoesNotGoBackToABucketThatCameLate) {
+  bool has_come = false;
+  std::thread arming;
+  std::function<void()> arm;
+  HookedClock clock(clock_, [&](Tick now) {
+    if (now < 20 * kMillisecond || std::exchange(has_come, true)) return;
+    arming = std::thread(arm);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  });
+  SystemTimer timer(
+      {.capacity = 3, .clock = clock, .handler = config(SystemTimer::traits).handler});
+  arm = [&] { timer.schedule(1, 19 * kMillisecond); };
+  timer.schedule(0, 25 * kMillisecond);  // at 20 it descends
+  clock_.settle();
+  clock_.set(20 * kMillisecond);
+  clock_.settle();
+  arming.join();
+  timer.schedule(2, 39 * kMillisecond);
+  clock_.set(39 * kMillisecond);
+  EXPECT_EQ(fires(),
+            (Fires{{0, 25 * kMillisecond}, {1, 19 * kMillisecond}, {2, 39 * kMillisecond}}));
 }
 
 // Vector V8: the bucket stays in the delay queue and causes one wakeup.
