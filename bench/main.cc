@@ -11,7 +11,9 @@
 
 #include "commands/command_line.h"
 #include "commands/errors.h"
+#include "suites/suite.h"
 #include "system/stop.h"
+#include "workloads/parameters.h"
 
 namespace timerbench {
 namespace {
@@ -40,6 +42,10 @@ int run(int argc, char** argv) {
   try {
     return execute(argc, argv);
   } catch (const UsageError& error) {
+    return fail(kUsage, error.what());
+  } catch (const ParameterError& error) {
+    return fail(kUsage, error.what());
+  } catch (const SuiteError& error) {
     return fail(kUsage, error.what());
   } catch (const CommandFailed& failed) {
     return failed.code;

@@ -70,7 +70,12 @@ class CliTest(unittest.TestCase):
         self.assertEqual(promises["redis_zset"], "exact")
         self.assertEqual(promises["kafka_wheel_20"], "granular")
         self.assertEqual(promises["kafka_wheel_floor_20"], "early")
-        self.assertEqual({suite["name"] for suite in listed["suites"]}, {"smoke", "quick", "full"})
+        self.assertLessEqual(
+            {"smoke", "quick", "full", "timeouts", "events", "adversarial", "kernel", "paper"},
+            {suite["name"] for suite in listed["suites"]},
+        )
+        requests = next(one for one in listed["workloads"] if one["name"] == "requests")
+        self.assertEqual(requests["parameters"][0]["value"], "constant 30s")
         text = timerbench("list").stdout
         for name in promises:
             self.assertIn(name, text)
@@ -240,6 +245,50 @@ class CliTest(unittest.TestCase):
                          {"fill", "cancel", "drain", "churn", "hold", "keepalive", "bulk",
                           "nginx_conn_per_request"})
         self.assertEqual(len({tuple(cell) for cell in cells}), len(cells))
+
+    def test_a_suite_of_the_users_own_is_a_file(self) -> None:
+        suite = self.folder / "mine.toml"
+        suite.write_text('summary = "mine"\nrepetitions = 2\nmin_seconds = 0\nsizes = [10, 20]\n'
+                         'items = 50\nworkloads = ["fill"]\n[[workload]]\nname = "slow"\n'
+                         'of = "requests"\nsizes = [30]\nlatency = "constant 40s"\n')
+        out = self.folder / "out.json"
+        done = timerbench("run", f"--suite={suite}", "--backends=scan", f"--benchmark_out={out}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        runs = [run for run in json.loads(out.read_text())["benchmarks"]
+                if run["run_type"] == "iteration"]
+        self.assertEqual([run["name"].removesuffix("/manual_time") for run in runs],
+                         ["mine/fill/10/scan"] * 2 + ["mine/fill/20/scan"] * 2
+                         + ["mine/slow/30/scan"] * 2)
+        narrowed = timerbench("run", f"--suite={suite}", "--workloads=slow,churn", "--sizes=10",
+                              "--backends=scan", "--benchmark_list_tests")
+        self.assertEqual([name.removesuffix("/manual_time") for name in narrowed.stdout.split()],
+                         ["mine/slow/10/scan", "mine/churn/10/scan"])
+        with suite.open("a") as file:
+            file.write("latncy = 1\n")
+        self.assert_refused(2, "mine.toml:12: no parameter 'latncy'; did you mean 'latency'?", "run",
+                            f"--suite={suite}")
+        self.assert_refused(2, "absent.toml", "run", "--suite=absent.toml")
+
+    def test_parameters_of_a_workload_can_be_set(self) -> None:
+        trace = self.folder / "t"
+        for setting, share in (("constant 1s", 100), ("constant 60s", 0)):
+            done = timerbench("trace", "generate", "requests", str(trace), "--size=50",
+                              "--items=100", f"--set=latency={setting}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            made = json.loads(trace.with_suffix(".json").read_text())
+            self.assertEqual(made["parameters"]["latency"], setting)
+            self.assertGreaterEqual(made["cancels"], share)
+            self.assertEqual(made["cancels"] > 0, share > 0)
+        done = timerbench("run", "--workloads=requests", "--sizes=10", "--backends=scan",
+                          "--items=10", "--set", "timeout=constant 5s", "--set",
+                          "latency=constant 1s", "--benchmark_min_time=0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for wrong, said in (("latncy=1s", "did you mean 'latency'?"), ("latency", "NAME=VALUE"),
+                            ("latency=soon", "no distribution of delays")):
+            self.assert_refused(2, said, "run", "--workloads=requests", f"--set={wrong}")
+            self.assert_refused(2, said, "trace", "generate", "requests", "x", f"--set={wrong}")
+        self.assert_refused(2, "--set is not for --suite=accuracy", "run", "--suite=accuracy",
+                            "--set=a=b")
 
     def test_aggregates_alone_are_shown_and_kept(self) -> None:
         for flag in ("report", "display"):

@@ -20,6 +20,8 @@
 #include "workloads/herd.h"
 
 namespace timerbench {
+using namespace std::chrono_literals;
+
 namespace {
 
 const StopFlag kGoOn = false;
@@ -138,7 +140,7 @@ TEST_P(PacedTest, MovesAndCancelsAreTold) {
 }
 
 TEST_P(PacedTest, AHerdHasAFirstAndALast) {
-  const PacedPlan plan(Herd{.delay = 100'000, .quiet = 100'000}.generate({.size = 5'000}));
+  const PacedPlan plan(Herd{.delay = 100ms, .quiet = 100ms}.generate({.size = 5'000}));
   const PacedFigures figures = run_paced({}, plan, find(GetParam()), kGoOn);
   expect_sound(figures);
   EXPECT_EQ(figures.lateness.count(), 5'000U);
@@ -351,7 +353,7 @@ TEST(FaultyServiceTest, ACancelInVainAndWhatIsHandedBackTwiceAreFound) {
 }
 
 TEST(FaultyServiceTest, ArmingBeforeTheStartIsRepeatedUntilThereIsTimeForIt) {
-  const Trace herd = Herd{.delay = 50'000, .quiet = 50'000}.generate({.size = 300});
+  const Trace herd = Herd{.delay = 50ms, .quiet = 50ms}.generate({.size = 300});
   const PacedFigures figures = run_paced({}, PacedPlan(herd), faulty(Fault::slow_to_arm), kGoOn);
   expect_sound(figures);
   EXPECT_EQ(figures.lateness.count(), 300U);

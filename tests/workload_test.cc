@@ -1,12 +1,19 @@
 // The generators: reproducible, and what they say they are.
 #include "workloads/workload.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "trace/model.h"
 #include "trace/stat.h"
 #include "workloads/random.h"
 
@@ -69,10 +76,13 @@ TEST_P(WorkloadTest, DescribesItselfTruly) {
   const TraceInfo& info = trace.info();
   EXPECT_EQ(info.workload, GetParam().name);
   EXPECT_EQ(info.item, GetParam().item);
-  // The size is how many are pending, but for a rate.
-  EXPECT_TRUE(info.capacity == 700 || info.workload == "arrivals");
-  EXPECT_EQ(info.peak_pending, info.capacity);
-  EXPECT_EQ(stat_trace(trace).peak_pending, info.capacity);
+  EXPECT_EQ(stat_trace(trace).peak_pending, info.peak_pending);
+  EXPECT_LE(info.peak_pending, info.capacity);
+  // The size is how many are pending, if only in the mean where objects have several timers or come
+  // as they like; but for a rate.
+  if (info.workload != "arrivals") {
+    EXPECT_NEAR(static_cast<double>(info.peak_pending), 700, 0.2 * 700);
+  }
   EXPECT_GT(info.items, 0U);
   EXPECT_LE(info.setup_ops, trace.ops().size());
 }
@@ -84,15 +94,185 @@ TEST_P(WorkloadTest, OneTimerIsEnough) {
 INSTANTIATE_TEST_SUITE_P(Roster, WorkloadTest, testing::ValuesIn(workloads()),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// What became of the timers in the measured part of a trace, for each item of it.
+struct Ends {
+  double fired = 0, cancelled = 0, moved = 0, moved_earlier = 0;
+};
+Ends ends_per_item(const Trace& trace) {
+  Model model({.capacity = trace.info().capacity});
+  const auto replay = [&](std::span<const Op> ops) {
+    Ends ends;
+    for (const Op op : ops) {
+      if (op.id == kAdvance) {
+        ends.fired += static_cast<double>(model.advance(model.now() + op.arg, IgnoreExpiry{}));
+      } else if (op.arg == kCancel) {
+        ends.cancelled += model.cancel(op.id);
+      } else {
+        ends.moved += model.pending(op.id);
+        ends.moved_earlier += model.pending(op.id) && model.now() + op.arg < model.deadline(op.id);
+        model.schedule(op.id, model.now() + op.arg);
+      }
+    }
+    return ends;
+  };
+  replay(trace.setup());
+  Ends ends = replay(trace.measured());
+  const auto items = static_cast<double>(trace.info().items);
+  for (double* sum : {&ends.fired, &ends.cancelled, &ends.moved, &ends.moved_earlier})
+    *sum /= items;
+  return ends;
+}
+
+// What each load is said to be, from the first measured operation on.
+TEST(WorkloadTest, TimersEndAsTheirSourcesSay) {
+  struct Said {
+    const char* workload;
+    double fired, cancelled, moved;  // an item
+    double tolerance;
+  };
+  const Said all_said[] = {
+      {"requests", 0.01, 0.99, 0, 0.002},
+      {"purgatory_low", 0.079, 0.921, 0, 0.005},
+      {"purgatory_high", 0.5, 0.5, 0, 0.01},
+      {"read_timeouts", 0, 1, 0, 0},
+      {"database", 0, 4, 0, 0.001},
+      // The delayed acknowledgement fires where the answer takes more than 40 ms, 15 %; the
+      // retransmission where the round trip takes more than 200 ms, 8 %, and twice 200 ms, 3 %.
+      {"tcp", 0.28, 1.86, 0, 0.03},
+      {"idle_connections", 0.0005, 0, 1, 0.001},
+      {"leases", 0.001, 0, 1, 0.0006},
+      {"orders", 0.14, 0.86, 0, 0.04},
+      {"session", 11, 1, 11, 0.1},
+      {"moved_earlier", 0, 0, 1, 0},
+      {"pacing", 1, 0, 0, 0},
+      {"jobs", 0.98, 0.02, 0, 0.003},
+      {"herds", 1, 0, 0, 0},
+      {"sparse", 0, 0, 0, 0},
+  };
+  for (const Said& said : all_said) {
+    const Ends ends = ends_per_item(generate(said.workload, {.size = 10'000, .items = 100'000}));
+    EXPECT_NEAR(ends.fired, said.fired, said.tolerance) << said.workload;
+    EXPECT_NEAR(ends.cancelled, said.cancelled, said.tolerance) << said.workload;
+    EXPECT_NEAR(ends.moved, said.moved, said.tolerance) << said.workload;
+  }
+  EXPECT_NEAR(
+      ends_per_item(generate("moved_earlier", {.size = 1000, .items = 10'000})).moved_earlier, 0.5,
+      0.001);
+}
+
+TEST(WorkloadTest, CachedValuesAreOverwrittenHotOnesOften) {
+  const Trace trace = generate("cache_ttl", {.size = 10'000, .items = 100'000});
+  const Ends ends = ends_per_item(trace);
+  EXPECT_GT(ends.moved, 0.9);
+  EXPECT_GT(ends.fired, 0.001);
+  std::map<TimerId, int> writes;
+  for (const Op op : trace.measured()) writes[op.id] += op.id != kAdvance;
+  std::vector<int> sorted;
+  for (const auto& [key, count] : writes) sorted.push_back(count);
+  std::ranges::sort(sorted, std::greater<>());
+  EXPECT_GT(std::accumulate(sorted.begin(), sorted.begin() + 100, 0),
+            40'000);  // of 1 % of the keys
+}
+
+TEST(WorkloadTest, OrdersComeInBurstsOnTheMinute) {
+  const Trace trace = generate("orders", {.size = 10'000, .items = 20'000});
+  Tick now = 0;
+  double in_first_second = 0;
+  for (const Op op : trace.measured()) {
+    if (op.id == kAdvance) now += op.arg;
+    in_first_second += op.id != kAdvance && op.arg != kCancel && now % 60'000 < 1'000;
+  }
+  EXPECT_NEAR(in_first_second / static_cast<double>(trace.info().items), 0.5 + 0.5 / 60, 0.03);
+}
+
+TEST(WorkloadTest, JobsAreMonthsAhead) {
+  const Trace trace = generate("jobs", {.size = 1000, .items = 1000});
+  EXPECT_EQ(trace.info().unit_ns, 1e9);
+  EXPECT_GT(stat_trace(trace).percentiles[4].delay, 60U * 86'400);
+}
+
+TEST(WorkloadTest, HerdsFireATenthAtOnce) {
+  const Trace trace = generate("herds", {.size = 1000, .items = 10'000});
+  Model model({.capacity = 1000});
+  std::size_t marks = 0;
+  for (const Op op : trace.ops()) {
+    if (op.id != kAdvance) {
+      model.schedule(op.id, model.now() + op.arg);
+    } else if (const std::size_t fired = model.advance(model.now() + op.arg, IgnoreExpiry{})) {
+      EXPECT_NEAR(static_cast<double>(fired), 100, 40);
+      ++marks;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(marks), 100, 3);
+}
+
+TEST(WorkloadTest, ParametersChangeWhatIsGenerated) {
+  const WorkloadOptions options{
+      .size = 1000,
+      .items = 20'000,
+      .settings = {{"timeout", "constant 1s"}, {"latency", "uniform 1ms 2s"}}};
+  const Trace trace = generate("requests", options);
+  EXPECT_NEAR(ends_per_item(trace).fired, 0.5, 0.02);
+  EXPECT_THAT(trace.info().parameters, testing::HasSubstr(R"("latency":"uniform 1ms 2s")"));
+}
+
+TEST(WorkloadTest, SettingsThatDoNotFitAreRefused) {
+  const auto problem = [](const char* workload, Settings settings) -> std::string {
+    try {
+      generate(workload, {.size = 10, .items = 10, .settings = std::move(settings)});
+    } catch (const ParameterError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(problem("requests", {{"latncy", "constant 1s"}}),
+            "no parameter 'latncy'; did you mean 'latency'? There are timeout, latency");
+  EXPECT_THAT(
+      problem("requests", {{"latency", "often"}}),
+      testing::StartsWith("latency: 'often' is no distribution of delays; write for example "
+                          "'constant 30s', 'uniform 1ms 60s'"));
+  EXPECT_EQ(problem("orders", {{"paid", "90%"}}), "paid: '90%' is not a share from 0 to 1");
+  EXPECT_EQ(problem("churn", {{"pace", "0"}}),
+            "pace: '0' is not a whole number from 1 to 1000000000");
+  EXPECT_EQ(problem("leases", {{"ttl", "constant 10"}}),
+            "ttl: '10' is not a duration: give a number and ns, us, ms, s, min, h or d");
+  EXPECT_EQ(problem("jobs", {{"delay", "constant 1ms"}}),
+            "'constant 1ms': 1ms is shorter than the workload's tick of 1s");
+  EXPECT_EQ(problem("hold", {{"delay", "constant 50d"}}),
+            "'constant 50d': 50d is more than the 2^32 ticks of 1ms that a trace can tell");
+  EXPECT_EQ(problem("moved_earlier", {{"nearer", "20s"}}),
+            "period, nearer and farther must be in this order");
+}
+
 // The digests of the operations, so that a change to a generator cannot pass unseen: it makes old
 // results and new ones different workloads.
 TEST(WorkloadTest, DefaultTracesAreWhatTheyWere) {
-  const std::map<std::string, std::uint64_t> known = {
-      {"fill", 3595422312884001293},   {"cancel", 8569025341450545435U},
-      {"drain", 6332119807688911613},  {"churn", 686720146884736923},
-      {"hold", 9189483940053035413},   {"keepalive", 5148517965551088837},
-      {"bulk", 11211916666635379192U}, {"arrivals", 14984957790709683381U},
-      {"herd", 16858268059396708801U}};
+  const std::map<std::string, std::uint64_t> known = {{"fill", 3595422312884001293U},
+                                                      {"cancel", 8569025341450545435U},
+                                                      {"drain", 5631324333883343657U},
+                                                      {"churn", 686720146884736923U},
+                                                      {"hold", 9189483940053035413U},
+                                                      {"keepalive", 5148517965551088837U},
+                                                      {"bulk", 11211916666635379192U},
+                                                      {"requests", 8784022310049964067U},
+                                                      {"purgatory_low", 15703364338406591215U},
+                                                      {"purgatory_high", 9257248153136006211U},
+                                                      {"read_timeouts", 1445933709455508789U},
+                                                      {"database", 7045016490748872281U},
+                                                      {"tcp", 8086869375610416428U},
+                                                      {"idle_connections", 11641844896913933459U},
+                                                      {"leases", 13992438399838167283U},
+                                                      {"cache_ttl", 7608991991100606924U},
+                                                      {"orders", 14237697457112837114U},
+                                                      {"session", 5915103608142418208U},
+                                                      {"moved_earlier", 6331154721667991093U},
+                                                      {"pacing", 3623051708636797622U},
+                                                      {"jobs", 4844793411613913930U},
+                                                      {"herds", 12405148976268716289U},
+                                                      {"sparse", 9077310395523618933U},
+                                                      {"arrivals", 14984957790709683381U},
+                                                      {"herd", 16858268059396708801U}};
+  EXPECT_EQ(known.size(), workloads().size());
   for (const auto& [name, hash] : known) {
     EXPECT_EQ(hash_ops(generate(name, {.size = 1000, .items = 5000}).ops()), hash) << name;
   }
@@ -136,7 +316,7 @@ TEST(WorkloadTest, CancelEndsEveryTimer) {
 
 TEST(WorkloadTest, DrainFiresEveryTimer) {
   const Trace trace = generate("drain", {.size = 10'000});
-  EXPECT_EQ(trace.measured().size(), 60'000U);
+  EXPECT_NEAR(static_cast<double>(trace.measured().size()), 60'000, 20);
   EXPECT_EQ(stat_trace(trace).fired, 10'000U);
 }
 

@@ -47,6 +47,14 @@ void add_seed_option(CLI::App& command, std::uint64_t& seed, const char* descrip
       ->check(in_range(std::uint64_t{0}, ~std::uint64_t{0}));
 }
 
+void add_settings_option(CLI::App& command, std::vector<std::string>& settings) {
+  command
+      .add_option("--set", settings,
+                  "NAME=VALUE, a parameter of the workload as 'timerbench list' shows it; several "
+                  "times")
+      ->allow_extra_args(false);
+}
+
 constexpr const char* kTraceToRead = "NAME, NAME.npy or NAME.json";
 
 void add_trace_to_write(CLI::App& command, std::string& out) {
@@ -90,7 +98,7 @@ void add_run(CLI::App& app) {
       "  --benchmark_format=json          on standard output");
   command->allow_extras();
   command->add_option("--suite", options->suite,
-                      "One of 'timerbench list'; the options below narrow it");
+                      "One of 'timerbench list', or a TOML file; the options below narrow it");
   command->add_option("--backends", options->backends,
                       "Comma-separated backends, families or services");
   command->add_option("--workloads", options->workloads,
@@ -102,6 +110,7 @@ void add_run(CLI::App& app) {
   add_items_option(*command, options->items,
                    "Operations measured where the workload leaves it free; 0: the suite's");
   add_seed_option(*command, options->seed, "Of the workloads");
+  add_settings_option(*command, options->settings);
   command
       ->add_option(
           "--replay-seconds", options->replay_seconds,
@@ -161,6 +170,7 @@ void add_generate(CLI::App& parent) {
   command->add_option("--size", options->size, "Population; none: the workload's default");
   add_items_option(*command, options->items, "Measured operations; 0: the workload's default");
   add_seed_option(*command, options->seed, "The same seed gives the same trace");
+  add_settings_option(*command, options->settings);
   command->callback([options] { generate_trace(*options); });
 }
 

@@ -28,6 +28,7 @@ struct PurgatoryOptions {
 struct RunOptions {
   std::string suite;                               // none: what the others choose
   std::string backends, workloads, sizes, traces;  // separated by commas
+  std::vector<std::string> settings;               // NAME=VALUE, parameters of the workloads
   Tick granularity = 1;
   std::uint64_t items = 0;
   std::uint64_t seed = 1;
@@ -57,6 +58,7 @@ void replay_trace(const ReplayOptions& options);
 
 struct GenerateOptions {
   std::string workload, out, size;
+  std::vector<std::string> settings;  // NAME=VALUE
   std::uint64_t items = 0;
   std::uint64_t seed = 1;
 };

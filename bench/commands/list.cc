@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/commands.h"
+#include "commands/names.h"
 #include "realtime/service.h"
 #include "replay/backend.h"
 #include "suites/realtime_suite.h"
@@ -35,15 +36,23 @@ void print_json() {
                                {"follows", service.traits.paper}});
   }
   for (const Workload& workload : workloads()) {
+    json parameters = json::array();
+    for (const auto& [name, meaning, value] : workload.parameters) {
+      parameters.push_back({{"name", name}, {"meaning", meaning}, {"value", value}});
+    }
     out["workloads"].push_back({{"name", workload.name},
                                 {"summary", workload.summary},
                                 {"item", workload.item},
-                                {"default_size", workload.default_size}});
+                                {"default_size", workload.default_size},
+                                {"parameters", parameters}});
   }
-  for (const Suite& suite : suites()) {
+  for (const auto& file : suite_files()) {
+    const Suite suite = load_suite(file);
+    std::vector<std::string_view> names;
+    for (const SuiteWorkload& workload : suite.workloads) names.push_back(workload.name);
     out["suites"].push_back({{"name", suite.name},
                              {"summary", suite.summary},
-                             {"workloads", suite.workloads},
+                             {"workloads", names},
                              {"sizes", suite.sizes},
                              {"traces", suite.traces}});
   }
@@ -78,9 +87,13 @@ void print_text() {
   fmt::print("\nWorkloads\n");
   for (const Workload& workload : workloads()) {
     fmt::print("  {:<22} {}; cost per {}\n", workload.name, workload.summary, workload.item);
+    for (const auto& [name, meaning, value] : workload.parameters) {
+      fmt::print("  {:<22}   --set {}='{}'  {}\n", "", name, value, meaning);
+    }
   }
   fmt::print("\nSuites\n");
-  for (const Suite& suite : suites()) {
+  for (const auto& file : suite_files()) {
+    const Suite suite = load_suite(file);
     fmt::print("  {:<22} {}\n", suite.name, suite.summary);
   }
   for (const RealtimeSuite& suite : realtime_suites()) {

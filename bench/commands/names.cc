@@ -3,30 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <numeric>
 #include <span>
 
 #include "commands/errors.h"
 #include "system/machine.h"
+#include "system/nearest.h"
 
 namespace timerbench {
-namespace {
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
+namespace fs = std::filesystem;
+
+namespace {
 
 // "ring_512" is of the family "ring"; a name without a number is a family of one.
 std::string_view family(std::string_view name) {
@@ -64,11 +51,8 @@ std::vector<const Named*> choose(std::string_view kind, std::span<const Named> a
 
 std::string unknown(std::string_view kind, std::string_view name,
                     const std::vector<std::string_view>& known) {
-  const auto nearest = std::min_element(known.begin(), known.end(), [&](auto a, auto b) {
-    return edit_distance(a, name) < edit_distance(b, name);
-  });
   return fmt::format("unknown {} '{}'; did you mean '{}'? See 'timerbench {}'", kind, name,
-                     nearest == known.end() ? "" : *nearest, kind == "command" ? "--help" : "list");
+                     nearest(name, known), kind == "command" ? "--help" : "list");
 }
 
 std::vector<std::string> split(std::string_view list) {
@@ -102,6 +86,18 @@ const Backend& find_backend(const std::string& name) {
   return *found.front();
 }
 
+Settings parse_settings(const std::vector<std::string>& texts) {
+  Settings settings;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw UsageError(fmt::format("--set: '{}' is not NAME=VALUE, such as timeout=30s", text));
+    }
+    settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return settings;
+}
+
 const Workload& find_workload(const std::string& name) {
   std::vector<std::string_view> known;
   for (const Workload& workload : workloads()) {
@@ -111,28 +107,27 @@ const Workload& find_workload(const std::string& name) {
   throw UsageError(unknown("workload", name, known));
 }
 
+std::vector<fs::path> suite_files() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(TIMERBENCH_SUITES)) {
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::optional<Suite> find_suite(const std::string& name) {
+  if (name.find('/') != std::string::npos || name.ends_with(".toml")) return load_suite(name);
+  for (const fs::path& file : suite_files()) {
+    if (file.stem() == name) return load_suite(file);
+  }
+  return {};
+}
+
 Trace load_trace(const std::string& name) {
   Trace trace = Trace::load(name);
   require_memory(bytes_needed({.size = trace.info().capacity, .items = trace.ops().size()}), name);
   return trace;
-}
-
-TimerId parse_size(const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc{} && rest + 1 == end) {
-    if (*rest == 'k')
-      value *= 1e3, ++rest;
-    else if (*rest == 'M')
-      value *= 1e6, ++rest;
-  }
-  if (error != std::errc{} || rest != end || value < 1 || value > kMostIds ||
-      value != static_cast<TimerId>(value)) {
-    throw UsageError(fmt::format(
-        "'{}' is not a size: give a whole number from 1 to 1e9, such as 1000, 10k or 1e6", text));
-  }
-  return static_cast<TimerId>(value);
 }
 
 }  // namespace timerbench

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "realtime/service.h"
 #include "replay/backend.h"
+#include "suites/suite.h"
 #include "trace/trace.h"
 #include "workloads/workload.h"
 
@@ -28,14 +31,20 @@ std::vector<const ServiceBackend*> find_services(const std::vector<std::string>&
 // One backend, hence no family of several. Throws UsageError.
 const Backend& find_backend(const std::string& name);
 
+// NAME=VALUE, as parameters of workloads are set. Throws UsageError.
+Settings parse_settings(const std::vector<std::string>& texts);
+
 // Throws UsageError.
 const Workload& find_workload(const std::string& name);
+
+// The suites of bench/suites, by name.
+std::vector<std::filesystem::path> suite_files();
+
+// One of them, or of a file of the user's: NAME.toml, or with a folder. Throws SuiteError.
+std::optional<Suite> find_suite(const std::string& name);
 
 // The trace of NAME, NAME.npy or NAME.json. Throws TraceError, and OutOfMemory if there is not
 // enough to replay it.
 Trace load_trace(const std::string& name);
-
-// "1000", "10k", "1e6": a number from 1 to kMostIds. Throws UsageError.
-TimerId parse_size(const std::string& text);
 
 }  // namespace timerbench

@@ -14,14 +14,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void add_workload(Campaign& campaign, const Workload& workload, Input::Reach reach,
+void add_workload(Campaign& campaign, const SuiteWorkload& chosen, Input::Reach reach,
                   const WorkloadOptions& options) {
-  campaign.add_input(Input(std::string(workload.name), options.size, reach, bytes_needed(options),
-                           /*seeded=*/true, [&workload, options](std::size_t variant) {
+  campaign.add_input(Input(chosen.name, options.size, reach, bytes_needed(options), /*seeded=*/true,
+                           [workload = chosen.workload, options](std::size_t variant) {
                              WorkloadOptions own = options;
                              own.seed += variant;
-                             return workload.generate(own);
+                             return workload->generate(own);
                            }));
+}
+
+// Those of the suite that are named, or any; all of the suite's if none is.
+std::vector<SuiteWorkload> choose_workloads(const RunOptions& options, const Suite& suite) {
+  const std::vector<std::string> names = split(options.workloads);
+  if (names.empty() && options.traces.empty()) return suite.workloads;
+  std::vector<SuiteWorkload> chosen;
+  for (const std::string& name : names) {
+    const auto own = std::ranges::find(suite.workloads, name, &SuiteWorkload::name);
+    chosen.push_back(own != suite.workloads.end()
+                         ? *own
+                         : SuiteWorkload{.name = name, .workload = &find_workload(name)});
+  }
+  return chosen;
+}
+
+std::vector<TimerId> parse_sizes(const std::string& list) {
+  std::vector<TimerId> sizes;
+  for (const std::string& size : split(list)) sizes.push_back(parse_size(size));
+  return sizes;
 }
 
 void add_trace_file(Campaign& campaign, const fs::path& path) {
@@ -64,23 +84,25 @@ Campaign plan_replays(const RunOptions& options, const Suite& suite) {
           ? ReplaySeconds{options.replay_seconds}
           : ReplaySeconds{suite.local.replay_seconds, suite.remote.replay_seconds};
   Campaign campaign(std::string(suite.name), options.granularity, replay_seconds);
-  std::vector<std::string> names = split(options.workloads);
-  if (names.empty() && options.traces.empty()) {
-    names.assign(suite.workloads.begin(), suite.workloads.end());
-  }
-  std::vector<TimerId> sizes;
-  for (const std::string& size : split(options.sizes)) sizes.push_back(parse_size(size));
-  if (sizes.empty()) sizes = suite.sizes;
-  std::ranges::sort(sizes);  // a time-out rules out the larger ones
+  const std::vector<SuiteWorkload> chosen = choose_workloads(options, suite);
+  const std::vector<TimerId> own_sizes = parse_sizes(options.sizes);
+  const Settings own_settings = parse_settings(options.settings);
 
-  for (const std::string& name : names) {
-    const Workload& workload = find_workload(name);
-    for (const TimerId size : sizes.empty() ? std::vector{workload.default_size} : sizes) {
+  for (const SuiteWorkload& one : chosen) {
+    Settings settings = one.settings;
+    settings.insert(settings.end(), own_settings.begin(), own_settings.end());
+    one.workload->check(settings);
+    std::vector<TimerId> sizes = !own_sizes.empty()  ? own_sizes
+                                 : one.sizes.empty() ? suite.sizes
+                                                     : one.sizes;
+    if (sizes.empty()) sizes = {one.workload->default_size};
+    std::ranges::sort(sizes);  // a time-out rules out the larger ones
+    for (const TimerId size : sizes) {
       const auto add = [&](Input::Reach reach, std::uint64_t items) {
-        add_workload(campaign, workload, reach,
-                     {.size = size, .items = items, .seed = options.seed});
+        add_workload(campaign, one, reach,
+                     {.size = size, .items = items, .seed = options.seed, .settings = settings});
       };
-      if (options.items > 0 || !workload.items_are_free) {
+      if (options.items > 0 || !one.workload->items_are_free) {
         add(Input::Reach::both, options.items);
       } else {
         add(Input::Reach::local, suite.local.items);
@@ -88,12 +110,12 @@ Campaign plan_replays(const RunOptions& options, const Suite& suite) {
       }
     }
   }
-  if (names.empty() && !options.sizes.empty()) {
+  if (chosen.empty() && !options.sizes.empty()) {
     throw UsageError("--sizes is for workloads, a trace has its own; name some by --workloads");
   }
   for (const std::string& path : split(options.traces)) add_trace_file(campaign, path);
   if (options.traces.empty() && options.workloads.empty()) {
-    for (const std::string_view name : suite.traces) add_trace_file(campaign, shipped_trace(name));
+    for (const std::string& name : suite.traces) add_trace_file(campaign, shipped_trace(name));
   }
   if (campaign.inputs() == 0) {
     throw UsageError(

@@ -115,26 +115,17 @@ void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
       options);
 }
 
-template <class AnySuite>
-const AnySuite* find_suite(const std::vector<AnySuite>& suites, std::string_view name) {
-  const auto found = std::ranges::find(suites, name, &AnySuite::name);
-  return found == suites.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 void run_suite(const RunOptions& options) {
   if (options.suite.empty()) return run_replays(options, own_choice());
-  if (const Suite* suite = find_suite(suites(), options.suite)) {
-    return run_replays(options, *suite);
-  }
-  if (const RealtimeSuite* suite = find_suite(realtime_suites(), options.suite)) {
-    return run_realtime(options, *suite);
-  }
-  std::vector<std::string_view> known;
-  for (const Suite& suite : suites()) known.push_back(suite.name);
-  for (const RealtimeSuite& suite : realtime_suites()) known.push_back(suite.name);
-  throw UsageError(unknown("suite", options.suite, known));
+  const auto realtime = std::ranges::find(realtime_suites(), options.suite, &RealtimeSuite::name);
+  if (realtime != realtime_suites().end()) return run_realtime(options, *realtime);
+  if (const auto suite = find_suite(options.suite)) return run_replays(options, *suite);
+  std::vector<std::string> names;
+  for (const auto& file : suite_files()) names.push_back(file.stem().string());
+  for (const RealtimeSuite& suite : realtime_suites()) names.emplace_back(suite.name);
+  throw UsageError(unknown("suite", options.suite, {names.begin(), names.end()}));
 }
 
 }  // namespace timerbench

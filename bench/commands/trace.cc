@@ -26,7 +26,11 @@ void print_saved(const Trace& trace, const std::string& path) {
 void generate_trace(const GenerateOptions& options) {
   const Workload& workload = find_workload(options.workload);
   const TimerId size = options.size.empty() ? workload.default_size : parse_size(options.size);
-  const WorkloadOptions wanted{.size = size, .items = options.items, .seed = options.seed};
+  const WorkloadOptions wanted{.size = size,
+                               .items = options.items,
+                               .seed = options.seed,
+                               .settings = parse_settings(options.settings)};
+  workload.check(wanted.settings);
   require_memory(bytes_needed(wanted), fmt::format("size {}", size));
   TraceOutput output(options.out);
   const Trace trace = workload.generate(wanted);

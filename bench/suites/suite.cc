@@ -1,38 +1,217 @@
 #include "suites/suite.h"
 
-namespace timerbench {
+#include <fmt/format.h>
+#include <toml++/toml.h>
 
-const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all = {
-      {.name = "smoke",
-       .summary = "every backend and workload once, seconds",
-       .workloads = {"fill", "cancel", "drain", "churn", "hold", "keepalive", "bulk"},
-       .sizes = {1000},
-       .traces = {},
-       .local = {.items = 1000, .replay_seconds = 2},
-       .remote = {.items = 100, .replay_seconds = 2},
-       .repetitions = 1,
-       .min_seconds = 0.001},
-      {.name = "quick",
-       .summary = "all backends, 10^3 to 10^5 timers and a kernel trace, minutes",
-       .workloads = {"fill", "cancel", "drain", "churn", "hold", "keepalive", "bulk"},
-       .sizes = {1'000, 10'000, 100'000},
-       .traces = {"nginx_conn_per_request"},
-       .local = {.items = 150'000, .replay_seconds = 1.5},
-       .remote = {.items = 1000, .replay_seconds = 1.5},
-       .repetitions = 3,
-       .min_seconds = 0.01},
-      {.name = "full",
-       .summary = "all backends, 10^3 to 10^7 timers and both kernel traces, 50 minutes",
-       .workloads = {"fill", "cancel", "drain", "churn", "hold", "keepalive", "bulk"},
-       .sizes = {1'000, 10'000, 100'000, 1'000'000, 10'000'000},
-       .traces = {"nginx_keepalive_c256", "nginx_conn_per_request"},
-       .local = {.items = 1'000'000, .replay_seconds = 5},
-       .remote = {.items = 3'000, .replay_seconds = 15},
-       .repetitions = 3,
-       .min_seconds = 0.02},
-  };
-  return all;
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "system/nearest.h"
+
+namespace timerbench {
+namespace {
+
+// A table of which every key must be known. The file's name goes into what is said.
+class Table {
+ public:
+  Table(const toml::table& table, std::string file) : table_(table), file_(std::move(file)) {}
+
+  bool has(std::string_view key) const { return table_.contains(key); }
+
+  // The value of a key that must be there.
+  template <class T>
+  T required(std::string_view key) {
+    if (!has(key)) fail(table_.source(), fmt::format("'{}' is missing", key));
+    return *optional<T>(key);
+  }
+
+  template <class T>
+  std::optional<T> optional(std::string_view key) {
+    known_.insert(key);
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) return {};
+    return convert<T>(*node, key);
+  }
+
+  // The keys that are not known yet: all of them, as texts.
+  Settings rest() {
+    Settings settings;
+    for (const auto& [key, node] : table_) {
+      if (known_.contains(key.str())) continue;
+      settings.emplace_back(std::string(key.str()), text_of(node, key.str()));
+    }
+    return settings;
+  }
+
+  // Each table of an array of tables.
+  std::vector<Table> tables(std::string_view key) {
+    known_.insert(key);
+    std::vector<Table> result;
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) return result;
+    if (!node->is_array_of_tables()) fail(node->source(), fmt::format("write [[{}]]", key));
+    for (const toml::node& element : *node->as_array()) {
+      result.emplace_back(*element.as_table(), file_);
+    }
+    return result;
+  }
+
+  std::optional<Table> table(std::string_view key) {
+    known_.insert(key);
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) return {};
+    if (!node->is_table()) fail(node->source(), fmt::format("'{}' must be a table", key));
+    return Table(*node->as_table(), file_);
+  }
+
+  // Throws if there are keys that nobody asked for.
+  void finish() const {
+    for (const auto& [key, node] : table_) {
+      if (known_.contains(key.str())) continue;
+      fail(key.source(), fmt::format("unknown key '{}'; did you mean '{}'?", key.str(),
+                                     nearest(key.str(), {known_.begin(), known_.end()})));
+    }
+  }
+
+  [[noreturn]] void fail(const toml::source_region& where, std::string_view what) const {
+    throw SuiteError(fmt::format("{}:{}: {}", file_, where.begin.line, what));
+  }
+  [[noreturn]] void fail(std::string_view key, std::string_view what) const {
+    const toml::node* node = table_.get(key);
+    fail(node != nullptr ? node->source() : table_.source(), what);
+  }
+
+ private:
+  std::string text_of(const toml::node& node, std::string_view key) const {
+    if (const auto text = node.value_exact<std::string>()) return *text;
+    if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
+    if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);
+    fail(node.source(), fmt::format("'{}' must be a text or a number", key));
+  }
+
+  template <class T>
+  T convert(const toml::node& node, std::string_view key) const {
+    if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      if (!node.is_array()) fail(node.source(), fmt::format("'{}' must be a list", key));
+      std::vector<std::string> texts;
+      for (const toml::node& element : *node.as_array()) texts.push_back(text_of(element, key));
+      return texts;
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      return text_of(node, key);
+    } else {
+      const auto value = node.value<double>();
+      if (!value || *value < 0 || *value > 1e10 ||
+          (std::is_integral_v<T> && *value != static_cast<double>(static_cast<T>(*value)))) {
+        fail(node.source(), fmt::format("'{}' must be a {} from 0 to 1e10", key,
+                                        std::is_integral_v<T> ? "whole number" : "number"));
+      }
+      return static_cast<T>(*value);
+    }
+  }
+
+  const toml::table& table_;
+  std::string file_;
+  std::set<std::string_view> known_;
+};
+
+std::vector<TimerId> read_sizes(Table& table) {
+  std::vector<TimerId> sizes;
+  for (const std::string& text :
+       table.optional<std::vector<std::string>>("sizes").value_or(std::vector<std::string>{})) {
+    try {
+      sizes.push_back(parse_size(text));
+    } catch (const ParameterError& error) {
+      table.fail("sizes", error.what());
+    }
+  }
+  return sizes;
+}
+
+const Workload& find(Table& table, std::string_view key, const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const Workload& workload : workloads()) {
+    if (workload.name == name) return workload;
+    known.push_back(workload.name);
+  }
+  table.fail(key,
+             fmt::format("unknown workload '{}'; did you mean '{}'?", name, nearest(name, known)));
+}
+
+Effort read_effort(Table& table, Effort otherwise) {
+  return {.items = table.optional<std::uint64_t>("items").value_or(otherwise.items),
+          .replay_seconds =
+              table.optional<double>("replay_seconds").value_or(otherwise.replay_seconds)};
+}
+
+SuiteWorkload read_workload(Table& table) {
+  SuiteWorkload result{.name = table.required<std::string>("name"), .workload = nullptr};
+  const auto of = table.optional<std::string>("of");
+  result.workload = &find(table, of ? "of" : "name", of.value_or(result.name));
+  result.sizes = read_sizes(table);
+  result.settings = table.rest();
+  for (const auto& setting : result.settings) {
+    try {
+      result.workload->check({setting});
+    } catch (const ParameterError& error) {
+      table.fail(setting.first, error.what());
+    }
+  }
+  return result;
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+}
+
+}  // namespace
+
+Suite load_suite(const std::filesystem::path& file) try {
+  const toml::table content = toml::parse_file(file.string());
+  Table table(content, file.string());
+  Suite suite{.name = file.stem().string(), .summary = table.required<std::string>("summary")};
+  if (!is_name(suite.name)) {
+    throw SuiteError(fmt::format(
+        "{}: call the file after what it is, in the letters a-z, 0-9 and _", file.string()));
+  }
+  suite.sizes = read_sizes(table);
+  suite.traces = table.optional<std::vector<std::string>>("traces").value_or(suite.traces);
+  suite.repetitions = table.required<int>("repetitions");
+  suite.min_seconds = table.required<double>("min_seconds");
+  suite.local = read_effort(table, {.items = 0, .replay_seconds = 60});
+  suite.remote = suite.local;
+  if (auto remote = table.table("remote")) {
+    suite.remote = read_effort(*remote, suite.local);
+    remote->finish();
+  }
+  for (const std::string& name :
+       table.optional<std::vector<std::string>>("workloads").value_or(std::vector<std::string>{})) {
+    suite.workloads.push_back({.name = name, .workload = &find(table, "workloads", name)});
+  }
+  for (Table& own : table.tables("workload")) {
+    suite.workloads.push_back(read_workload(own));
+    const std::string& name = suite.workloads.back().name;
+    if (!is_name(name)) own.fail("name", fmt::format("'{}': a name is of a-z, 0-9 and _", name));
+    if (std::ranges::count(suite.workloads, name, &SuiteWorkload::name) > 1) {
+      own.fail("name", fmt::format("'{}' is there already", name));
+    }
+  }
+  if (suite.repetitions < 1) table.fail("repetitions", "at least 1 is needed");
+  if (suite.workloads.empty() && suite.traces.empty()) {
+    throw SuiteError(fmt::format("{}: has neither workloads nor traces", file.string()));
+  }
+  if (!suite.workloads.empty() && suite.sizes.empty() &&
+      std::ranges::any_of(suite.workloads, [](const auto& one) { return one.sizes.empty(); })) {
+    throw SuiteError(fmt::format("{}: 'sizes' is missing", file.string()));
+  }
+  table.finish();
+  return suite;
+} catch (const toml::parse_error& error) {
+  const auto line = error.source().begin.line;
+  throw SuiteError(line == 0 ? fmt::format("{}: {}", file.string(), error.description())
+                             : fmt::format("{}:{}: {}", file.string(), line, error.description()));
 }
 
 }  // namespace timerbench

@@ -1,10 +1,15 @@
-// A suite: which workloads, at which sizes, and how much time each cell may take.
+// A suite: which workloads, at which sizes, and how much time each cell may take. Suites are data, one
+// TOML file each; bench/suites/quick.toml is an example with every key explained.
 #pragma once
 
+#include <filesystem>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/timer_queue.h"
+#include "workloads/workload.h"
 
 namespace timerbench {
 
@@ -14,18 +19,32 @@ struct Effort {
   double replay_seconds;  // its share of time: one replay with its setup
 };
 
-struct Suite {
-  std::string_view name;
-  std::string_view summary;
-  std::vector<std::string_view> workloads;
-  std::vector<TimerId> sizes;
-  std::vector<std::string_view> traces;  // of bench/traces
-  Effort local;                          // of backends in this process
-  Effort remote;                         // of those in another, a round trip away
-  int repetitions;                       // of each cell: the spread
-  double min_seconds;                    // measured, in each repetition
+// A workload as a suite has it: perhaps with other parameters, and then under a name of its own.
+struct SuiteWorkload {
+  std::string name;
+  const Workload* workload;
+  Settings settings{};
+  std::vector<TimerId> sizes{};  // none: the suite's
 };
 
-const std::vector<Suite>& suites();
+struct Suite {
+  std::string name;
+  std::string summary;
+  std::vector<SuiteWorkload> workloads{};
+  std::vector<TimerId> sizes{};
+  std::vector<std::string> traces{};  // of bench/traces
+  Effort local{};                     // of backends in this process
+  Effort remote{};                    // of those in another, a round trip away
+  int repetitions = 1;                // of each cell: the spread
+  double min_seconds = 0;             // measured, in each repetition
+};
+
+// A suite that cannot be understood: the text is one line, "FILE:LINE: what is wrong".
+struct SuiteError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Reads a suite; its name is the file's. Throws SuiteError.
+Suite load_suite(const std::filesystem::path& file);
 
 }  // namespace timerbench

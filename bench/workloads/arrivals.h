@@ -24,8 +24,13 @@ struct Arrivals {
   static constexpr bool items_are_free = true;
   static constexpr double unit_ns = 1'000;
 
-  std::uint32_t octaves = 10;  // delays are 1024 .. 1024 * 2^octaves - 1 us
+  std::uint32_t octaves = 10;
   std::uint32_t measured_seconds = 3;
+
+  Parameters parameters() {
+    return {{"octaves", &octaves, "delays are 1024 .. 1024 * 2^octaves - 1 us"},
+            {"measured_seconds", &measured_seconds, "of arrivals, unless items are told"}};
+  }
 
   Trace generate(const WorkloadOptions& options) const {
     const std::uint64_t rate = std::max(1U, options.size);
@@ -34,8 +39,7 @@ struct Arrivals {
     const Tick setup = Tick{shortest} << octaves;
     const std::uint64_t items = options.items != 0 ? options.items : rate * measured_seconds;
     TraceWriter trace(*this, options, 3 * (items + rate * setup / 1'000'000));
-    trace.note("octaves", octaves);
-
+    if (octaves > 20) throw ParameterError("octaves: at most 20");
     Random random(options.seed);
     using Timer = std::pair<Tick, TimerId>;  // deadline, id
     std::priority_queue<Timer, std::vector<Timer>, std::greater<>> pending;

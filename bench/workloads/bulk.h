@@ -19,11 +19,15 @@ struct Bulk {
   static constexpr std::string_view item = "insert + fire";
   static constexpr bool items_are_free = false;
 
-  std::uint32_t octaves = 31;  // delays are 1 .. 2^octaves - 1 ticks: 25 days of ms
+  std::uint32_t octaves = 31;
+
+  Parameters parameters() {
+    return {{"octaves", &octaves, "delays are 1 .. 2^octaves - 1 ticks: 25 days of ms"}};
+  }
 
   Trace generate(const WorkloadOptions& options) const {
     TraceWriter trace(*this, options, 4 * std::uint64_t{options.size});
-    trace.note("octaves", octaves);
+    if (octaves > 31) throw ParameterError("octaves: at most 31");
     Random random(options.seed);
     for (TimerId id = 0; id < options.size; ++id) trace.schedule(id, random.log_uniform(octaves));
     for (TimerId id = 0; id < options.size; ++id) trace.cancel(id);

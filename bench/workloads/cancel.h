@@ -1,7 +1,8 @@
 // Cancelling alone: N pending timers, all cancelled in random order. W2 of the peers' figures.
 #pragma once
 
-#include "workloads/fill.h"
+#include "workloads/random.h"
+#include "workloads/trace_writer.h"
 
 namespace timerbench {
 
@@ -11,15 +12,16 @@ struct Cancel {
   static constexpr std::string_view item = "cancel";
   static constexpr bool items_are_free = false;
 
-  Fill fill;  // how they were armed
+  Delays delay{"uniform 1ms 60s"};
+
+  Parameters parameters() { return {{"delay", &delay, "how far ahead timers are armed"}}; }
 
   Trace generate(const WorkloadOptions& options) const {
     TraceWriter trace(*this, options, 2 * std::uint64_t{options.size});
-    trace.note("max_delay", fill.max_delay);
     Random random(options.seed);
-    fill.arm_all(trace, random, options.size);
+    DelaySampler sample = trace.sampler(delay);
+    for (TimerId id = 0; id < options.size; ++id) trace.schedule(id, sample(random));
     trace.end_setup();
-
     for (const TimerId id : random.permutation(options.size)) trace.cancel(id);
     return trace.finish(options.size, options.size);
   }

@@ -2,7 +2,10 @@
 // figures.
 #pragma once
 
-#include "workloads/fill.h"
+#include <algorithm>
+
+#include "workloads/random.h"
+#include "workloads/trace_writer.h"
 
 namespace timerbench {
 
@@ -12,15 +15,22 @@ struct Drain {
   static constexpr std::string_view item = "fire";
   static constexpr bool items_are_free = false;
 
-  Fill fill;  // how they were armed; with few timers most of the 60 000 ticks find nothing
+  Delays delay{"uniform 1ms 60s"};  // with few timers most of the 60 000 ticks find nothing
+
+  Parameters parameters() { return {{"delay", &delay, "how far ahead timers are armed"}}; }
 
   Trace generate(const WorkloadOptions& options) const {
-    TraceWriter trace(*this, options, options.size + std::uint64_t{fill.max_delay});
-    trace.note("max_delay", fill.max_delay);
+    TraceWriter trace(*this, options, 2 * std::uint64_t{options.size});
     Random random(options.seed);
-    fill.arm_all(trace, random, options.size);
+    DelaySampler sample = trace.sampler(delay);
+    std::uint32_t longest = 0;
+    for (TimerId id = 0; id < options.size; ++id) {
+      const std::uint32_t ticks = sample(random);
+      longest = std::max(longest, ticks);
+      trace.schedule(id, ticks);
+    }
     trace.end_setup();
-    for (std::uint32_t tick = 0; tick < fill.max_delay; ++tick) trace.pass_time(1);
+    for (std::uint32_t tick = 0; tick < longest; ++tick) trace.pass_time(1);
     return trace.finish(options.size, options.size);
   }
 };

@@ -15,17 +15,21 @@ struct Herd {
   static constexpr bool items_are_free = false;
   static constexpr double unit_ns = 1'000;
 
-  std::uint32_t delay = 500'000;  // us
-  std::uint32_t quiet = 500'000;  // us after it
+  std::chrono::nanoseconds delay = std::chrono::milliseconds(500);
+  std::chrono::nanoseconds quiet = std::chrono::milliseconds(500);
+
+  Parameters parameters() {
+    return {{"delay", &delay, "of all"}, {"quiet", &quiet, "how long the trace goes on after it"}};
+  }
 
   Trace generate(const WorkloadOptions& options) const {
     TraceWriter trace(*this, options, options.size + std::uint64_t{2});
-    trace.note("delay", delay);
     Random random(options.seed);
-    for (const TimerId id : random.permutation(options.size)) trace.schedule(id, delay);
+    for (const TimerId id : random.permutation(options.size))
+      trace.schedule(id, trace.ticks(delay));
     trace.end_setup();
-    trace.pass_time(delay);
-    trace.pass_time(quiet);
+    trace.pass_time(trace.ticks(delay));
+    trace.pass_time(trace.ticks(quiet));
     return trace.finish(options.size, options.size);
   }
 };

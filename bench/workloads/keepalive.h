@@ -6,11 +6,9 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
-#include "trace/model.h"
 #include "workloads/random.h"
-#include "workloads/trace_writer.h"
+#include "workloads/simulation.h"
 
 namespace timerbench {
 
@@ -21,11 +19,22 @@ struct Keepalive {
   static constexpr std::string_view item = "request";
   static constexpr bool items_are_free = true;
 
-  std::uint32_t timeout = 30'000;            // ms
-  std::uint32_t requests_per_100k_s = 3000;  // per second and 10^5 connections; exponential gaps
-  std::uint32_t measured_seconds = 60;       // after one time-out's length of setup
+  std::chrono::nanoseconds timeout = std::chrono::seconds(30);
+  std::uint32_t requests_per_100k_s = 3000;
+  std::uint32_t measured_seconds = 60;
 
-  Trace generate(const WorkloadOptions& options) const {
+  Parameters parameters() {
+    return {{"timeout", &timeout, "after which a silent connection is dropped"},
+            {"requests_per_100k_s", &requests_per_100k_s, "a second, of 10^5 connections"},
+            {"measured_seconds", &measured_seconds, "of requests, unless items are told"}};
+  }
+
+  Trace generate(const WorkloadOptions& options) const { return generate_as(*this, options); }
+
+ protected:
+  // `self`: this, as the generator that is to be named in the trace.
+  template <class Self>
+  Trace generate_as(const Self& self, const WorkloadOptions& options) const {
     const TimerId size = options.size;
     const std::uint64_t mean_gap_ns =
         100'000'000'000'000 / requests_per_100k_s / std::max(1U, size);
@@ -33,36 +42,22 @@ struct Keepalive {
     const std::uint64_t requests_a_second = std::uint64_t{size} * requests_per_100k_s / 100'000 + 1;
     const std::uint64_t requests =
         options.items != 0 ? options.items : requests_a_second * measured_seconds;
-    TraceWriter trace(*this, options, size + 3 * (requests + requests_a_second * timeout / 1000));
-    trace.note("timeout", timeout);
-    trace.note("requests_per_100k_s", requests_per_100k_s);
+    TraceWriter trace(self, options, size + 3 * requests);
+    const std::uint32_t timeout_ticks = trace.ticks(timeout);
 
     Random random(options.seed);
-    Model model({.capacity = size});
-    const auto arm = [&](TimerId id, std::uint32_t delay) {
-      model.schedule(id, model.now() + delay);
-      trace.schedule(id, delay);
-    };
-    std::vector<TimerId> fired;
-    const auto pass_time_to = [&](Tick instant) {
-      while (model.now() < instant) {
-        const Tick next = std::min(instant, model.next_wakeup());
-        trace.pass_time(next - model.now());
-        fired.clear();
-        model.advance(next, [&](TimerId due, Tick) { fired.push_back(due); });
-        for (const TimerId due : fired) arm(due, timeout);
-      }
-    };
+    Simulation world(trace, size);
+    const auto arm = [&](TimerId id) { world.arm(id, timeout_ticks); };
 
     // Connections arrived over the last time-out's length.
-    for (TimerId id = 0; id < size; ++id) arm(id, random.between(1, timeout));
+    for (TimerId id = 0; id < size; ++id) world.arm(id, random.between(1, timeout_ticks));
     std::uint64_t arrival_ns = 0;
     const auto serve_next = [&] {
-      pass_time_to(arrival_ns / 1'000'000);
-      arm(random.below(size), timeout);
-      arrival_ns += (random.exponential(mean_gap_ns / gap_unit_ns) >> 32) * gap_unit_ns;
+      world.pass_time_to(arrival_ns / 1'000'000, arm);
+      arm(random.below(size));
+      return arrival_ns += (random.exponential(mean_gap_ns / gap_unit_ns) >> 32) * gap_unit_ns;
     };
-    while (arrival_ns < timeout * std::uint64_t{1'000'000}) serve_next();
+    while (serve_next() < timeout_ticks * std::uint64_t{1'000'000}) continue;
     trace.end_setup();
     for (std::uint64_t i = 0; i < requests; ++i) serve_next();
     return trace.finish(requests, size);

@@ -15,7 +15,7 @@ class TraceWriter {
  public:
   // A tick is 1 ms unless G::unit_ns says otherwise.
   template <Generator G>
-  TraceWriter(const G&, const WorkloadOptions& options, std::uint64_t expected_ops) {
+  TraceWriter(G generator, const WorkloadOptions& options, std::uint64_t expected_ops) {
     ops_.reserve(expected_ops);
     info_.unit_ns = 1e6;
     if constexpr (requires { G::unit_ns; }) info_.unit_ns = G::unit_ns;
@@ -25,6 +25,7 @@ class TraceWriter {
     info_.seed = options.seed;
     info_.source = "generated";
     note("size", options.size);
+    for (const Parameter& one : generator.parameters()) note(one.name(), one.text());
   }
 
   // These throw Interrupted.
@@ -38,9 +39,16 @@ class TraceWriter {
   // All operations so far prepare, and are not measured.
   void end_setup() { info_.setup_ops = ops_.size(); }
 
-  // A parameter of the generator, for the description.
+  // A duration or distribution in ticks. They throw ParameterError.
+  DelaySampler sampler(const Delays& delays) const { return DelaySampler(delays, info_.unit_ns); }
+  std::uint32_t ticks(std::chrono::nanoseconds duration) const {
+    Random unused(0);
+    return DelaySampler(Delays("constant " + to_text(duration)), info_.unit_ns)(unused);
+  }
+
+  // What the description is to say besides the parameters.
   template <class T>
-  void note(const char* parameter, const T& value) {
+  void note(std::string_view parameter, const T& value) {
     parameters_[parameter] = value;
   }
 

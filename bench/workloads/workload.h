@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trace/trace.h"
+#include "workloads/parameters.h"
 
 namespace timerbench {
 
@@ -14,19 +15,22 @@ struct WorkloadOptions {
   TimerId size;             // timers pending or per second, connections: what a suite sweeps
   std::uint64_t items = 0;  // how many operations are measured, if free; 0: the default
   std::uint64_t seed = 1;
+  Settings settings{};  // parameters that are not to have their default
 };
 
-// A generator is a struct with commented parameters and
+// A generator is a struct whose members are its parameters, with their defaults, and
 //   static constexpr std::string_view name, summary, item;   what a cost is quoted per
 //   static constexpr bool items_are_free;                    whether options.items is heeded
 //   static constexpr double unit_ns;                         a tick, if not 1 ms
+//   Parameters parameters();                                 those that can be set, by name
 //   Trace generate(const WorkloadOptions&) const;            no I/O, no clock, no state
 template <class G>
-concept Generator = requires(const G& generator, const WorkloadOptions& options) {
+concept Generator = requires(const G& generator, G& own, const WorkloadOptions& options) {
   { G::name } -> std::convertible_to<std::string_view>;
   { G::summary } -> std::convertible_to<std::string_view>;
   { G::item } -> std::convertible_to<std::string_view>;
   { G::items_are_free } -> std::convertible_to<bool>;
+  { own.parameters() } -> std::same_as<Parameters>;
   { generator.generate(options) } -> std::same_as<Trace>;
 };
 
@@ -36,6 +40,14 @@ struct Workload {
   std::string_view item;
   bool items_are_free;
   TimerId default_size;
+  // Their meaning and, as text, their default.
+  struct Parameter {
+    std::string_view name, meaning;
+    std::string value;
+  };
+  std::vector<Parameter> parameters;
+  std::function<void(const Settings&)> check;  // throws ParameterError
+  // Throws ParameterError for settings that do not fit each other or the size.
   std::function<Trace(const WorkloadOptions&)> generate;
 };
 

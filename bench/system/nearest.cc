@@ -1,0 +1,32 @@
+#include "system/nearest.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace timerbench {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
+  const auto found = std::ranges::min_element(
+      known, {}, [&](std::string_view candidate) { return edit_distance(candidate, name); });
+  return found == known.end() ? std::string_view() : *found;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,122 @@
+// Suites as TOML: those that are shipped, and what is wrong with others.
+#include "suites/suite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "scratch.h"
+
+namespace timerbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SuiteTest : public testing::Test {
+ protected:
+  Suite load(const std::string& text) { return load_suite(scratch_.write("mine.toml", text)); }
+
+  // What is said of a suite, without the file's folder.
+  std::string problem(const std::string& text) {
+    const std::string line = error_of([&] { load(text); });
+    EXPECT_TRUE(line.starts_with(scratch_.path().string())) << line;
+    return line.substr(scratch_.path().string().size());
+  }
+
+  Scratch scratch_;
+};
+
+constexpr const char* kHead = R"(summary = "mine"
+repetitions = 2
+min_seconds = 0.5
+)";
+
+TEST_F(SuiteTest, SaysWhatIsMeasured) {
+  const Suite suite = load(std::string(kHead) + R"(
+sizes = [100, "1k", "1e6"]
+workloads = ["fill"]
+traces = ["nginx_keepalive_c256"]
+items = 5000
+replay_seconds = 2
+remote = { items = 10 }
+
+[[workload]]
+name = "slow"
+of = "requests"
+sizes = ["10M"]
+latency = "exponential 10s"
+)");
+  EXPECT_EQ(suite.name, "mine");
+  EXPECT_EQ(suite.sizes, (std::vector<TimerId>{100, 1000, 1'000'000}));
+  EXPECT_EQ(suite.repetitions, 2);
+  EXPECT_EQ(suite.min_seconds, 0.5);
+  EXPECT_EQ(suite.local.items, 5000U);
+  EXPECT_EQ(suite.remote.items, 10U);
+  EXPECT_EQ(suite.remote.replay_seconds, 2);
+  ASSERT_EQ(suite.workloads.size(), 2U);
+  EXPECT_EQ(suite.workloads[0].name, "fill");
+  EXPECT_EQ(suite.workloads[0].workload->name, "fill");
+  EXPECT_EQ(suite.workloads[1].name, "slow");
+  EXPECT_EQ(suite.workloads[1].workload->name, "requests");
+  EXPECT_EQ(suite.workloads[1].sizes, std::vector<TimerId>{10'000'000});
+  EXPECT_EQ(suite.workloads[1].settings, (Settings{{"latency", "exponential 10s"}}));
+}
+
+TEST_F(SuiteTest, NamesTheLineAndTheNearestName) {
+  const std::string head = kHead;
+  const std::string rest = "sizes = [10]\nworkloads = [\"fill\"]\n";
+  EXPECT_EQ(problem(head + rest + "wrokload = 1\n"),
+            "mine.toml:6: unknown key 'wrokload'; did you mean 'workload'?");
+  EXPECT_EQ(problem(head + rest + "remote = { itms = 1 }\n"),
+            "mine.toml:6: unknown key 'itms'; did you mean 'items'?");
+  EXPECT_EQ(problem(head + "sizes = [10]\nworkloads = [\"fil\"]\n"),
+            "mine.toml:5: unknown workload 'fil'; did you mean 'fill'?");
+  EXPECT_EQ(problem(head + rest + "[[workload]]\nname = \"x\"\nof = \"hold\"\ndely = \"x\"\n"),
+            "mine.toml:9: no parameter 'dely'; did you mean 'delay'? There are delay");
+  EXPECT_THAT(problem(head + rest + "[[workload]]\nname = \"x\"\nof = \"hold\"\ndelay = 3\n"),
+              testing::StartsWith("mine.toml:9: delay: '3' is no distribution of delays"));
+  EXPECT_EQ(
+      problem(head + "sizes = [\"many\"]\nworkloads = [\"fill\"]\n"),
+      "mine.toml:4: 'many' is not a size: give a whole number from 1 to 1e9, such as 1000, 10k "
+      "or 1e6");
+  EXPECT_EQ(problem(head + rest + "items = \"many\"\n"),
+            "mine.toml:6: 'items' must be a whole number from 0 to 1e10");
+  EXPECT_EQ(problem(head + rest + "items = 1.5\n"),
+            "mine.toml:6: 'items' must be a whole number from 0 to 1e10");
+  EXPECT_EQ(problem(head + "sizes = 10\nworkloads = [\"fill\"]\n"),
+            "mine.toml:4: 'sizes' must be a list");
+  EXPECT_EQ(problem(head + rest + "[[workload]]\nname = \"fill\"\n"),
+            "mine.toml:7: 'fill' is there already");
+  EXPECT_EQ(problem(head + rest + "[[workload]]\nname = \"a/b\"\nof = \"fill\"\n"),
+            "mine.toml:7: 'a/b': a name is of a-z, 0-9 and _");
+  EXPECT_EQ(problem(head + rest + "workload = 1\n"), "mine.toml:6: write [[workload]]");
+}
+
+TEST_F(SuiteTest, NamesWhatIsMissing) {
+  EXPECT_EQ(problem(""), "mine.toml:1: 'summary' is missing");
+  EXPECT_EQ(problem("summary = \"x\"\nmin_seconds = 1\n"), "mine.toml:1: 'repetitions' is missing");
+  EXPECT_EQ(problem(kHead), "mine.toml: has neither workloads nor traces");
+  EXPECT_EQ(problem(std::string(kHead) + "workloads = [\"fill\"]\n"),
+            "mine.toml: 'sizes' is missing");
+}
+
+TEST_F(SuiteTest, SaysWhereItIsNoToml) {
+  EXPECT_THAT(problem("summary = \"x\"\nsizes = [1,\n"), testing::StartsWith("mine.toml:2: "));
+  EXPECT_THAT(problem("summary = x"), testing::StartsWith("mine.toml:1: "));
+  EXPECT_THROW(load_suite(scratch_.path("absent.toml")), SuiteError);
+}
+
+TEST_F(SuiteTest, ShippedOnesCanBeRead) {
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(TIMERBENCH_SUITES)) {
+    if (entry.path().extension() != ".toml") continue;
+    EXPECT_NO_THROW(load_suite(entry.path())) << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 9);
+}
+
+}  // namespace
+}  // namespace timerbench
