@@ -84,6 +84,37 @@ void add_purgatory_options(CLI::App& command, PurgatoryOptions& options) {
   add("--key-space-size", options.key_space_size, "Of which the keys are chosen (100)");
 }
 
+// What `run` and `prepare` choose cells by.
+void add_choice(CLI::App& command, RunOptions& options) {
+  command.add_option("--suite", options.suite,
+                     "One of 'timerbench list', or a TOML file; the options below narrow it");
+  command.add_option("--backends", options.backends,
+                     "Comma-separated backends, families or services");
+  command.add_option("--workloads", options.workloads,
+                     "Comma-separated workloads of 'timerbench list'");
+  command.add_option("--sizes", options.sizes,
+                     "Comma-separated populations, or what the suite counts: 1000,10k,1e6");
+  command.add_option("--trace", options.traces, "Comma-separated trace files");
+  add_granularity_option(command, options.granularity);
+  add_items_option(command, options.items,
+                   "Operations measured where the workload leaves it free; 0: the suite's");
+  add_seed_option(command, options.seed, "Of the workloads");
+  add_settings_option(command, options.settings);
+  command.add_option("--cache", options.cache,
+                     "Keep the workloads' traces in this folder, or take them from there");
+  command
+      .add_option(
+          "--replay-seconds", options.replay_seconds,
+          "The most that one replay may take, setup included, before its cell is a timeout; "
+          "0: the suite's")
+      ->check(seconds_range());
+  command
+      .add_option("--seconds", options.seconds,
+                  "For which each cell of a suite on the wall clock is measured; 0: the suite's")
+      ->check(seconds_range());
+  add_purgatory_options(command, options.purgatory);
+}
+
 void add_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   auto* command = app.add_subcommand(
@@ -97,35 +128,19 @@ void add_run(CLI::App& app) {
       "  --benchmark_list_tests           name the cells and run none\n"
       "  --benchmark_format=json          on standard output");
   command->allow_extras();
-  command->add_option("--suite", options->suite,
-                      "One of 'timerbench list', or a TOML file; the options below narrow it");
-  command->add_option("--backends", options->backends,
-                      "Comma-separated backends, families or services");
-  command->add_option("--workloads", options->workloads,
-                      "Comma-separated workloads of 'timerbench list'");
-  command->add_option("--sizes", options->sizes,
-                      "Comma-separated populations, or what the suite counts: 1000,10k,1e6");
-  command->add_option("--trace", options->traces, "Comma-separated trace files");
-  add_granularity_option(*command, options->granularity);
-  add_items_option(*command, options->items,
-                   "Operations measured where the workload leaves it free; 0: the suite's");
-  add_seed_option(*command, options->seed, "Of the workloads");
-  add_settings_option(*command, options->settings);
-  command
-      ->add_option(
-          "--replay-seconds", options->replay_seconds,
-          "The most that one replay may take, setup included, before its cell is a timeout; "
-          "0: the suite's")
-      ->check(seconds_range());
-  command
-      ->add_option("--seconds", options->seconds,
-                   "For which each cell of a suite on the wall clock is measured; 0: the suite's")
-      ->check(seconds_range());
-  add_purgatory_options(*command, options->purgatory);
+  add_choice(*command, *options);
   command->callback([options, command] {
     options->benchmark_flags = command->remaining();
     run_suite(*options);
   });
+}
+
+void add_prepare(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  auto* command = app.add_subcommand(
+      "prepare", "Make the traces of such a run, and tell its cells as lines of JSON");
+  add_choice(*command, *options);
+  command->callback([options] { prepare_suite(*options); });
 }
 
 void add_verify(CLI::App& app) {
@@ -262,6 +277,7 @@ int execute(int argc, char** argv) {
   app.set_version_flag("--version", TIMERBENCH_VERSION);
   add_list(app);
   add_run(app);
+  add_prepare(app);
   add_verify(app);
   add_replay(app);
   add_trace(app);

@@ -32,12 +32,17 @@ struct RunOptions {
   Tick granularity = 1;
   std::uint64_t items = 0;
   std::uint64_t seed = 1;
+  std::string cache;          // a folder in which traces are kept; none: nowhere
   double replay_seconds = 0;  // 0: the suite's
   double seconds = 0;         // of each cell on the wall clock; 0: the suite's
   PurgatoryOptions purgatory;
   std::vector<std::string> benchmark_flags;  // Google Benchmark's
 };
 void run_suite(const RunOptions& options);
+
+// Makes the traces that such a run would need, and prints a line of JSON for what it measures and one
+// for each of its inputs: for programs that run its cells one by one.
+void prepare_suite(const RunOptions& options);
 
 struct VerifyOptions {
   std::vector<std::string> backends;

@@ -8,6 +8,7 @@
 #include "commands/errors.h"
 #include "commands/names.h"
 #include "commands/plans.h"
+#include "suites/trace_cache.h"
 
 namespace timerbench {
 namespace {
@@ -15,12 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 void add_workload(Campaign& campaign, const SuiteWorkload& chosen, Input::Reach reach,
-                  const WorkloadOptions& options) {
+                  const WorkloadOptions& options, const TraceCache& cache) {
   campaign.add_input(Input(chosen.name, options.size, reach, bytes_needed(options), /*seeded=*/true,
-                           [workload = chosen.workload, options](std::size_t variant) {
+                           [workload = chosen.workload, options, cache](std::size_t variant) {
                              WorkloadOptions own = options;
                              own.seed += variant;
-                             return workload->generate(own);
+                             return cache.get(*workload, own);
                            }));
 }
 
@@ -61,6 +62,17 @@ void add_trace_file(Campaign& campaign, const fs::path& path) {
 
 fs::path shipped_trace(std::string_view name) { return fs::path(TIMERBENCH_TRACES) / name; }
 
+std::variant<Suite, RealtimeSuite> choose_suite(const RunOptions& options) {
+  if (options.suite.empty()) return own_choice();
+  const auto realtime = std::ranges::find(realtime_suites(), options.suite, &RealtimeSuite::name);
+  if (realtime != realtime_suites().end()) return *realtime;
+  if (auto suite = find_suite(options.suite)) return *std::move(suite);
+  std::vector<std::string> names;
+  for (const auto& file : suite_files()) names.push_back(file.stem().string());
+  for (const RealtimeSuite& suite : realtime_suites()) names.emplace_back(suite.name);
+  throw UsageError(unknown("suite", options.suite, {names.begin(), names.end()}));
+}
+
 Suite own_choice() {
   return {.name = "own",
           .summary = "",
@@ -73,17 +85,19 @@ Suite own_choice() {
           .min_seconds = 0.05};
 }
 
+ReplaySeconds replay_limits(const RunOptions& options, const Suite& suite) {
+  return options.replay_seconds > 0
+             ? ReplaySeconds{options.replay_seconds, options.replay_seconds}
+             : ReplaySeconds{suite.local.replay_seconds, suite.remote.replay_seconds};
+}
+
 Campaign plan_replays(const RunOptions& options, const Suite& suite) {
   if (options.seconds > 0 || options.purgatory.any()) {
     throw UsageError(
         "--seconds and the options of requests, as --rate, are for suites on the wall clock; see "
         "'timerbench list'");
   }
-  const ReplaySeconds replay_seconds =
-      options.replay_seconds > 0
-          ? ReplaySeconds{options.replay_seconds}
-          : ReplaySeconds{suite.local.replay_seconds, suite.remote.replay_seconds};
-  Campaign campaign(std::string(suite.name), options.granularity, replay_seconds);
+  Campaign campaign(suite.name, options.granularity, replay_limits(options, suite));
   const std::vector<SuiteWorkload> chosen = choose_workloads(options, suite);
   const std::vector<TimerId> own_sizes = parse_sizes(options.sizes);
   const Settings own_settings = parse_settings(options.settings);
@@ -100,7 +114,8 @@ Campaign plan_replays(const RunOptions& options, const Suite& suite) {
     for (const TimerId size : sizes) {
       const auto add = [&](Input::Reach reach, std::uint64_t items) {
         add_workload(campaign, one, reach,
-                     {.size = size, .items = items, .seed = options.seed, .settings = settings});
+                     {.size = size, .items = items, .seed = options.seed, .settings = settings},
+                     TraceCache(options.cache));
       };
       if (options.items > 0 || !one.workload->items_are_free) {
         add(Input::Reach::both, options.items);
@@ -117,7 +132,7 @@ Campaign plan_replays(const RunOptions& options, const Suite& suite) {
   if (options.traces.empty() && options.workloads.empty()) {
     for (const std::string& name : suite.traces) add_trace_file(campaign, shipped_trace(name));
   }
-  if (campaign.inputs() == 0) {
+  if (campaign.inputs().empty()) {
     throw UsageError(
         "nothing to run: give --suite, --workloads or --trace; see 'timerbench run --help'");
   }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <variant>
 
 #include "commands/commands.h"
 #include "suites/campaign.h"
@@ -15,8 +16,15 @@ namespace timerbench {
 // A trace of bench/traces.
 std::filesystem::path shipped_trace(std::string_view name);
 
+// The suite that the options name, of either kind; own_choice() if they name none. Throws UsageError,
+// SuiteError.
+std::variant<Suite, RealtimeSuite> choose_suite(const RunOptions& options);
+
 // What is measured when no suite is named: nothing but what the options choose.
 Suite own_choice();
+
+// How long a replay may take.
+ReplaySeconds replay_limits(const RunOptions& options, const Suite& suite);
 
 // The suite's cells, or of them what the options choose. Throw UsageError, TraceError.
 Campaign plan_replays(const RunOptions& options, const Suite& suite);

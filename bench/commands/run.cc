@@ -118,14 +118,12 @@ void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
 }  // namespace
 
 void run_suite(const RunOptions& options) {
-  if (options.suite.empty()) return run_replays(options, own_choice());
-  const auto realtime = std::ranges::find(realtime_suites(), options.suite, &RealtimeSuite::name);
-  if (realtime != realtime_suites().end()) return run_realtime(options, *realtime);
-  if (const auto suite = find_suite(options.suite)) return run_replays(options, *suite);
-  std::vector<std::string> names;
-  for (const auto& file : suite_files()) names.push_back(file.stem().string());
-  for (const RealtimeSuite& suite : realtime_suites()) names.emplace_back(suite.name);
-  throw UsageError(unknown("suite", options.suite, {names.begin(), names.end()}));
+  const auto suite = choose_suite(options);
+  if (const auto* replays = std::get_if<Suite>(&suite)) {
+    run_replays(options, *replays);
+  } else {
+    run_realtime(options, std::get<RealtimeSuite>(suite));
+  }
 }
 
 }  // namespace timerbench

@@ -7,6 +7,7 @@
 
 #include "commands/commands.h"
 #include "commands/names.h"
+#include "suites/trace_cache.h"
 #include "system/machine.h"
 #include "trace/csv.h"
 #include "trace/ftrace.h"
@@ -33,16 +34,18 @@ void generate_trace(const GenerateOptions& options) {
   workload.check(wanted.settings);
   require_memory(bytes_needed(wanted), fmt::format("size {}", size));
   TraceOutput output(options.out);
-  const Trace trace = workload.generate(wanted);
+  Trace trace = workload.generate(wanted);
+  work_out(trace);
   output.write(trace);
   print_saved(trace, options.out);
 }
 
 void import_trace(const ImportOptions& options) {
   TraceOutput output(options.out);
-  const Trace trace = options.format == "csv"
+  Trace trace = options.format == "csv"
                           ? import_csv(options.in, options.unit_ns)
                           : import_ftrace(options.in, {options.hz, options.source});
+  work_out(trace);
   output.write(trace);
   print_saved(trace, options.out);
   const auto parameters = nlohmann::json::parse(trace.info().parameters);

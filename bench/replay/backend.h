@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "core/timer_queue.h"
-#include "replay/outcome.h"
+#include "trace/outcome.h"
+#include "system/disturbance.h"
 #include "system/stop.h"
 #include "trace/op.h"
 
@@ -35,6 +36,7 @@ class AnyQueue {
 struct TimedReplay {
   Outcome outcome;                     // of all operations, setup included
   std::chrono::nanoseconds elapsed{};  // of the measured ones
+  Disturbance disturbance{};           // of those
   bool stopped = false;                // before the end: the figures mean nothing
 };
 

@@ -30,12 +30,14 @@ TimedReplay time_replay(const QueueConfig& config, std::span<const Op> setup,
   Tick now = config.start;
   Outcome outcome = replay(queue, setup, now, stop);
   sync(queue);
+  const DisturbanceMeter meter;
   const auto start = Clock::now();
   const Outcome measured_outcome = replay(queue, measured, now, stop);
   sync(queue);
   const auto elapsed = Clock::now() - start;
+  const Disturbance disturbance = meter.stop();
   outcome += measured_outcome;
-  return {outcome, elapsed, stop.load()};
+  return {outcome, elapsed, disturbance, stop.load()};
 }
 
 template <TimerQueue Queue>

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/timer_queue.h"
-#include "replay/outcome.h"
+#include "trace/outcome.h"
 #include "system/stop.h"
 #include "trace/op.h"
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "system/machine.h"
+#include "suites/trace_cache.h"
 #include "system/stop.h"
 #include "trace/excerpt.h"
 #include "verify/check.h"
@@ -36,10 +37,9 @@ void Input::prepare() {
   if (prepared()) return;
   std::size_t ops = 0;
   do {
-    Trace trace = make_(variants_.size());
-    const Outcome expected = expected_outcome(trace, interrupted());
-    ops += trace.ops().size();
-    variants_.push_back({std::move(trace), expected});
+    variants_.push_back(make_(variants_.size()));
+    work_out(variants_.back());
+    ops += variants_.back().ops().size();
   } while (seeded_ && ops < kManyOps && variants_.size() < kMostVariants);
 }
 
@@ -51,15 +51,18 @@ void Campaign::register_cells(const std::vector<const Backend*>& backends) {
   for (Input& input : inputs_) {
     for (const Backend* backend : backends) {
       if (!input.is_for(*backend)) continue;
-      cells_.push_back({input, *backend,
-                        fmt::format("{}/{}/{}/{}", suite_, printable(input.workload()),
-                                    input.size(), backend->traits.name)});
+      cells_.push_back({input, *backend, cell_name(input, *backend)});
       Cell& cell = cells_.back();
       benchmark::RegisterBenchmark(cell.name.c_str(), [this, &cell](benchmark::State& state) {
         measure(cell, state);
       })->UseManualTime();
     }
   }
+}
+
+std::string Campaign::cell_name(const Input& input, const Backend& backend) const {
+  return fmt::format("{}/{}/{}/{}", suite_, printable(input.workload()), input.size(),
+                     backend.traits.name);
 }
 
 void Campaign::measure(Cell& cell, benchmark::State& state) {
@@ -76,10 +79,16 @@ void Campaign::measure(Cell& cell, benchmark::State& state) {
     state.SetIterationTime(measured->elapsed.count());
     total.elapsed += measured->elapsed;
     total.items += measured->items;
+    total.disturbance += measured->disturbance;
   }
   const auto items = static_cast<double>(std::max<std::uint64_t>(1, total.items));
   state.counters["items"] = items / static_cast<double>(state.iterations());
   state.counters["ns_per_item"] = total.elapsed.count() * 1e9 / items;
+  state.counters["away_share"] =
+      std::chrono::duration<double>(total.disturbance.away).count() / total.elapsed.count();
+  state.counters["switches"] = static_cast<double>(total.disturbance.switches);
+  state.counters["migrations"] = static_cast<double>(total.disturbance.migrations);
+  state.counters["major_faults"] = static_cast<double>(total.disturbance.faults);
   state.SetLabel(
       fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
 }
@@ -123,7 +132,7 @@ void Campaign::check(Cell& cell) {
 
 Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   const std::size_t variant = cell.turn++ % cell.input.variants().size();
-  const auto& [trace, expected] = cell.input.variants()[variant];
+  const Trace& trace = cell.input.variants()[variant];
   const Backend& backend = cell.backend;
   const double most_seconds = replay_seconds_.of(backend);
   TimedReplay replay;
@@ -136,12 +145,12 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
     throw_if_interrupted();
     throw CellFailure(fmt::format("timeout: one replay takes more than {} s", most_seconds));
   }
-  const Measurement measured{replay.elapsed, trace.info().items};
+  const Measurement measured{replay.elapsed, trace.info().items, replay.disturbance};
   if (backend.is_control()) return measured;
   const bool exact = must_be_exact(backend.traits, granularity_);
   cell.audited.resize(cell.input.variants().size());
   std::optional<Outcome>& audited = cell.audited[variant];
-  if (replay.outcome == (exact ? expected : audited)) return measured;
+  if (replay.outcome == (exact ? trace.info().outcome : audited)) return measured;
   if (audited) throw CellFailure("wrong: its outcome differs from replay to replay");
   const auto violation =
       find_violation(backend, trace, {.granularity = granularity_}, interrupted());

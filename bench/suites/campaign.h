@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "replay/backend.h"
-#include "replay/outcome.h"
 #include "suites/cell_failure.h"
+#include "trace/outcome.h"
 #include "trace/trace.h"
 
 namespace benchmark {
@@ -26,12 +26,6 @@ namespace timerbench {
 // operations again and again learns their order by heart, and flatters whoever branches on it.
 class Input {
  public:
-  // A trace and its exact outcome.
-  struct Variant {
-    Trace trace;
-    Outcome expected;
-  };
-
   // Which backends it is for: those in this process, those in another, or both.
   enum class Reach { local, remote, both };
 
@@ -43,20 +37,21 @@ class Input {
   const std::string& workload() const { return workload_; }
   std::uint64_t size() const { return size_; }
   std::uint64_t bytes_needed() const { return bytes_needed_; }
+  Reach reach() const { return reach_; }
   bool is_for(const Backend& backend) const {
     return reach_ == Reach::both || (reach_ == Reach::remote) == backend.traits.remote;
   }
 
-  // Makes the traces, unless that has been done. Throws TraceError, std::bad_alloc.
+  // Makes the traces and what they must come to, unless that has been done. Throws what `make` does.
   void prepare();
   bool prepared() const { return !variants_.empty(); }
   void drop() { variants_.clear(); }
 
   // Empty unless prepared().
-  const std::vector<Variant>& variants() const { return variants_; }
+  const std::vector<Trace>& variants() const { return variants_; }
 
   // What its costs are per. REQUIRES: prepared().
-  const std::string& item() const { return variants_.front().trace.info().item; }
+  const std::string& item() const { return variants_.front().info().item; }
 
  private:
   std::string workload_;
@@ -65,7 +60,7 @@ class Input {
   std::uint64_t bytes_needed_;
   bool seeded_;
   std::function<Trace(std::size_t)> make_;
-  std::vector<Variant> variants_;
+  std::vector<Trace> variants_;
 };
 
 // The most that one replay may take, setup included.
@@ -88,7 +83,8 @@ class Campaign {
   // Nothing is made or measured yet. REQUIRES: this outlives the run.
   void register_cells(const std::vector<const Backend*>& backends);
 
-  std::size_t inputs() const { return inputs_.size(); }
+  std::vector<Input>& inputs() { return inputs_; }
+  std::string cell_name(const Input& input, const Backend& backend) const;
   std::size_t cells() const { return cells_.size(); }
 
   CellCounts counts() const;
@@ -97,6 +93,7 @@ class Campaign {
   struct Measurement {
     std::chrono::duration<double> elapsed;
     std::uint64_t items;
+    Disturbance disturbance;
   };
 
   struct Cell {

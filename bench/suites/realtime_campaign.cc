@@ -63,6 +63,12 @@ void RealtimeCampaign::measure(Cell& cell, benchmark::State& state) {
                              figures.interrupted ? ", interrupted" : ""));
 }
 
+std::vector<std::string> RealtimeCampaign::names() const {
+  std::vector<std::string> names;
+  for (const Cell& cell : cells_) names.push_back(cell.name);
+  return names;
+}
+
 CellCounts RealtimeCampaign::counts() const {
   CellCounts counts;
   for (const Cell& cell : cells_) {

@@ -45,6 +45,7 @@ class RealtimeCampaign {
   void register_cells();
 
   std::size_t cells() const { return cells_.size(); }
+  std::vector<std::string> names() const;
   CellCounts counts() const;
 
   // What the terminal is to say of a cell that has figures.

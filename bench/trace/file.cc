@@ -155,7 +155,7 @@ std::string hash_text(std::uint64_t hash) { return fmt::format("fnv1a64:{:016x}"
 
 ordered_json to_json(const TraceInfo& info, std::span<const Op> ops) {
   const OpCounts counts = count_ops(ops);
-  return {{"version", kTraceVersion},
+  ordered_json members{{"version", kTraceVersion},
           {"unit_ns", info.unit_ns},
           {"capacity", info.capacity},
           {"ops", ops.size()},
@@ -171,6 +171,13 @@ ordered_json to_json(const TraceInfo& info, std::span<const Op> ops) {
           {"seed", info.seed},
           {"source", info.source},
           {"hash", hash_text(hash_ops(ops))}};
+  if (info.outcome) {
+    members["outcome"] = {{"fired", info.outcome->fired},
+                          {"cancelled", info.outcome->cancelled},
+                          {"digest", info.outcome->digest},
+                          {"pending", info.outcome->pending}};
+  }
+  return members;
 }
 
 // The members of NAME.json, taken one by one and by type.
@@ -252,6 +259,21 @@ class Sidecar {
   json members_;
 };
 
+Outcome read_outcome(const Sidecar& sidecar) {
+  const auto members = sidecar.required<json>("outcome");
+  const auto member = [&](const char* name) -> std::uint64_t {
+    const auto found = members.find(name);
+    if (found == members.end() || !found->is_number_unsigned()) {
+      sidecar.fail(fmt::format("\"outcome\" must be an object with a whole number \"{}\"", name));
+    }
+    return found->get<std::uint64_t>();
+  };
+  return {.fired = member("fired"),
+          .cancelled = member("cancelled"),
+          .digest = member("digest"),
+          .pending = member("pending")};
+}
+
 TraceInfo read_info(const Sidecar& sidecar) {
   if (const auto version = sidecar.required<std::uint64_t>("version"); version != kTraceVersion) {
     sidecar.fail(fmt::format("version {}, but this program reads version {}; {}", version,
@@ -271,6 +293,7 @@ TraceInfo read_info(const Sidecar& sidecar) {
   if (sidecar.has("parameters")) info.parameters = sidecar.required<json>("parameters").dump();
   info.seed = sidecar.optional("seed", info.seed);
   info.source = sidecar.optional("source", info.source);
+  if (sidecar.has("outcome")) info.outcome = read_outcome(sidecar);
   return info;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "system/output_file.h"
 #include "trace/op.h"
+#include "trace/outcome.h"
 
 namespace timerbench {
 
@@ -40,6 +42,7 @@ struct TraceInfo {
   std::string parameters = "{}";
   std::uint64_t seed = 0;  // 0: nothing random
   std::string source{};    // where it comes from, for people
+  std::optional<Outcome> outcome{};  // what it must come to, if whoever made it has worked that out
 };
 
 // Counts of a list of operations.
@@ -80,6 +83,7 @@ class Trace {
   void save(const std::filesystem::path& path) const;
 
   const TraceInfo& info() const { return info_; }
+  void set_outcome(const Outcome& outcome) { info_.outcome = outcome; }
   std::span<const Op> ops() const { return ops_; }
   std::span<const Op> setup() const { return ops_.first(info_.setup_ops); }
   std::span<const Op> measured() const { return ops_.subspan(info_.setup_ops); }

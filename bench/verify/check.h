@@ -5,7 +5,7 @@
 #include <string>
 
 #include "replay/backend.h"
-#include "replay/outcome.h"
+#include "trace/outcome.h"
 #include "system/stop.h"
 #include "trace/trace.h"
 #include "verify/audited_queue.h"

@@ -80,6 +80,7 @@ struct Traits {
   bool ordered;            // rule 6
   std::string_view paper;  // the paper or system that it follows
   bool remote = false;     // operations are messages to another process, so suites measure fewer
+  const char* file = __builtin_FILE();  // where this is written: the backend's source
 };
 
 // The sink of whoever only wants the count.

@@ -1,0 +1,67 @@
+#include "suites/trace_cache.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "system/stop.h"
+#include "verify/check.h"
+
+namespace timerbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// 64-bit FNV-1a.
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t value = 0xcbf29ce484222325;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return value;
+}
+
+// The same for the same trace only; the generators' sources are part of it.
+std::string name_of(const Workload& workload, const WorkloadOptions& options) {
+  std::string all = fmt::format("{} {} {} {} {}", TIMERBENCH_GENERATORS, workload.name, options.size,
+                                options.items, options.seed);
+  for (const auto& [name, value] : options.settings) all += fmt::format(" {}={}", name, value);
+  return fmt::format("{}-{}-{:016x}", workload.name, options.size, hash(all));
+}
+
+std::optional<Trace> load(const fs::path& path) try {
+  if (!fs::exists(path.string() + ".json")) return {};
+  Trace trace = Trace::load(path);
+  if (!trace.info().outcome) return {};
+  return trace;
+} catch (const TraceError&) {
+  return {};  // damaged
+}
+
+}  // namespace
+
+void work_out(Trace& trace) {
+  if (trace.info().outcome) return;
+  const Outcome outcome = expected_outcome(trace, interrupted());
+  throw_if_interrupted();
+  trace.set_outcome(outcome);
+}
+
+Trace TraceCache::get(const Workload& workload, const WorkloadOptions& options) const {
+  if (folder_.empty()) {
+    Trace trace = workload.generate(options);
+    work_out(trace);
+    return trace;
+  }
+  const fs::path path = folder_ / name_of(workload, options);
+  if (auto trace = load(path)) return *std::move(trace);
+  fs::create_directories(folder_);
+  {
+    Trace trace = workload.generate(options);
+    work_out(trace);
+    trace.save(path);
+  }
+  return Trace::load(path);
+}
+
+}  // namespace timerbench
