@@ -22,7 +22,7 @@ using std::chrono::seconds;
 
 std::optional<std::string> broken_rule(const Backend& backend) {
   try {
-    for (const Scenario& scenario : contract()) scenario.run(backend);
+    for (const ContractScenario& scenario : contract()) scenario.run(backend);
   } catch (const ContractViolation& violation) {
     return violation.what();
   }

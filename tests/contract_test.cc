@@ -23,7 +23,7 @@ std::vector<Backend> contenders() {
   return result;
 }
 
-class ContractTest : public testing::TestWithParam<std::tuple<Backend, Scenario>> {};
+class ContractTest : public testing::TestWithParam<std::tuple<Backend, ContractScenario>> {};
 
 TEST_P(ContractTest, Holds) {
   const auto& [backend, scenario] = GetParam();

@@ -16,7 +16,7 @@ static_assert(std::is_same_v<ExtraBackends, TypeList<SortedList>>);
 
 TEST(ExtraBackendTest, IsFoundByTheNameOfItsHeaderAndVerified) {
   const Backend backend = make_backend<SortedList>();
-  for (const Scenario& scenario : contract()) {
+  for (const ContractScenario& scenario : contract()) {
     EXPECT_NO_THROW(scenario.run(backend)) << scenario.name;
   }
   const StopFlag never = false;

@@ -9,6 +9,6 @@
 namespace timerbench {
 
 inline void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.traits.name; }
-inline void PrintTo(const Scenario& scenario, std::ostream* out) { *out << scenario.name; }
+inline void PrintTo(const ContractScenario& scenario, std::ostream* out) { *out << scenario.name; }
 
 }  // namespace timerbench

@@ -26,9 +26,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kOutFlag = "--benchmark_out=";
 
 // Says what is wrong with a value, or nothing.
-using Check = std::function<std::string(const std::string&)>;
+using ValueCheck = std::function<std::string(const std::string&)>;
 
-Check one_of(std::vector<std::string> words) {
+ValueCheck one_of(std::vector<std::string> words) {
   return [words = std::move(words)](const std::string& text) {
     if (std::ranges::find(words, text) != words.end()) return std::string();
     return fmt::format("'{}' is not one of {}", text, fmt::join(words, ", "));
@@ -60,8 +60,8 @@ void check_benchmark_flags(const std::vector<std::string>& flags) {
     return range_problem(text, 0.0, kMostSeconds);
   };
   const auto count = [](const std::string& text) { return range_problem(text, 1, 1'000'000); };
-  const Check format = one_of({"console", "json", "csv"});
-  const std::pair<std::string_view, Check> checks[] = {
+  const ValueCheck format = one_of({"console", "json", "csv"});
+  const std::pair<std::string_view, ValueCheck> checks[] = {
       {"--benchmark_min_time", seconds},
       {"--benchmark_min_warmup_time", seconds},
       {"--benchmark_repetitions", count},

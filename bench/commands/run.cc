@@ -38,7 +38,7 @@ void add_context(const Run& run, const RunOptions& options) {
   for (const auto& [key, value] : machine_facts()) benchmark::AddCustomContext(key, value);
 }
 
-void execute(const Run& run, const RunOptions& options) {
+void measure(const Run& run, const RunOptions& options) {
   std::vector<std::string> flags = options.benchmark_flags;
   check_benchmark_flags(flags);
   flags.insert(flags.begin(), run.default_flags.begin(), run.default_flags.end());
@@ -75,7 +75,7 @@ void execute(const Run& run, const RunOptions& options) {
 void run_replays(const RunOptions& options, const Suite& suite) {
   const auto chosen = find_backends(split(options.backends));
   Campaign campaign = plan_replays(options, suite);
-  execute({.suite = suite.name,
+  measure({.suite = suite.name,
            .granularity = std::to_string(options.granularity),
            .default_flags = {fmt::format("--benchmark_repetitions={}", suite.repetitions),
                              fmt::format("--benchmark_min_time={}", suite.min_seconds)},
@@ -100,7 +100,7 @@ void write_distributions(const RealtimeCampaign& campaign, const std::string& re
 
 void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
   RealtimeCampaign campaign = plan_realtime(options, suite);
-  execute(
+  measure(
       {.suite = suite.name,
        .default_flags = {fmt::format("--benchmark_repetitions={}", suite.repetitions)},
        .register_cells =

@@ -60,7 +60,7 @@ Verdict try_trace(const Backend& backend, const Trace& trace, const Conditions& 
 }
 
 Verdict try_contract(const Backend& backend, const VerifyOptions& options, Stage& stage) {
-  for (const Scenario& scenario : contract()) {
+  for (const ContractScenario& scenario : contract()) {
     if (interrupted()) return {};
     stage.begin(scenario.name);
     scenario.run(backend);

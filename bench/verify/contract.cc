@@ -323,7 +323,7 @@ void two_queues_do_not_disturb_each_other(const Backend& backend) {
   a.advance(100);
 }
 
-constexpr Scenario kContract[] = {
+constexpr ContractScenario kContract[] = {
     // First, for whoever walks every tick would take minutes in the others.
     {"rule_8_jump", a_jump_costs_what_it_fires},
     {"rule_1_never_early", fires_at_its_deadline_and_not_before},
@@ -349,6 +349,6 @@ constexpr Scenario kContract[] = {
 
 }  // namespace
 
-std::span<const Scenario> contract() { return kContract; }
+std::span<const ContractScenario> contract() { return kContract; }
 
 }  // namespace timerbench

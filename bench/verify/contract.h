@@ -10,11 +10,11 @@ namespace timerbench {
 
 // Every scenario runs under AuditedQueue, so each checks all the rules; its name says which one it
 // was made for. Throws ContractViolation, or whatever the backend throws.
-struct Scenario {
+struct ContractScenario {
   std::string_view name;
   void (*run)(const Backend&);
 };
 
-std::span<const Scenario> contract();
+std::span<const ContractScenario> contract();
 
 }  // namespace timerbench
