@@ -57,8 +57,9 @@ class CliTest(unittest.TestCase):
     # What works
 
     def test_every_command_has_help(self) -> None:
-        for command in (["list"], ["run"], ["verify"], ["replay"], ["trace"], ["trace", "generate"],
-                        ["trace", "import"], ["trace", "export"], ["trace", "stat"], []):
+        for command in (["list"], ["doctor"], ["run"], ["verify"], ["replay"], ["trace"],
+                        ["trace", "generate"], ["trace", "import"], ["trace", "export"],
+                        ["trace", "stat"], []):
             done = timerbench(*command, "--help")
             self.assertEqual(done.returncode, 0)
             self.assertIn("Usage:", done.stdout)
@@ -80,6 +81,39 @@ class CliTest(unittest.TestCase):
         for name in promises:
             self.assertIn(name, text)
 
+    def test_doctor_tells_what_the_machine_is_fit_for(self) -> None:
+        done = timerbench("doctor", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        told = json.loads(done.stdout)
+        self.assertRegex(told["grade"], "^[A-F]$")
+        for check in told["checks"]:
+            self.assertEqual(set(check), {"name", "state", "weight", "found", "advice"})
+            self.assertIn(check["state"], ("good", "bad", "unknown"))
+            self.assertEqual(check["advice"] != "", check["state"] == "bad", check)
+        load = next(check for check in told["checks"] if check["name"] == "load")
+        self.assertRegex(load["found"], "during 1 s")
+
+        done = timerbench("doctor")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = done.stdout.splitlines()
+        self.assertEqual([line.split()[2] for line in lines[:-2]],
+                         [check["name"] for check in told["checks"]])
+        self.assertRegex(lines[-1], "^Grade [A-F], of A .*Bad: ")
+        described = timerbench("doctor", "--help").stdout
+        self.assertIn("The grade is F if a fatal check is bad, else E", described)
+        for check in told["checks"]:
+            self.assertRegex(described, rf"\n{check['weight']}: .*\b{check['name']}\b")
+
+    def test_doctor_sees_that_another_program_works(self) -> None:
+        with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as busy:
+            try:
+                told = json.loads(timerbench("doctor", "--json").stdout)
+            finally:
+                busy.kill()
+        load = next(check for check in told["checks"] if check["name"] == "load")
+        self.assertEqual(load["state"], "bad", load)
+        self.assertIn(told["grade"], "EF")
+
     def test_run_writes_google_benchmarks_json(self) -> None:
         out = self.folder / "out.json"
         done = timerbench("run", "--suite=smoke", "--workloads=fill,hold", "--backends=null,ring",
@@ -87,6 +121,8 @@ class CliTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         result = json.loads(out.read_text())
         self.assertEqual(result["context"]["suite"], "smoke")
+        self.assertRegex(result["context"]["grade"], "^[A-F]$")
+        self.assertIsInstance(result["context"]["grade_reasons"], str)
         cells = {run["name"].removesuffix("/repeats:3").removesuffix("/manual_time")
                  for run in result["benchmarks"] if run["run_type"] == "iteration"}
         self.assertEqual(cells, {f"smoke/{workload}/1000/{backend}" for workload in ("fill", "hold")

@@ -9,10 +9,9 @@
 #include <functional>
 #include <iterator>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include "trace/trace.h"
 
 namespace timerbench {
 

@@ -15,6 +15,7 @@
 #include "commands/errors.h"
 #include "commands/names.h"
 #include "commands/numbers.h"
+#include "system/doctor.h"
 
 namespace timerbench {
 namespace {
@@ -66,6 +67,16 @@ void add_list(CLI::App& app) {
   auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "As JSON, for programs");
   command->callback([as_json] { print_list(*as_json); });
+}
+
+void add_doctor(CLI::App& app) {
+  auto* command = app.add_subcommand("doctor",
+                                     "Whether this machine, as it is now, is fit for "
+                                     "measuring");
+  command->footer(fmt::format("{}\n{}", kGradingRule, fmt::join(weights(), "\n")));
+  auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "As JSON, for programs");
+  command->callback([as_json] { examine_machine(*as_json); });
 }
 
 // Those of Kafka's TestPurgatoryPerformance; what they must be together, validate() says.
@@ -276,6 +287,7 @@ int execute(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", TIMERBENCH_VERSION);
   add_list(app);
+  add_doctor(app);
   add_run(app);
   add_prepare(app);
   add_verify(app);

@@ -17,6 +17,9 @@ namespace timerbench {
 // Backends with their promises, workloads and suites, for people or as JSON.
 void print_list(bool as_json);
 
+// Whether this machine is fit for measuring, for people or as JSON. Takes a second.
+void examine_machine(bool as_json);
+
 // Of the suite `purgatory`; what is not given is that of its scenario `low`.
 struct PurgatoryOptions {
   std::optional<std::uint32_t> num, timeout, keys, key_space_size;

@@ -10,7 +10,8 @@
 
 namespace timerbench {
 
-// Key and value of each fact: processor, kernel, compiler, flags, build type, huge pages, governor.
+// Key and value of each fact: processor, kernel, compiler, flags, build type, huge pages, governor,
+// the grade that `timerbench doctor` gives without waiting for a look at the load, and why.
 std::vector<std::pair<std::string, std::string>> machine_facts();
 
 // Bytes that can still be had without swapping (MemAvailable, or the cgroup's limit if that is
