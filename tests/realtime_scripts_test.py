@@ -422,32 +422,7 @@ class PlotCommandTest(RealtimeScratch):
                 self.assertRegex(ended.stderr, f"^scripts/plot: .*{re.escape(complaint)}.*\n$")
 
 
-PRETENDER = f"""#!{sys.executable}
-import json, os, signal, sys, time
-NAMES = ["purgatory/low/1000/delay_queue", "purgatory/low/1000/system_timer"]
-if "--benchmark_list_tests" in sys.argv:
-    print("\\n".join(NAMES))
-elif sys.argv[1] == "verify":
-    sys.exit("timerbench: there is nothing to verify")
-else:
-    interrupted = []
-    signal.signal(signal.SIGINT, lambda *_: interrupted.append(1))
-    print("[1/2] " + NAMES[0] + "    2.9 % of a processor", flush=True)
-    while "SLOW" in os.environ and not interrupted:
-        time.sleep(0.01)
-    entries = [dict(name=NAMES[0], label="exact, per request", cpu_share=0.029)]
-    if interrupted:
-        message = "interrupted: the run was ended before this cell"
-        entries += [dict(name=NAMES[1], error_occurred=True, error_message=message)]
-    out = next(a for a in sys.argv if a.startswith("--benchmark_out=")).partition("=")[2]
-    json.dump(dict(context=dict(argv=sys.argv[1:]), benchmarks=entries), open(out, "w"))
-    json.dump({{NAMES[0]: [{{}}]}}, open(out.replace(".json", ".distributions.json"), "w"))
-    sys.exit(bool(interrupted))
-"""
-
-
 class BenchTest(BenchScratch):
-    pretender = PRETENDER
     LEFT = ("results.json", "results.distributions.json", "table.md", "cpu_by_rate.png")
 
     def test_measures_and_reports_without_verifying(self) -> None:
@@ -458,20 +433,24 @@ class BenchTest(BenchScratch):
         for name in self.LEFT:
             self.assertTrue((self.out / name).exists(), name)
             self.assertIn(name, out)
-        context = json.loads((self.out / "results.json").read_text())["context"]
-        self.assertEqual(context["command"], "scripts/bench purgatory --seconds=0.5")
+        results = json.loads((self.out / "results.json").read_text())
+        self.assertEqual(results["context"]["command"], "scripts/bench purgatory --seconds=0.5")
+        self.assertEqual([entry["round"] for entry in results["benchmarks"]], [0, 1] * 4)
+        distributions = json.loads((self.out / "results.distributions.json").read_text())
+        self.assertEqual(len(distributions["purgatory/low/1000/delay_queue"]), 2)
 
-    def test_ctrl_c_keeps_what_was_measured(self) -> None:
-        program = self.start("purgatory", SLOW="1")
-        assert program.stdout
-        next(line for line in program.stdout if line.startswith("[1/2]"))
-        program.send_signal(signal.SIGINT)
-        out, err = program.communicate()
-        self.assertEqual(program.returncode, 1)
-        self.assertIn("1 cells were not measured: the run was interrupted", out)
-        self.assertIn("interrupted; what was measured is in", err)
-        for name in self.LEFT:
-            self.assertTrue((self.out / name).exists(), name)
+    def test_what_is_saturated_at_two_sizes_is_not_tried_at_larger_ones(self) -> None:
+        self.run_bench("purgatory", "--sizes=10,20,30,40", ACTS="delay_queue=saturated")
+        entries = json.loads((self.out / "results.json").read_text())["benchmarks"]
+        self.assertEqual(
+            {e["name"]: e["error_message"] for e in entries if "error_message" in e},
+            {
+                f"purgatory/low/{size}/delay_queue/manual_time": (
+                    "skipped: saturated at two smaller sizes already"
+                )
+                for size in (30, 40)
+            },
+        )
 
     def test_the_help_names_the_suites(self) -> None:
         code, out, _ = self.run_bench("--help")

@@ -7,9 +7,7 @@ import io
 import itertools
 import json
 import re
-import signal
 import sys
-import time
 import unittest
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -17,12 +15,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scripts_testing import BenchScratch, Scratch, texts_of
+from scripts_testing import Scratch, texts_of
 
 import plot
 import style
 import table
-from console import Failure, Progress, TimeLeft, duration
+from console import Failure, Progress, duration
 from figures import against_size, all_figures, overview, per_workload
 from reports import CostReport
 from results import Results, load
@@ -405,30 +403,20 @@ class WordsTest(unittest.TestCase):
 
 
 class ProgressTest(unittest.TestCase):
-    def test_the_time_left_is_learnt_from_the_same_kind_of_cells(self) -> None:
-        left = TimeLeft(["s/fill/10/slow", "s/fill/10/fast", "s/hold/10/slow", "s/hold/10/fast"])
-        self.assertEqual(str(left), "")
-        left.step_done()
-        left.step_done()
-        left._seconds[("10", "slow")], left._seconds[("10", "fast")] = [30.0], [2.0]
-        self.assertEqual(str(left), "about 32 s left")
-        left.step_done()
-        left.step_done()
-        left.step_done()  # one more than was announced
-        self.assertEqual(str(left), "")
-
     def test_a_pipe_gets_every_line(self) -> None:
         with redirect_stdout(io.StringIO()) as out:
             progress = Progress(
                 "Verifying",
-                ["a", "b"],
+                2,
                 re.compile(r"(?P<name>\w+) (ok|WRONG)"),
                 re.compile("WRONG"),
             )
             for line in ("a ok", "b WRONG: early", "5,schedule"):
                 progress.line(line)
-        self.assertEqual(out.getvalue(), "Verifying ...\na ok\nb WRONG: early\n5,schedule\n")
-        self.assertEqual([step["name"] for step in progress.notable], ["b"])
+        self.assertEqual(
+            out.getvalue(), "Verifying ...\n[1/2] a  ok\n[2/2] b  WRONG: early\n5,schedule\n"
+        )
+        self.assertEqual([step["name"] for step in progress.steps], ["a", "b"])
 
 
 class PlotCommandTest(Scratch):
@@ -462,148 +450,6 @@ class PlotCommandTest(Scratch):
         ended = self.run_plot(one, other, "--table")
         self.assertIn("2 results merged: 1 cells, up to 2 repetitions each", ended.stderr)
         self.assertIn("2.00 ±50%", ended.stdout)
-
-
-PRETENDER = f"""#!{sys.executable}
-import json, os, signal, sys, time
-if "--benchmark_list_tests" in sys.argv:
-    if "--backends=nonsense" in sys.argv:
-        sys.exit("timerbench: unknown backend 'nonsense'")
-    print("quick/fill/10/scan/manual_time\\nquick/fill/10/ring_512/manual_time")
-elif sys.argv[1] == "verify":
-    print("scan                   ok: 20 scenarios", flush=True)
-    if os.environ.get("CRASH") == "verify":
-        os.kill(os.getpid(), signal.SIGSEGV)
-    wrong = "ring_512" in os.environ.get("WRONG", "")
-    print("ring_512               " + ("WRONG: fired early" if wrong else "ok: 20 scenarios"))
-    sys.exit(wrong)
-else:
-    interrupted = []
-    signal.signal(signal.SIGINT, lambda *_: interrupted.append(1))
-    print("[1/2] quick/fill/10/scan       1.00 ns [1.00 - 1.00]  exact, per insert", flush=True)
-    while "SLOW" in os.environ and not interrupted or "STUBBORN" in os.environ:
-        time.sleep(0.01)
-    entries = [dict(name="quick/fill/10/scan", items=10, ns_per_item=1.0,
-                    label="exact, per insert")]
-    if interrupted:
-        message = "interrupted: the run was ended before this cell"
-        entries += [dict(name="quick/fill/10/ring_512", error_occurred=True, error_message=message)]
-        print("[2/2] quick/fill/10/ring_512   " + message)
-    out = next(a for a in sys.argv if a.startswith("--benchmark_out=")).partition("=")[2]
-    if os.environ.get("CRASH") == "run":  # as far as Google Benchmark's JSON had got
-        entry = json.dumps(entries[0], indent=2).replace("\\n", "\\n    ")
-        begun = '{{\\n  "context": {{}},\\n  "benchmarks": [\\n    ' + entry + ",\\n    " + entry[:30]
-        open(out + ".1.partial", "w").write(begun)
-        os.kill(os.getpid(), signal.SIGSEGV)
-    json.dump(dict(context=dict(argv=sys.argv[1:]), benchmarks=entries), open(out, "w"))
-    sys.exit(bool(interrupted))
-"""
-
-
-class BenchTest(BenchScratch):
-    pretender = PRETENDER
-
-    def test_measures_and_reports(self) -> None:
-        code, out, err = self.run_bench("full", "--sizes=1k,10k", "--seed", "7")
-        self.assertEqual((code, err), (0, ""))
-        self.assertIn("| `scan`", out)
-        for name in ("results.json", "table.md", "overview.png"):
-            self.assertTrue((self.out / name).exists())
-            self.assertIn(name, out)
-        context = json.loads((self.out / "results.json").read_text())["context"]
-        self.assertEqual(
-            context["argv"][:5], ["run", "--suite=full", "--sizes=1k,10k", "--seed", "7"]
-        )
-        self.assertEqual(context["command"], "scripts/bench full --sizes=1k,10k --seed 7")
-
-    def test_a_wrong_backend_is_told_and_not_timed_and_does_not_stop_the_others(self) -> None:
-        code, out, err = self.run_bench("--backends", "scan,ring_512", WRONG="ring_512")
-        self.assertEqual(code, 1)
-        self.assertIn("| `scan`", out)
-        self.assertNotIn("| `ring_512`", out)
-        self.assertIn("ring_512: not measured", out)
-        context = json.loads((self.out / "results.json").read_text())["context"]
-        self.assertEqual(context["not_verified"], "ring_512")
-        self.assertIn("--backends=scan", context["argv"])
-        self.assertEqual(context["command"], "scripts/bench quick --backends=scan,ring_512")
-        self.assertEqual(
-            err, "scripts/bench: ring_512: not verified; see above, or timerbench verify\n"
-        )
-
-    def test_what_a_crash_left_unverified_is_not_timed(self) -> None:
-        code, out, err = self.run_bench(CRASH="verify")
-        self.assertEqual(code, 1)
-        context = json.loads((self.out / "results.json").read_text())["context"]
-        self.assertEqual(context["not_verified"], "ring_512")
-        self.assertIn("--backends=scan", context["argv"])
-        self.assertIn("ended with code -11 at ring_512; not verified: ring_512\n", err)
-
-    def test_a_crash_keeps_what_was_measured(self) -> None:
-        code, out, err = self.run_bench(CRASH="run")
-        self.assertEqual(code, 1)
-        self.assertIn("| `scan`", out)
-        self.assertIn("ended with code -11; what was measured before is kept\n", err)
-        self.assertEqual(
-            len(json.loads((self.out / "results.json").read_text())["benchmarks"]), 1
-        )
-        self.assertEqual(list(self.out.glob("*.partial")), [])
-
-    def test_ctrl_c_keeps_what_was_measured(self) -> None:
-        program = self.start(SLOW="1")
-        self.interrupt_when_measuring(program)
-        out, err = program.communicate()
-        self.assertEqual(program.returncode, 1)
-        self.assertIn("| `scan`", out)
-        self.assertNotIn("[2/2]", out)
-        self.assertIn("interrupted; what was measured is in", err)
-        self.assertTrue((self.out / "results.json").exists())
-
-    def test_a_second_ctrl_c_ends_at_once(self) -> None:
-        program = self.start(STUBBORN="1")
-        self.interrupt_when_measuring(program)
-        assert program.stderr
-        next(line for line in program.stderr if line.startswith("Interrupted: "))
-        program.send_signal(signal.SIGINT)  # the same one, told twice
-        time.sleep(1.2)
-        self.assertIsNone(program.poll())
-        program.send_signal(signal.SIGINT)
-        _, err = program.communicate(timeout=20)
-        self.assertEqual(program.returncode, 1)
-        self.assertEqual(
-            err, "scripts/bench: timerbench run ended with code -9 and left no results\n"
-        )
-        self.assertFalse(self.out.exists())
-
-    def test_a_reader_that_goes_away_costs_nothing_but_its_own_lines(self) -> None:
-        program = self.start(SLOW="1")
-        self.interrupt_when_measuring(program)
-        assert program.stdout and program.stderr
-        program.stdout.close()
-        self.assertIn("interrupted; what was measured is in", program.stderr.read())
-        self.assertEqual(program.wait(), 1)
-        program.stderr.close()
-        for name in ("results.json", "table.md", "overview.png"):
-            self.assertTrue((self.out / name).exists(), name)
-        self.assertIn("command", json.loads((self.out / "results.json").read_text())["context"])
-
-    def test_what_it_cannot_do_it_says_at_once(self) -> None:
-        for arguments, complaint in (
-            (["--benchmark_format=json"], "scripts/bench: --benchmark_format"),
-            (["--backends=nonsense"], "timerbench: unknown backend"),
-        ):
-            code, out, err = self.run_bench(*arguments)
-            self.assertEqual(out, "")
-            self.assertNotEqual(code, 0)
-            self.assertRegex(err, f"^{complaint}.*\n$")
-            self.assertFalse(self.out.exists())
-
-    def test_results_are_not_overwritten(self) -> None:
-        self.out.mkdir()
-        (self.out / "results.json").write_text("precious")
-        code, _, err = self.run_bench()
-        self.assertEqual(code, 2)
-        self.assertIn("has results already", err)
-        self.assertEqual((self.out / "results.json").read_text(), "precious")
 
 
 if __name__ == "__main__":

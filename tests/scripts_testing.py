@@ -5,7 +5,6 @@ bench.py with a timerbench that only pretends.
 import itertools
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -82,17 +81,100 @@ class Scratch(unittest.TestCase):
         plt.close(figure)
 
 
-class BenchScratch(Scratch):
-    """bench.py with a timerbench that pretends; scripts/bench itself would build the real one."""
+PRETENDER = f"""#!{sys.executable}
+import json, os, re, signal, sys, time
 
-    pretender = ""  # its text
+def option(name, default=""):
+    return next((a.partition("=")[2] for a in sys.argv if a.startswith(name + "=")), default)
+
+ACTS = dict(act.split("=") for act in os.environ.get("ACTS", "").split(",") if act)
+SUITE = option("--suite")
+REALTIME = SUITE == "purgatory"
+KNOWN = ["delay_queue", "system_timer"] if REALTIME else ["scan", "ring_512"]
+BACKENDS = [name for name in option("--backends").split(",") if name] or KNOWN
+WORKLOADS = ["low"] if REALTIME else option("--workloads", "fill").split(",")
+SIZES = option("--sizes", "1000,10000" if REALTIME else "10").split(",")
+TAIL = "/iterations:1/manual_time" if REALTIME else "/manual_time"
+
+def cells(workload, size):
+    return [f"{{SUITE}}/{{workload}}/{{size}}/{{name}}" for name in BACKENDS]
+
+if sys.argv[1] == "prepare":
+    if "nonsense" in BACKENDS:
+        sys.exit("timerbench: unknown backend 'nonsense'")
+    promise = "granular" if REALTIME else "exact"
+    of = lambda name: dict(precision=promise, remote=False, file=os.environ["SOURCE"] + name)
+    print(json.dumps(dict(
+        suite=SUITE, repetitions=2, granularity=1, seed=1, machine=dict(compiler="C"),
+        kind="realtime" if REALTIME else "replays", seconds=0.5,
+        replay_seconds=dict(local=1, remote=1), inputs=len(WORKLOADS) * len(SIZES),
+        backends={{name: of(name) for name in BACKENDS}})))
+    for workload in WORKLOADS:
+        for size in SIZES:
+            line = dict(workload=workload, size=int(size), cells=cells(workload, size))
+            if not REALTIME:
+                line |= dict(hashes=["abc"], item="insert", items=10, **{{"for": "both"}})
+            print(json.dumps(line))
+elif sys.argv[1] == "verify":
+    for name in sys.argv[3:]:
+        if ACTS.get(name) == "crash_verify":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        wrong = ACTS.get(name) == "unverified"
+        print(f"{{name}}   " + ("WRONG: fired early" if wrong else "ok: 20 scenarios"), flush=True)
+    sys.exit("unverified" in ACTS.values())
+else:
+    pattern = re.compile(option("--benchmark_filter"))
+    name, = [one for workload in WORKLOADS for size in SIZES for one in cells(workload, size)
+             if pattern.search(one + TAIL)]
+    with open(os.environ["SOURCE"] + "measured.log", "a") as log:
+        log.write(name + "\\n")
+    act = ACTS.get(name.split("/")[3], "")
+    if act == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if act == "die":
+        sys.exit("timerbench: something is odd")
+    if act == "hang":
+        time.sleep(1000)
+    if act == "eat":
+        try:
+            memory = [bytearray(10**7) for _ in range(10**4)]
+        except MemoryError:
+            sys.exit("timerbench: out of memory; choose a smaller size")
+    if act == "slow":
+        time.sleep(0.3)
+    entry = dict(name=name + TAIL, run_name=name + TAIL, run_type="iteration", iterations=1,
+                 real_time=1.0, cpu_time=1.0, time_unit="ns", items=10.0)
+    if act.startswith("fails "):
+        entry |= dict(error_occurred=True, error_message=act[6:] + ": so it is")
+    elif REALTIME:
+        saturated = ", saturated" if act == "saturated" else ""
+        entry |= dict(label="granular, per request" + saturated, cpu_share=0.029)
+    else:
+        entry |= dict(label="exact, per insert", ns_per_item=float(act or 1.0) if act[:1].isdigit()
+                      else 1.0, switches=3.0, away_share=0.5 if act == "noisy" else 0.0)
+    out = option("--benchmark_out")
+    json.dump(dict(context=dict(num_cpus=2), benchmarks=[entry]), open(out, "w"))
+    if REALTIME:
+        json.dump({{name: [{{}}]}}, open(out.replace(".json", ".distributions.json"), "w"))
+"""
+
+
+class BenchScratch(Scratch):
+    """bench.py with a timerbench that pretends; scripts/bench itself would build the real one.
+
+    ACTS in the environment says what backends do: ring_512=crash.
+    """
 
     def setUp(self) -> None:
         super().setUp()
         pretender = self.folder / "timerbench"
-        pretender.write_text(self.pretender)
+        pretender.write_text(PRETENDER)
         pretender.chmod(0o755)
         self.out = self.folder / "out"
+        self.source = self.folder / "source"
+        self.source.mkdir()
+        for name in ("scan", "ring_512"):
+            (self.source / name).write_text(f"// {name}")
         self.program = (
             "import sys, pathlib, console, bench\n"
             f"bench.TIMERBENCH = pathlib.Path({str(pretender)!r})\n"
@@ -102,7 +184,9 @@ class BenchScratch(Scratch):
     def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [sys.executable, "-c", self.program, *arguments, f"--out={self.out}"],
-            env=os.environ | environment | {"PYTHONPATH": str(ROOT / "scripts" / "lib")},
+            env=os.environ
+            | environment
+            | {"PYTHONPATH": str(ROOT / "scripts" / "lib"), "SOURCE": f"{self.source}/"},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -113,7 +197,19 @@ class BenchScratch(Scratch):
         out, err = program.communicate()
         return program.returncode, out, err
 
-    def interrupt_when_measuring(self, program: "subprocess.Popen[str]") -> None:
-        assert program.stdout
-        next(line for line in program.stdout if line.startswith("[1/2]"))
-        program.send_signal(signal.SIGINT)
+    def measured(self) -> list[str]:
+        """The cells, in the order in which processes have begun to measure them."""
+        log = self.source / "measured.log"
+        return log.read_text().splitlines() if log.exists() else []
+
+    def results(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.out / "results.json").read_text())
+        return content
+
+    def failures(self) -> dict[str, str]:
+        """By backend, what is said of cells without a figure."""
+        return {
+            entry["name"].split("/")[3]: entry["error_message"]
+            for entry in self.results()["benchmarks"]
+            if entry.get("error_occurred")
+        }

@@ -1,30 +1,34 @@
-"""Measures a suite: installs what is missing, builds, verifies, runs, draws, and prints the table.
+"""Runs a campaign: builds, verifies, measures a suite in rounds, draws, and prints the table.
 
-smoke, quick and full replay traces as fast as each structure goes: what operations cost. On the
-wall clock, with services of several threads, are measured
+smoke, quick, full, timeouts, events, adversarial, kernel, map and paper replay traces as fast as
+each structure goes: what operations cost. On the wall clock, with services of several threads, are
+measured
   accuracy     how late timers fire, at which load, and why
   contention   calls per second and their tails, against the number of threads
   purgatory    requests that are answered or time out: processor time against their rate
 The machine should be quiet for these. Services are audited in the runs, and not verified before.
 
-Results go to results/local/DATE-TIME-SUITE, or to the DIR of --out: results.json, table.md and the
-figures, and of the wall clock all distributions. Ctrl-C keeps what has been measured; a second one
-ends at once.
+Each cell, a backend on a workload at a size, is measured once a round by a process of its own,
+bound to one processor; the backends take turns. Each measurement is written to the journal at once:
+Ctrl-C or even kill -9 loses at most the one under way, and the same command goes on where it was. A
+campaign that is finished does nothing, unless what could change a figure is different (the backend's
+source, the compiler, the trace, the machine): then those cells are measured again.
+
+Results go to results/local/SUITE, or to the DIR of --out: journal.jsonl, which is only ever appended
+to, and made from it results.json, table.md and the figures.
 
 Options that are not below are those of 'timerbench run', and narrow or change the suite:
   scripts/bench --backends=ring,kafka_wheel --sizes=1k,1M
-  scripts/bench full --workloads=churn --benchmark_repetitions=9
+  scripts/bench full --workloads=churn --rounds=12
+  scripts/bench timeouts --budget=20m
   scripts/bench accuracy --workloads=rate --backends=system_timer,delay_queue --seconds=10
   scripts/bench purgatory --rate=20000 --pct50=20 --pct75=60 --timeout=200
+  scripts/bench --out=DIR --rounds=20          go on with what was begun there
 build/release/timerbench run --help shows them all, and timerbench list what there is to choose.
-
-Nothing is bound to a processor, since the kernel keeps a busy program where it is on a quiet
-machine. Where it does not, taskset -c 1 scripts/bench ... binds the measuring program to processor
-1; the redis-server that it starts still takes another.
 """
 
 import argparse
-import json
+import hashlib
 import os
 import re
 import shlex
@@ -33,131 +37,263 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from console import ArgumentParser, Failure, Progress, UsageError, duration, run_main, say
-from files import replacing
-from plot import print_table, write_report
-from realtime_results import SUITES as REALTIME_SUITES
-from reports import open_report
+from campaign.identity import digest, machine_key, source_hash
+from campaign.journal import NAME as JOURNAL
+from campaign.journal import Journal, choice_of, open_journal
+from campaign.plan import Plan, make_plan, prepare
+from campaign.results import write_results
+from campaign.runner import Options, Runner
+from console import ArgumentParser, Bar, Failure, Progress, Stop, UsageError, duration, run_main, say
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
+CACHE = ROOT / "build" / "traces"
 
-# Flags of timerbench run that would leave this script without results.
-NOT_TAKEN = ("--benchmark_out", "--benchmark_format", "--benchmark_list_tests")
+# Flags of timerbench run that are this script's own business, and what to do instead.
+NOT_TAKEN = {
+    "--benchmark_repetitions": "give --rounds",
+    "--benchmark_filter": "give --backends, --workloads and --sizes",
+    "--benchmark_out": "results go to --out",
+    "--benchmark_format": "results go to --out",
+    "--benchmark_list_tests": "it is for build/release/timerbench run",
+    "--cache": "it is for build/release/timerbench run",
+}
+
+# Measured twice in each round: what a difference between others must exceed.
+TWINS = ("kafka_wheel_256", "binary_heap")
 
 VERIFY_SECONDS = 0.2  # of random traces, for each backend
-
-CELL = re.compile(r"\[ *\d+/\d+\] (?P<name>\S+)")
-FAILED_CELL = re.compile(r"\d\] \S+ +(wrong|error|unavailable|oom):")
-INTERRUPTED_CELL = re.compile(r"\d\] \S+ +interrupted:")
 VERIFIED = re.compile(r"(?P<name>\w+) +(?P<verdict>ok|a control|WRONG|ERROR|UNAVAILABLE)\b")
 NOT_VERIFIED = re.compile(r"\w+ +(WRONG|ERROR|UNAVAILABLE)")
 
+BAD = ("wrong", "error", "crash", "unavailable", "oom")  # statuses for which the exit code is 1
+
 
 def main() -> int:
-    arguments, options = _parse(sys.argv[1:])
-    run = _run_command(arguments, options)
-    cells = _list_cells(run)
-    folder = _make_folder(arguments)
+    arguments, choice = _parse(sys.argv[1:])
+    folder = _folder(arguments, choice)
+    if not choice:
+        choice = _begun_there(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        complaints = _fill(folder, arguments, options, run, cells)
+        journal = open_journal(folder, choice, _command(choice))
     except BaseException:
-        if not any(folder.iterdir()):
-            folder.rmdir()
+        _remove_if_empty(folder)
         raise
+    try:
+        if journal.lost:
+            say(f"{journal.path}: the last line was cut, by {journal.lost} bytes; measured again")
+        return _campaign(arguments, folder, journal)
+    finally:
+        journal.close()
+        if not any(journal.of_kind("cell")):
+            journal.path.unlink(missing_ok=True)
+        _remove_if_empty(folder)
 
-    report = open_report([folder])
-    say("Drawing ...")
-    paths = write_report(report, folder)
-    say()
-    print_table(report)
-    say()
-    for path in (*sorted(folder.glob("results*.json")), *paths):
-        say(os.path.relpath(path))
-    for complaint in (*complaints, *report.warnings()):
+
+def _campaign(arguments: argparse.Namespace, folder: Path, journal: Journal) -> int:
+    """Does what is missing; the exit code."""
+    plan = _plan(journal)
+    options = Options(
+        timerbench=TIMERBENCH,
+        cache=CACHE,
+        rounds=arguments.rounds or plan.rounds,
+        budget=arguments.budget,
+        memory=arguments.memory or _four_fifths_of_memory(),
+        cell_seconds=arguments.cell_seconds,
+        processor=_processor(arguments.processor),
+    )
+    runner = Runner(plan, journal, options)
+    made = 0
+    complaints = []
+    if options.budget or runner.missing():
+        with Stop() as stop:
+            _begin_run(journal)
+            runner.unverified = _verify(plan, journal, stop) if plan.is_replayed else {}
+            begin = time.monotonic()
+            made = runner.run(stop)
+            say(f"{made} measurements in {duration(time.monotonic() - begin)}")
+        if stop.is_set:
+            complaints.append("interrupted; the same command goes on where it was")
+        if not runner.chosen:
+            raise Failure("interrupted before anything was measured")
+        write_results(folder, plan, runner.chosen, journal, _facts(journal))
+        _report(folder)
+    else:
+        say(f"Nothing to do: {_shown(folder)} has all {len(runner.chosen)} measurements")
+    bad = [cell.name for cell in plan.cells if runner.failure(cell).startswith(BAD)]
+    if bad:
+        complaints.append(f"cells failed: {', '.join(bad)}")
+    for complaint in complaints:
         print(f"scripts/bench: {complaint}", file=sys.stderr)
     return 1 if complaints else 0
 
 
-def _fill(
-    folder: Path,
-    arguments: argparse.Namespace,
-    options: list[str],
-    run: list[str],
-    cells: list[str],
-) -> list[str]:
-    """Verifies, measures, and leaves results.json; what is to be said in the end."""
-    facts = {"command": shlex.join(["scripts/bench", arguments.suite, *run[3:]]), **_commit()}
-    if (busy := _busy_processors()) > 0.5:
-        facts["busy"] = f"{busy:.1f} of {os.cpu_count()} processors"
-        say(f"Warning: other programs keep {facts['busy']} busy; the figures will be worse")
-    backends = list(dict.fromkeys(cell.split("/")[3] for cell in cells))
-    is_replayed = cells[0].split("/")[0] not in REALTIME_SUITES
-    verified, complaints = _verify(backends) if is_replayed else (backends, [])
-    if verified != backends:  # what is not known to keep the contract is not timed
-        facts["not_verified"] = ", ".join(name for name in backends if name not in verified)
-        if not verified:
-            raise Failure("no backend keeps the contract; see above, or timerbench verify")
-        arguments.backends = ",".join(verified)
-        run = _run_command(arguments, options)
-        cells = [cell for cell in cells if cell.split("/")[3] in verified]
-    complaints += _measure(run, cells, folder / "results.json")
-    _add_facts(folder / "results.json", facts)
-    return complaints
-
-
 def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Our own arguments, and what is for timerbench; the suite can only stand first."""
+    """Our own arguments, and the choice, which is for timerbench; a suite can only stand first."""
     parser = ArgumentParser(
         prog="scripts/bench",
-        usage="scripts/bench [SUITE] [--out DIR] [OPTION OF timerbench run]...",
+        usage="scripts/bench [SUITE] [--out DIR] [--rounds N | --budget TIME] [OPTION]...",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
         "--suite",
-        default="quick",
         metavar="SUITE",
-        help="smoke, quick (if none is given), full, accuracy, contention or purgatory; the name "
-        "alone will do",
+        help="one of those above (quick if none is given) or a TOML file; the name alone will do",
     )
     parser.add_argument("--backends", metavar="LIST", help="separated by commas; none: all")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go")
+    parser.add_argument(
+        "--rounds", type=_count, metavar="N", help="measurements of each cell; none: the suite's"
+    )
+    parser.add_argument(
+        "--budget",
+        type=_time,
+        metavar="TIME",
+        help="such as 90s, 10m or 2h: each cell once, and then further rounds of the workloads and "
+        "sizes whose intervals are widest, until the time is used up",
+    )
+    parser.add_argument(
+        "--memory",
+        type=_bytes,
+        metavar="SIZE",
+        help="such as 8G, that a cell may use before it is oom; none: four fifths of what is free",
+    )
+    parser.add_argument(
+        "--cell-seconds",
+        type=float,
+        metavar="S",
+        help="after which the process of a cell is killed as a timeout; none: by the suite",
+    )
+    parser.add_argument(
+        "--processor",
+        type=int,
+        metavar="N",
+        help="to which measuring is bound; none: the last one. Redis and services are not bound",
+    )
     if argv and not argv[0].startswith("-"):
         argv = [f"--suite={argv[0]}", *argv[1:]]
     arguments, options = parser.parse_known_args(argv)
     for option in options:
-        if option.startswith(NOT_TAKEN):
-            parser.error(f"{option} is for build/release/timerbench run; results go to --out")
-    return arguments, options
+        for flag, advice in NOT_TAKEN.items():
+            if option.startswith(flag):
+                parser.error(f"{option.partition('=')[0]} is not for this script; {advice}")
+    if arguments.rounds and arguments.budget:
+        parser.error("give --rounds or --budget, not both")
+    choice = options
+    if arguments.backends:
+        choice = [*choice, f"--backends={arguments.backends}"]
+    suite = arguments.suite
+    is_begun = not choice and not suite and arguments.out and choice_of(arguments.out)
+    if is_begun:
+        return arguments, []
+    if suite and ("/" in suite or suite.endswith(".toml")):
+        suite = str(Path(suite).resolve())
+    return arguments, [f"--suite={suite or 'quick'}", *choice]
 
 
-def _run_command(arguments: argparse.Namespace, options: list[str]) -> list[str]:
-    backends = [f"--backends={arguments.backends}"] if arguments.backends else []
-    return [str(TIMERBENCH), "run", f"--suite={arguments.suite}", *options, *backends]
+def _count(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 10_000:
+        raise ValueError
+    return value
 
 
-def _list_cells(run: list[str]) -> list[str]:
-    """The cells that a run would measure; timerbench says so if it does not understand."""
-    listing = subprocess.run([*run, "--benchmark_list_tests"], stdout=subprocess.PIPE, text=True)
-    if listing.returncode != 0:
-        sys.exit(listing.returncode)
-    cells = listing.stdout.split()
-    if not cells:
-        raise UsageError("the options leave no cell to measure; is --benchmark_filter too narrow?")
-    return cells
+def _time(text: str) -> float:
+    """In seconds."""
+    units = {"s": 1, "m": 60, "min": 60, "h": 3600}
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|min|h)", text)
+    if not match or float(match[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time such as 90s, 10m or 2h")
+    return float(match[1]) * units[match[2]]
 
 
-def _make_folder(arguments: argparse.Namespace) -> Path:
-    local = ROOT / "results" / "local" / f"{time.strftime('%Y%m%d-%H%M%S')}-{arguments.suite}"
-    folder: Path = arguments.out or local
-    if (folder / "results.json").exists():
-        raise UsageError(f"{folder}: has results already; choose another --out")
-    folder.mkdir(parents=True, exist_ok=True)
+def _bytes(text: str) -> int:
+    units = {"M": 2**20, "G": 2**30}
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([MG])", text)
+    if not match or float(match[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size such as 500M or 8G")
+    return int(float(match[1]) * units[match[2]])
+
+
+def _folder(arguments: argparse.Namespace, choice: list[str]) -> Path:
+    if arguments.out:
+        folder: Path = arguments.out
+    else:
+        suite, *options = choice
+        name = Path(suite.partition("=")[2]).stem + (f"-{digest(options)[:6]}" if options else "")
+        folder = ROOT / "results" / "local" / name
+    if (folder / "results.json").exists() and not (folder / JOURNAL).exists():
+        raise UsageError(f"{folder}: has results already, without a journal; choose another --out")
     return folder
+
+
+def _begun_there(folder: Path) -> list[str]:
+    choice = choice_of(folder)
+    assert choice
+    return choice
+
+
+def _command(choice: list[str]) -> str:
+    """As it would be typed."""
+    suite, *options = choice
+    return shlex.join(["scripts/bench", suite.partition("=")[2], *options])
+
+
+def _shown(path: Path) -> str:
+    """Relative, if it is below where the user is."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _plan(journal: Journal) -> Plan:
+    """Of the journal, if it was made by this program on this machine: traces take time to make."""
+    choice = journal.head["choice"]
+    binary = hashlib.sha256(TIMERBENCH.read_bytes()).hexdigest()
+    key = digest([binary, machine_key(), choice])
+    for line in journal.of_kind("plan"):
+        if line["key"] == key:
+            return make_plan(choice, line["lines"], TWINS)
+    lines = []
+    with Bar("Making traces", 0) as bar:
+        for line in prepare(TIMERBENCH, choice, CACHE):
+            lines.append(line)
+            if "inputs" in line:
+                bar.begin(line["inputs"])
+            else:
+                bar.quiet_step(f"{line['workload']}/{line['size']}")
+    plan = make_plan(choice, lines, TWINS)
+    journal.append("plan", key=key, lines=lines)
+    return plan
+
+
+def _begin_run(journal: Journal) -> None:
+    """Notes what this start is like."""
+    facts = {"command": journal.head["command"], **_commit()}
+    if (busy := _busy_processors()) > 0.5:
+        facts["busy"] = f"{busy:.1f} of {os.cpu_count()} processors"
+        say(f"Warning: other programs keep {facts['busy']} busy; the figures will be worse")
+    journal.append("run", time=time.strftime("%Y-%m-%dT%H:%M:%S%z"), facts=facts)
+
+
+def _facts(journal: Journal) -> dict[str, str]:
+    """Of all starts together."""
+    facts: dict[str, dict[str, None]] = {}
+    for run in journal.of_kind("run"):
+        for key, value in run["facts"].items():
+            facts.setdefault(key, {})[value] = None
+    return {key: "; ".join(values) for key, values in facts.items()}
 
 
 def _commit() -> dict[str, str]:
@@ -184,115 +320,92 @@ def _busy_processors() -> float:
     return share * (os.cpu_count() or 1)
 
 
-def _verify(backends: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Who is to be measured, and what is to be said in the end: who fails does not stop the others.
+def _processor(wanted: int | None) -> int | None:
+    """The last of those that we may use, and leaves the others to us; None if there is only one."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if wanted is not None and wanted not in allowed:
+        raise UsageError(f"--processor: {wanted} is not one of {', '.join(map(str, allowed))}")
+    return wanted if wanted is not None or len(allowed) == 1 else allowed[-1]
 
-    A backend whose server cannot be reached is measured, so that its cells say so.
+
+def _four_fifths_of_memory() -> int:
+    """Of what can still be had without swapping."""
+    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    free = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    return free * 1024 // 5 * 4
+
+
+def _verify(plan: Plan, journal: Journal, stop: Stop) -> dict[str, str]:
+    """What is wrong with backends that do not keep the contract: nothing is timed of them.
+
+    What has been verified before is not again. A backend whose server cannot be reached is measured,
+    so that its cells say so.
     """
-    progress = Progress("Verifying", backends, VERIFIED, NOT_VERIFIED)
-    code, interrupted = _follow(
-        [str(TIMERBENCH), "verify", f"--seconds={VERIFY_SECONDS}", *backends], progress
-    )
-    if interrupted:
-        raise Failure("interrupted before anything was measured")
-    verdicts = {step["name"]: step["verdict"] for step in progress.steps}
-    good = [name for name in backends if verdicts.get(name) in ("ok", "a control")]
-    say(f"{len(good)} of {len(backends)} backends keep the contract")
-    complaints = []
-    if failed := [name for name in backends if name in verdicts and name not in good]:
-        complaints.append(f"{', '.join(failed)}: not verified; see above, or timerbench verify")
-    if missed := [name for name in backends if name not in verdicts]:
-        complaints.append(
-            f"timerbench verify ended with code {code} at {missed[0]}; "
-            f"not verified: {', '.join(missed)}"
-        )
-    measurable = ("ok", "a control", "UNAVAILABLE")
-    return [name for name in backends if verdicts.get(name) in measurable], complaints
+    identities = {
+        name: digest([source_hash(plan.facts["backends"][name]["file"]), plan.facts["machine"]])
+        for name in plan.backends
+    }
+    known = {line["identity"]: line["failure"] for line in journal.of_kind("verified")}
+    left = [name for name in plan.backends if identities[name] not in known]
+    while left and not stop.is_set:
+        verdicts, code = _verdicts(left, stop)
+        if not verdicts and not stop.is_set:  # it crashed at the first of them
+            verdicts = {left[0]: f"crash: timerbench verify ended with code {code}"}
+        for name, failure in verdicts.items():
+            journal.append("verified", backend=name, identity=identities[name], failure=failure)
+            known[identities[name]] = failure
+        left = [name for name in left if name not in verdicts]
+    return {
+        name: failure for name in plan.backends if (failure := known.get(identities[name], ""))
+    }
 
 
-def _measure(run: list[str], cells: Sequence[str], file: Path) -> list[str]:
-    begin = time.monotonic()
-    progress = Progress("Measuring", cells, CELL, FAILED_CELL)
-    code, interrupted = _follow([*run, f"--benchmark_out={file}"], progress)
-    if not file.exists():
-        if not _save_partial(file):
-            raise Failure(f"timerbench run ended with code {code} and left no results")
-        return [f"timerbench run ended with code {code}; what was measured before is kept"]
-    say(f"Measured in {duration(time.monotonic() - begin)}")
-    if interrupted:
-        return [f"interrupted; what was measured is in {os.path.relpath(file.parent)}"]
-    return [f"cells failed: {_names(progress) or f'code {code}'}"] if code else []
-
-
-def _save_partial(file: Path) -> bool:
-    """Makes results of what a crashed program has left, but for its last, perhaps cut entry."""
-    partial = next(file.parent.glob(f"{file.name}.*.partial"), None)
-    if not partial:
-        return False
-    try:
-        begun = partial.read_text(encoding="utf-8")
-        whole, _, _ = begun.rpartition("\n    },\n")
-        content = json.loads(whole + "\n    }\n  ]\n}")
-    except (OSError, ValueError):
-        return False
-    finally:
-        partial.unlink()
-    with replacing(file) as complete:
-        complete.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    return True
-
-
-def _names(progress: Progress) -> str:
-    """Of the notable steps."""
-    return ", ".join(step["name"] for step in progress.notable)
-
-
-def _follow(command: list[str], progress: Progress) -> tuple[int, bool]:
-    """Runs a program; tells its exit code, and whether it was interrupted.
-
-    The program is out of the terminal's reach. It hears from us of the first Ctrl-C, and finishes
-    its file; the second ends it.
-    """
+def _verdicts(backends: Sequence[str], stop: Stop) -> tuple[dict[str, str], int]:
+    """Of each backend that was verified what is wrong with it, or nothing; and the exit code."""
+    progress = Progress("Verifying", len(backends), VERIFIED, NOT_VERIFIED)
     program = subprocess.Popen(
-        command,
+        [str(TIMERBENCH), "verify", f"--seconds={VERIFY_SECONDS}", *backends],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
         process_group=0,
     )
-    first: float | None = None  # when it was interrupted
-
-    def interrupt(*_: object) -> None:
-        nonlocal first
-        if first is None:
-            first = time.monotonic()
-            program.send_signal(signal.SIGINT)
-            os.write(2, b"\nInterrupted: finishing; once more ends at once\n")
-        elif time.monotonic() > first + 1:  # not the same wish, told to a process and its group
-            program.kill()
-
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    previous = [signal.signal(number, interrupt) for number in signals]
+    stop.kill = partial(program.send_signal, signal.SIGKILL)
+    assert program.stdout
     try:
-        assert program.stdout
         with progress:
             for line in program.stdout:
-                if not INTERRUPTED_CELL.search(line):
-                    progress.line(line.rstrip("\n"))
-        return program.wait(), first is not None
+                progress.line(line.rstrip("\n"))
+                if stop.is_set:
+                    program.terminate()
+        code = program.wait()
     finally:
         program.kill()
-        for number, handler in zip(signals, previous):
-            signal.signal(number, handler)
+        stop.kill = lambda: None
+    words = {
+        "WRONG": "wrong: does not keep the contract; see timerbench verify",
+        "ERROR": "error: could not be verified; see timerbench verify",
+    }
+    return {step["name"]: words.get(step["verdict"], "") for step in progress.steps}, code
 
 
-def _add_facts(file: Path, facts: dict[str, str]) -> None:
-    """timerbench cannot be told of them: its flag takes no commas and no equals signs."""
-    content = json.loads(file.read_text(encoding="utf-8"))
-    content["context"] |= facts
-    with replacing(file) as partial:
-        partial.write_text(json.dumps(content, indent=1), encoding="utf-8")
+def _report(folder: Path) -> None:
+    """Draws and prints; what is measured is safe before that."""
+    # Only here: they take half a second to load, and a finished campaign needs none of it.
+    from plot import print_table, write_report
+    from reports import open_report
+
+    report = open_report([folder])
+    say("Drawing ...")
+    paths = write_report(report, folder)
+    say()
+    print_table(report)
+    say()
+    for path in (folder / JOURNAL, *sorted(folder.glob("results*.json")), *paths):
+        say(_shown(path))
+    for warning in report.warnings():
+        print(f"scripts/bench: {warning}", file=sys.stderr)
 
 
 if __name__ == "__main__":

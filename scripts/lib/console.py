@@ -1,13 +1,13 @@
 """How the scripts speak: errors in one line, and how far a long job is."""
 
 import argparse
+import contextlib
 import os
 import re
+import signal
 import sys
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from statistics import fmean
+from collections.abc import Callable
 from typing import NoReturn
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -63,41 +63,6 @@ def _mute() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-class TimeLeft:
-    """Guesses how long a run will still take from the steps that are done.
-
-    Steps are cells, SUITE/WORKLOAD/SIZE/BACKEND: what a backend took at a size on other workloads
-    says more about it than the mean of all cells, which differ by orders of magnitude.
-    """
-
-    def __init__(self, steps: Sequence[str]) -> None:
-        self._steps = deque(self._kind(step) for step in steps)
-        self._seconds: dict[tuple[str, ...], list[float]] = {}
-        self._since = time.monotonic()
-
-    def step_done(self) -> None:
-        """The next step is finished, just now."""
-        now = time.monotonic()
-        kind = self._steps.popleft() if self._steps else ()
-        for known in {kind, kind[:1], ()}:
-            self._seconds.setdefault(known, []).append(now - self._since)
-        self._since = now
-
-    def __str__(self) -> str:
-        if () not in self._seconds:
-            return ""
-        seconds = sum(self._guess(kind) for kind in self._steps)
-        return f"about {duration(seconds)} left" if self._steps else ""
-
-    def _guess(self, kind: tuple[str, ...]) -> float:
-        known = next(k for k in (kind, kind[:1], ()) if k in self._seconds)
-        return fmean(self._seconds[known])
-
-    @staticmethod
-    def _kind(step: str) -> tuple[str, ...]:
-        return tuple(step.split("/")[2:4])
-
-
 def duration(seconds: float) -> str:
     """As people say it: 40 s, 3 min, 1 h 05 min."""
     if seconds < 59.5:
@@ -106,28 +71,55 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-class Progress:
-    """Follows the lines of a program: a bar on a terminal, the lines themselves in a pipe.
-
-    `step` matches the lines that finish a step, and has a group `name`. Of those, a terminal keeps
-    only the ones that `notable` finds; all other lines are always kept.
+class Stop:
+    """While it is entered, the first Ctrl-C (or SIGTERM, SIGHUP) only asks for an end; a second one
+    also kills what is under way.
     """
 
-    def __init__(
-        self, title: str, steps: Sequence[str], step: re.Pattern[str], notable: re.Pattern[str]
-    ) -> None:
-        self.steps: list[re.Match[str]] = []  # done
-        self.notable: list[re.Match[str]] = []  # of those
-        self._step = step
-        self._is_notable = notable.search
-        self._left = TimeLeft(steps)
-        self._bar = _make_bar() if sys.stdout.isatty() else None
+    def __init__(self) -> None:
+        self.is_set = False
+        self.is_urgent = False
+        self.kill: Callable[[], None] = lambda: None  # what is under way
+        self._first = 0.0
+
+    def __enter__(self) -> "Stop":
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        self._previous = [(number, signal.signal(number, self._hear)) for number in numbers]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._previous:
+            signal.signal(number, handler)
+
+    def _hear(self, *_: object) -> None:
+        if not self.is_set:
+            self.is_set = True
+            self._first = time.monotonic()
+            with contextlib.suppress(OSError):  # a terminal that is gone
+                os.write(2, b"\nInterrupted: finishing; once more ends at once\n")
+        elif time.monotonic() > self._first + 1:  # not the same wish, told to a process and its group
+            self.is_urgent = True
+            self.kill()
+
+
+class Bar:
+    """How far a long job is: a bar on a terminal, a line for each step in a pipe.
+
+    A terminal keeps only the lines of steps that are notable.
+    """
+
+    def __init__(self, title: str, total: float, unit: str = "") -> None:
+        self.left = ""  # how long it will still take
+        self._total = total
+        self._unit = unit
+        self._done = 0
+        self._bar = _make_bar(unit) if sys.stdout.isatty() else None
         if self._bar:
-            self._task = self._bar.add_task(title, total=len(steps), now="", left="")
-        else:
+            self._task = self._bar.add_task(title, total=total, now="", left="")
+        elif title:
             say(f"{title} ...")
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "Bar":
         if self._bar:
             self._bar.start()
         return self
@@ -136,29 +128,85 @@ class Progress:
         if self._bar:
             self._bar.stop()
 
+    def step(self, name: str, sentence: str = "", *, notable: bool = False) -> None:
+        """A step has been done, and what is to be said about it."""
+        self._done += 1
+        if not self._bar:
+            width = len(str(self._total))
+            place = f"[{self._done:>{width}}/{self._total}] " if not self._unit else ""
+            say(f"{place}{name}  {sentence}")
+        elif notable:
+            self.line(f"{name}  {sentence}")
+        if self._bar and not self._unit:
+            self._bar.update(self._task, advance=1)
+        self._redraw(name)
+
+    def begin(self, total: float) -> None:
+        """Tells how many steps there are, once that is known."""
+        self._total = total
+        if self._bar:
+            self._bar.update(self._task, total=total)
+
+    def quiet_step(self, name: str) -> None:
+        """A step that is worth no line."""
+        if self._bar:
+            self._bar.update(self._task, advance=1)
+            self._redraw(name)
+
+    def reach(self, amount: float) -> None:
+        """Of a job that is counted in something else than steps."""
+        if self._bar:
+            self._bar.update(self._task, completed=min(amount, self._total))
+
+    def line(self, line: str) -> None:
+        """Something to be kept."""
+        if self._bar:
+            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            say(line)
+
+    def _redraw(self, name: str) -> None:
+        if self._bar:
+            self._bar.update(self._task, now=name, left=self.left)
+
+
+class Progress:
+    """Follows the lines of a program in a Bar.
+
+    `step` matches the lines that finish a step, and has a group `name`. Of those, a terminal keeps
+    only the ones that `notable` finds; all other lines are always kept.
+    """
+
+    def __init__(self, title: str, total: int, step: re.Pattern[str], notable: re.Pattern[str]):
+        self.steps: list[re.Match[str]] = []  # done
+        self._step = step
+        self._is_notable = notable.search
+        self._bar = Bar(title, total)
+
+    def __enter__(self) -> "Progress":
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.__exit__()
+
     def line(self, line: str) -> None:
         """What the program printed next."""
         step = self._step.match(line)
-        is_notable = bool(step and self._is_notable(line))
-        if step:
-            self._left.step_done()
-            self.steps.append(step)
-        if step and is_notable:
-            self.notable.append(step)
-        if not self._bar:
-            say(line)
-        elif not step or is_notable:
-            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
-        if self._bar and step:
-            self._bar.update(self._task, advance=1, now=step["name"], left=str(self._left))
+        if not step:
+            self._bar.line(line)
+            return
+        self.steps.append(step)
+        text = line[step.end("name") :].strip()
+        self._bar.step(step["name"], text, notable=bool(self._is_notable(line)))
 
 
-def _make_bar() -> RichProgress:
+def _make_bar(unit: str) -> RichProgress:
     # Redrawn rarely, since what runs beside a measurement disturbs it.
     return RichProgress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
-        MofNCompleteColumn(),
+        *() if unit else (MofNCompleteColumn(),),
         TextColumn("{task.fields[left]}", style="cyan"),
         TextColumn("{task.fields[now]}", style="dim"),
         refresh_per_second=1,

@@ -21,12 +21,15 @@ FACTS = (*BINDING, "suite", "kernel", "command", "date", "not_verified", "busy")
 
 Key = tuple[str, int, str]  # scenario, size, backend
 
+AGAIN = "@again"  # behind a backend's name: the same once more, to be compared with itself
+
 
 @dataclass
 class Outcome:
     """What became of a cell."""
 
     failure: str = ""  # not empty: the status, and what is to be said about it
+    noisy: int = 0  # so many repetitions in which it was disturbed, however often they were repeated
 
     @property
     def is_measured(self) -> bool:
@@ -60,6 +63,7 @@ class Grid(Generic[AnyOutcome]):
 
     facts: dict[str, str] = field(default_factory=dict)
     cells: dict[Key, AnyOutcome] = field(default_factory=dict)
+    twins: dict[Key, AnyOutcome] = field(default_factory=dict)  # the same, measured once more
     precisions: dict[str, str] = field(default_factory=dict)  # of backends
     items: dict[str, str] = field(default_factory=dict)  # what scenarios are counted in
     unreached: set[Key] = field(default_factory=set)  # a run was ended before
@@ -122,10 +126,12 @@ class Grid(Generic[AnyOutcome]):
         """A repetition. Raises one of Python's own errors if the entry is none of these cells."""
         if entry.get("run_type") == "aggregate":
             return
-        _, scenario, size, backend = entry["name"].split("/")[:4]
+        _, scenario, size, contender = entry["name"].split("/")[:4]
+        backend = contender.removesuffix(AGAIN)
         key = (scenario, int(size), backend)
+        cells = self.cells if backend == contender else self.twins
         if entry.get("error_occurred"):
-            self._add_failure(key, entry.get("error_message") or "error")
+            self._add_failure(cells, key, entry.get("error_message") or "error")
             return
         precision, item = entry["label"].split(", per ", 1)
         flags: list[str] = []
@@ -133,15 +139,17 @@ class Grid(Generic[AnyOutcome]):
             item, *flags = item.split(", ")
         if precision not in PROMISES or not self.FLAGS.issuperset(flags):
             raise ValueError(entry["label"])
-        self.add_figures(self.cells.setdefault(key, self.new_cell()), entry, flags)
+        cell = cells.setdefault(key, self.new_cell())
+        cell.noisy += entry.get("status") == "noisy"
+        self.add_figures(cell, entry, flags)
         self.precisions[backend] = precision
         self.items[scenario] = item
 
-    def _add_failure(self, key: Key, message: str) -> None:
+    def _add_failure(self, cells: dict[Key, AnyOutcome], key: Key, message: str) -> None:
         if message.startswith("interrupted"):  # a cell that a run did not come to
             self.unreached.add(key)
             return
-        cell = self.cells.setdefault(key, self.new_cell())
+        cell = cells.setdefault(key, self.new_cell())
         if not cell.failure or message.startswith(("wrong", "error")):
             cell.failure = message
 

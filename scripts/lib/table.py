@@ -17,7 +17,7 @@ from words import FEWER, FEWER_NOTE, digits, machine_line, power, remake_line
 
 NOT_RUN = "–"
 
-# At a granularity of 1 there is nothing to round, up or down.
+# At a granularity of 1 there is nothing to round, up or down: of results without twins.
 SAME_WORK = ("kafka_wheel_20", "kafka_wheel_floor_20")
 
 
@@ -165,18 +165,30 @@ def failure_lines(told: Mapping[Key, Outcome], results: Grid[Any]) -> list[str]:
 
 def _noise(results: Results) -> list[str]:
     """How far apart two backends lie that do the same work, if both were measured."""
-    one, other = SAME_WORK
-    ratios = []
-    for (workload, size, backend), cell in results.cells.items():
-        twin = results.cell(workload, size, other)
-        if backend == one and cell.has_figure and twin and twin.has_figure:
-            ratios.append(max(cell.cost, twin.cost) / min(cell.cost, twin.cost))
-    if not ratios or results.facts.get("granularity", "1") != "1":
+    pairs = [
+        (cell, results.cells[key])
+        for key, cell in results.twins.items()
+        if cell.has_figure and key in results.cells and results.cells[key].has_figure
+    ]
+    names = list(dict.fromkeys(backend for _, _, backend in results.twins))
+    who = f"{' and '.join(names)} measured twice, side by side, differ from themselves"
+    if not pairs and results.facts.get("granularity", "1") == "1":
+        one, other = SAME_WORK
+        who = f"{one} and {other} do the same work, and their costs differ"
+        pairs = [
+            (cell, twin)
+            for (workload, size, backend), cell in results.cells.items()
+            if backend == one
+            and cell.has_figure
+            and (twin := results.cell(workload, size, other))
+            and twin.has_figure
+        ]
+    if not pairs:
         return []
+    ratios = [max(a.cost, b.cost) / min(a.cost, b.cost) for a, b in pairs]
     return [
-        f"Noise: {one} and {other} do the same work, and their costs differ by "
-        f"{median(ratios) - 1:.0%} in the middle of {len(ratios)} cells and {max(ratios) - 1:.0%} "
-        "at most."
+        f"Noise: {who} by {median(ratios) - 1:.1%} in the middle of {len(ratios)} cells and "
+        f"{max(ratios) - 1:.0%} at most."
     ]
 
 

@@ -1,0 +1,86 @@
+"""What could change a figure: if any of it is different, the cell is measured again.
+
+That is the backend's source with all that it includes, the compiler and its flags, the trace by its
+hash, the machine, what the figure is of, and the version of this format.
+"""
+
+import hashlib
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from campaign.plan import Cell, Input, Plan
+
+FORMAT = 1  # of journals and results; also raised when the harness measures something else
+
+ROOT = Path(__file__).resolve().parents[3]
+INCLUDE_ROOTS = (ROOT / "impls", ROOT / "bench")
+HARNESS = (ROOT / "bench" / "replay" / "make_backend.h",)  # compiled together with every backend
+
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+
+
+def cell_identity(plan: Plan, one: Input, cell: Cell) -> str:
+    """Sixteen digits; the same for a cell and its twin, and for any number of rounds."""
+    backend = plan.facts["backends"].get(cell.backend, {})
+    machine = plan.facts["machine"]
+    replayed = {key: one.facts.get(key) for key in ("hashes", "items", "unit_ns")}
+    timed = {key: plan.facts.get(key) for key in ("seconds", "seed")} | {"choice": plan.choice}
+    return digest(
+        {
+            "format": FORMAT,
+            "cell": cell.measured_name,
+            "input": replayed if plan.is_replayed else timed,
+            "granularity": plan.facts["granularity"],
+            "source": source_hash(backend["file"]) if backend.get("file") else "",
+            "build": [machine.get(key) for key in ("compiler", "flags", "build")],
+            "machine": machine_key(),
+        }
+    )
+
+
+@cache
+def machine_key() -> str:
+    """Of what does not change from one moment to the next."""
+    processor = re.search(
+        r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    caches = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"))
+    return digest(
+        {
+            "processor": processor and processor[1],
+            "kernel": os.uname().release,
+            "processors": os.cpu_count(),
+            "caches": [path.read_text().strip() for path in caches],
+        }
+    )
+
+
+@cache
+def source_hash(file: str) -> str:
+    """Of a backend's header, the headers that it includes, and the .cc beside each."""
+    content = hashlib.sha256()
+    for path in sorted(_sources([Path(file), *HARNESS])):
+        content.update(path.name.encode() + b"\0" + path.read_bytes())
+    return content.hexdigest()[:16]
+
+
+def _sources(files: list[Path]) -> set[Path]:
+    found: set[Path] = set()
+    while files:
+        file = files.pop()
+        if file in found or not file.is_file():
+            continue
+        found.add(file)
+        files.append(file.with_suffix(".cc"))
+        for name in INCLUDE.findall(file.read_text(encoding="utf-8", errors="replace")):
+            files += [folder / name for folder in (file.parent, *INCLUDE_ROOTS)]
+    return found
+
+
+def digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

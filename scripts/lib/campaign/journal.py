@@ -1,0 +1,135 @@
+"""The journal of a campaign: one line of JSON for whatever has been done, on the disk at once.
+
+It is only ever appended to. Its first line says what is measured; then come lines of kind "run", for
+every start, and "verified" and "cell", for what was done. kill -9 at any instant loses the line that
+was being written; it is cut off when the journal is opened again, and the cell measured again.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from campaign.identity import FORMAT
+from console import Failure
+
+NAME = "journal.jsonl"
+
+Line = dict[str, Any]
+
+
+class Journal:
+    """Of one folder; nobody else has it open for writing."""
+
+    def __init__(self, path: Path, fd: int, lines: list[Line], lost: int) -> None:
+        self.path = path
+        self.lines = lines
+        self.lost = lost  # bytes of a line that was not written completely
+        self._fd = fd
+
+    @property
+    def head(self) -> Line:
+        return self.lines[0]
+
+    def of_kind(self, kind: str) -> Iterator[Line]:
+        return (line for line in self.lines if line.get("kind") == kind)
+
+    def append(self, kind: str, **content: Any) -> Line:
+        """Returns when the line is on the disk. Raises OSError, and then nothing was written."""
+        line = {"kind": kind, **content}
+        data = (json.dumps(line, separators=(",", ":")) + "\n").encode()
+        end = os.lseek(self._fd, 0, os.SEEK_END)
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+            os.fsync(self._fd)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, end)
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
+        self.lines.append(line)
+        return line
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def open_journal(folder: Path, choice: list[str], command: str) -> Journal:
+    """Of that folder, which is begun if there is none.
+
+    Raises Failure if it is in use, damaged, of another version or of another choice.
+    """
+    path = folder / NAME
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Failure(f"{path}: another scripts/bench is writing to it; wait for it") from None
+        lines, whole = _parse(path, path.read_bytes())
+        lost = os.fstat(fd).st_size - whole
+        if lost:
+            os.ftruncate(fd, whole)
+        journal = Journal(path, fd, lines, lost)
+        if not lines:
+            journal.append("campaign", format=FORMAT, choice=choice, command=command)
+            _sync_folder(folder)
+        elif journal.head["choice"] != choice:
+            raise Failure(
+                f"{folder}: belongs to '{journal.head['command']}'; choose another --out, or go on "
+                f"with 'scripts/bench --out {folder}'"
+            )
+        return journal
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def read_journal(folder: Path) -> list[Line]:
+    """Its lines, but for a last one that is cut. Raises Failure."""
+    path = folder / NAME
+    return _parse(path, path.read_bytes())[0]
+
+
+def choice_of(folder: Path) -> list[str] | None:
+    """The choice of a campaign that was begun there."""
+    path = folder / NAME
+    lines = _parse(path, path.read_bytes())[0] if path.exists() else []
+    return list(lines[0]["choice"]) if lines else None
+
+
+def _parse(path: Path, data: bytes) -> tuple[list[Line], int]:
+    """The lines, and how many bytes they have; what follows the last end of a line is no line."""
+    whole = data.rfind(b"\n") + 1
+    lines = []
+    for number, text in enumerate(data[:whole].splitlines(), 1):
+        try:
+            line = json.loads(text)
+            if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
+                raise ValueError("no object with a kind")
+        except ValueError as error:
+            raise Failure(
+                f"{path}:{number}: is damaged ({error}); remove that line, and its cell is measured "
+                "again"
+            ) from None
+        lines.append(line)
+    if lines and (lines[0]["kind"] != "campaign" or not isinstance(lines[0].get("choice"), list)):
+        raise Failure(f"{path}: is no journal of scripts/bench; choose another --out")
+    if lines and lines[0].get("format") != FORMAT:
+        raise Failure(
+            f"{path}: is of format {lines[0].get('format')}, and this scripts/bench writes {FORMAT}; "
+            "choose another --out"
+        )
+    return lines, whole
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

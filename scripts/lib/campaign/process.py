@@ -1,0 +1,151 @@
+"""One cell, measured once by a process of its own: bound to a processor, and within limits."""
+
+import contextlib
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from console import Stop
+
+# Of a replay that was not on its processor for so much of its time, or that changed processors or
+# waited for a disk, the figure is not its own.
+MOST_AWAY = 0.005
+
+STATUSES = ("wrong", "timeout", "oom", "crash", "error", "unavailable", "skipped")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """For one process."""
+
+    seconds: float
+    memory: int  # bytes
+    processor: int | None = None  # to which it is bound
+
+
+@dataclass
+class Measurement:
+    """What became of it."""
+
+    status: str  # ok, noisy or one of STATUSES
+    seconds: float  # that it took, all included
+    failure: str = ""  # not empty: the status, and what is to be said
+    entry: dict[str, Any] = field(default_factory=dict)  # Google Benchmark's
+    context: dict[str, Any] = field(default_factory=dict)
+    distributions: list[Any] = field(default_factory=list)
+
+    @property
+    def disturbance(self) -> float:
+        """To be compared: of several measurements the least disturbed is kept."""
+        moved = self.entry.get("migrations", 0) + self.entry.get("major_faults", 0)
+        return float(moved + self.entry.get("away_share", 0))
+
+
+class Interrupted(Exception):
+    """The user wants the campaign to end."""
+
+
+def measure(
+    command: Sequence[str], cell: str, scratch: Path, limits: Limits, stop: Stop, *, sleeps: bool
+) -> Measurement:
+    """Runs 'timerbench run' for one cell.
+
+    `scratch` is a folder for its output. `sleeps`: the cell waits by its nature, for a server or the
+    clock, so that being away from the processor says nothing. Raises Interrupted.
+    """
+    out = scratch / "cell.json"
+    log = scratch / "cell.log"
+    for path in scratch.iterdir():
+        path.unlink()
+    filter_ = "^" + re.sub(r"([^\w/])", r"[\1]", cell) + "(/manual_time|/iterations:1/manual_time)$"
+    full = [*command, f"--benchmark_filter={filter_}", f"--benchmark_out={out}"]
+    begin = time.monotonic()
+    with log.open("w", encoding="utf-8") as output:
+        code = _run([*full, "--benchmark_repetitions=1"], output, limits, stop)
+    if stop.is_urgent:
+        raise Interrupted
+    seconds = time.monotonic() - begin
+    if code is None:
+        return _failed(f"timeout: the process did not end within {limits.seconds:.0f} s", seconds)
+    try:
+        content = json.loads(out.read_text(encoding="utf-8"))
+        entry = content["benchmarks"][0]
+    except (OSError, ValueError, LookupError):
+        return _failed(_how_it_ended(code, log), seconds)
+    if entry.get("error_occurred"):
+        message = str(entry.get("error_message") or "error")
+        if message.startswith("interrupted"):
+            raise Interrupted
+        return _failed(message, seconds)
+    result = Measurement("ok", seconds, entry=entry, context=content.get("context", {}))
+    with contextlib.suppress(OSError, ValueError):
+        beside = json.loads(out.with_suffix(".distributions.json").read_text(encoding="utf-8"))
+        result.distributions = next(iter(beside.values()), [])
+    if not sleeps and is_disturbed(entry):
+        result.status = "noisy"
+    return result
+
+
+def is_disturbed(entry: dict[str, Any]) -> bool:
+    """By context switches, migrations or faults, which timerbench counts."""
+    return bool(
+        entry.get("migrations", 0)
+        or entry.get("major_faults", 0)
+        or (entry.get("switches", 0) and entry.get("away_share", 0) > MOST_AWAY)
+    )
+
+
+def _run(command: Sequence[str], output: Any, limits: Limits, stop: Stop) -> int | None:
+    """The exit code; None if the limit has passed. The process and all its children are gone then."""
+    # It ends with us, even if we are killed.
+    program = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        process_group=0,
+    )
+    kill = partial(os.killpg, program.pid, signal.SIGKILL)
+    stop.kill = kill
+    try:
+        with contextlib.suppress(OSError):  # it may have ended
+            resource.prlimit(program.pid, resource.RLIMIT_DATA, (limits.memory, limits.memory))
+            # If the machine runs out of memory, this one is to go.
+            Path(f"/proc/{program.pid}/oom_score_adj").write_text("1000", encoding="ascii")
+            if limits.processor is not None:
+                os.sched_setaffinity(program.pid, {limits.processor})
+        return program.wait(timeout=limits.seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        stop.kill = lambda: None
+        with contextlib.suppress(OSError):
+            kill()
+        program.wait()
+
+
+def _how_it_ended(code: int, log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    last = f"; its last words: {lines[-1][:200]}" if lines else ""
+    if code == -signal.SIGKILL:
+        return f"oom: killed, as the system does when memory is used up{last}"
+    if code < 0:
+        return f"crash: {signal.Signals(-code).name}{last}"
+    if lines and "out of memory" in lines[-1]:
+        return f"oom: {lines[-1][:200]}"
+    return f"crash: exit code {code} and no results{last}"
+
+
+def _failed(failure: str, seconds: float) -> Measurement:
+    status = failure.partition(":")[0].strip()
+    if status not in STATUSES:
+        status, failure = "error", f"error: {failure}"
+    return Measurement(status, seconds, failure)

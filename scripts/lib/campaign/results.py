@@ -1,0 +1,72 @@
+"""What a journal has come to, as Google Benchmark's JSON: a repetition for each round."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from campaign.journal import Journal, Line
+from campaign.plan import Cell, Plan
+from files import replacing
+
+
+def write_results(
+    folder: Path,
+    plan: Plan,
+    chosen: dict[tuple[str, int], Line],
+    journal: Journal,
+    facts: dict[str, Any],
+) -> None:
+    """Writes results.json and, of suites on the wall clock, results.distributions.json."""
+    by_cell: dict[str, list[Line]] = {}
+    for (name, _), line in sorted(chosen.items(), key=lambda item: item[0][1]):
+        by_cell.setdefault(name, []).append(line)
+    entries = []
+    distributions = {}
+    for index, cell in enumerate(plan.cells):
+        lines = by_cell.get(cell.name, [])
+        if failed := next((line for line in lines if line.get("failure")), None):
+            lines = [failed]  # the rounds that went well are the lucky ones
+        entries += [_entry(cell, index, line, lines) for line in lines]
+        histograms = [one for line in lines for one in line.get("distributions", [])]
+        if histograms:
+            distributions[cell.name] = histograms
+    context = next((line["context"] for line in journal.of_kind("context")), {})
+    context = context | {key: str(value) for key, value in facts.items()}
+    context["inputs"] = {
+        f"{one.workload}/{one.size}/{one.facts.get('for', 'both')}": {
+            key: value for key, value in one.facts.items() if key not in ("workload", "size", "for")
+        }
+        for one in plan.inputs
+    }
+    context["rounds"] = max((line["round"] + 1 for line in chosen.values()), default=0)
+    _write(folder / "results.json", {"context": context, "benchmarks": entries})
+    if not plan.is_replayed:
+        _write(folder / "results.distributions.json", distributions)
+
+
+def _entry(cell: Cell, index: int, line: Line, lines: list[Line]) -> dict[str, Any]:
+    """As Google Benchmark numbers repetitions; what it does not know comes last."""
+    name = cell.name + ("/manual_time" if "entry" not in line else "")
+    entry = dict(line.get("entry", {"name": name, "run_name": name}))
+    if "entry" in line:
+        entry["name"] = entry["name"].replace(cell.measured_name, cell.name, 1)
+        entry["run_name"] = entry["run_name"].replace(cell.measured_name, cell.name, 1)
+    entry |= {
+        "family_index": index,
+        "per_family_instance_index": 0,
+        "run_type": "iteration",
+        "repetitions": len(lines),
+        "repetition_index": lines.index(line),
+        "threads": 1,
+        "round": line["round"],
+        "status": line["status"],
+    }
+    if "failure" in line:
+        entry |= {"error_occurred": True, "error_message": line["failure"], "iterations": 0}
+        entry |= {"real_time": 0.0, "cpu_time": 0.0, "time_unit": "ns"}
+    return entry
+
+
+def _write(path: Path, content: Any) -> None:
+    with replacing(path) as partial:
+        partial.write_text(json.dumps(content, indent=1), encoding="utf-8")

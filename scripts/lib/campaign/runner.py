@@ -1,0 +1,258 @@
+"""Runs a campaign: whatever of its plan is not in the journal yet, one process after the other."""
+
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from campaign.identity import cell_identity
+from campaign.journal import Journal, Line
+from campaign.plan import Cell, Input, Plan
+from campaign.process import Interrupted, Limits, Measurement, measure
+from campaign.rounds import all_rounds, order, widest
+from console import Bar, Stop, duration
+from statistics_of_rounds import LEAST_ROUNDS
+
+MOST_ATTEMPTS = 3  # of a cell whose measurement was disturbed
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a campaign is run; nothing of it changes what a figure means."""
+
+    timerbench: Path
+    cache: Path  # of traces
+    rounds: int  # of all cells
+    budget: float | None  # seconds; then as many rounds as fit
+    memory: int  # bytes, that a cell may use
+    cell_seconds: float | None  # that a process may take; None: as its suite says
+    processor: int | None  # to which measuring processes are bound
+    seed: int = 1  # of the order
+
+
+class Runner:
+    """The state of a campaign, as its journal has it."""
+
+    def __init__(self, plan: Plan, journal: Journal, options: Options) -> None:
+        self.unverified: dict[str, str] = {}  # backends that do not keep the contract, and why
+        self._plan = plan
+        self._journal = journal
+        self._options = options
+        self._identities = {
+            cell.name: cell_identity(plan, one, cell) for one in plan.inputs for cell in one.cells
+        }
+        # Of each cell and round the lines, an attempt each.
+        self._lines: dict[tuple[str, int], list[Line]] = defaultdict(list)
+        self._failed: dict[str, str] = {}  # cells, with what became of them
+        self._seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        for line in journal.of_kind("cell"):
+            if self._identities.get(line["cell"]) == line["identity"]:
+                self._take(line)
+
+    @property
+    def chosen(self) -> dict[tuple[str, int], Line]:
+        """Of each cell and round, the result: of several attempts the least disturbed."""
+        return {key: _least_disturbed(lines) for key, lines in self._lines.items()}
+
+    def failure(self, cell: Cell) -> str:
+        """Not empty: why it has no figure."""
+        return self._failed.get(cell.name, "")
+
+    def missing(self) -> int:
+        """How many measurements the rounds still need."""
+        return sum(1 for _ in self._steps(self._options.rounds))
+
+    def run(self, stop: Stop) -> int:
+        """Measures until nothing is missing, the budget is used up or `stop` is set.
+
+        Returns how many measurements were made. Whatever was made is in the journal.
+        """
+        begin = time.monotonic()
+        made = 0
+        with tempfile.TemporaryDirectory(prefix="timerbench-") as scratch, self._bar() as bar:
+            steps = self._budgeted(begin) if self._options.budget else self._steps_with_left(bar)
+            for one, cell, round_ in steps:
+                if stop.is_set:
+                    break
+                if self._options.budget:
+                    bar.reach(time.monotonic() - begin)
+                made += self._measure(one, cell, round_, Path(scratch), bar, stop)
+        return made
+
+    def _bar(self) -> Bar:
+        budget = self._options.budget
+        total = int(budget) if budget else self.missing()
+        return Bar("Measuring", total, "s" if budget else "")
+
+    def _steps(self, rounds: int) -> Iterator[tuple[Input, Cell, int]]:
+        """What is missing up to so many rounds, in order."""
+        for one, cell, round_ in all_rounds(self._plan, rounds, self._options.seed):
+            if cell.name not in self._failed and not self._is_done(cell, round_):
+                yield one, cell, round_
+
+    def _steps_with_left(self, bar: Bar) -> Iterator[tuple[Input, Cell, int]]:
+        steps = list(self._steps(self._options.rounds))
+        for i, step in enumerate(steps):
+            bar.left = f"about {duration(self._expect(steps[i:]))} left" if self._seconds else ""
+            if step[1].name not in self._failed:
+                yield step
+
+    def _budgeted(self, begin: float) -> Iterator[tuple[Input, Cell, int]]:
+        """Rounds while there is time: each of its cells once, then those whose intervals are widest."""
+
+        def is_over(steps: list[tuple[Input, Cell, int]]) -> bool:
+            assert self._options.budget
+            return time.monotonic() - begin + self._expect(steps) > self._options.budget
+
+        for step in self._steps(1):
+            if is_over([step]):
+                return
+            yield step
+        while chosen := widest(self._plan, self._costs(), LEAST_ROUNDS):
+            done = [round_ for name, round_ in self._lines if name in _names(chosen)]
+            round_ = max(done, default=-1) + 1
+            cells = order(chosen.cells, round_, self._options.seed)
+            steps = [(chosen, cell, round_) for cell in cells if cell.name not in self._failed]
+            if not steps or is_over(steps):
+                return
+            yield from steps
+
+    def _measure(
+        self, one: Input, cell: Cell, round_: int, scratch: Path, bar: Bar, stop: Stop
+    ) -> int:
+        """All attempts at one cell in one round; how many."""
+        failure = self.unverified.get(cell.backend) or one.failure or self._skipped(one, cell)
+        if failure:
+            self._keep(cell, round_, Measurement(failure.partition(":")[0], 0.0, failure))
+            bar.step(cell.name, failure, notable=True)
+            return 0
+        made = 0
+        while not self._is_done(cell, round_) and cell.name not in self._failed and not stop.is_set:
+            try:
+                measured = measure(
+                    self._command(cell),
+                    cell.measured_name,
+                    scratch,
+                    self._limits(cell),
+                    stop,
+                    sleeps=not self._plan.is_replayed or self._plan.is_remote(cell.backend),
+                )
+            except Interrupted:
+                break
+            self._keep(cell, round_, measured)
+            made += 1
+        if self._lines[cell.name, round_]:
+            result = _least_disturbed(self._lines[cell.name, round_])
+            bar.step(cell.name, _sentence(result), notable="failure" in result)
+        return made
+
+    def _command(self, cell: Cell) -> list[str]:
+        choice = [option for option in self._plan.choice if not option.startswith("--backends=")]
+        return [
+            *(str(self._options.timerbench), "run", *choice),
+            *(f"--backends={cell.backend}",) * (self._plan.is_replayed or cell.backend != "control"),
+            f"--cache={self._options.cache}",
+        ]
+
+    def _limits(self, cell: Cell) -> Limits:
+        seconds = self._options.cell_seconds
+        is_remote = self._plan.is_remote(cell.backend)
+        if seconds is None and self._plan.is_replayed:
+            # Checking, measuring, and twice as much for its trace and all else.
+            seconds = 30 + 4 * self._plan.facts["replay_seconds"]["remote" if is_remote else "local"]
+        elif seconds is None:
+            seconds = 60 + 20 * self._plan.facts["seconds"]
+        is_bound = self._plan.is_replayed and not is_remote
+        return Limits(seconds, self._options.memory, self._options.processor if is_bound else None)
+
+    def _skipped(self, one: Input, cell: Cell) -> str:
+        """Why a cell need not be tried: its backend has not managed a smaller size in time."""
+        saturated = 0
+        for smaller in self._plan.inputs:
+            if smaller.workload != one.workload or smaller.size >= one.size:
+                continue
+            for other in smaller.cells:
+                is_same = other.name.rsplit("/", 1)[1] == cell.name.rsplit("/", 1)[1]
+                if is_same and self._failed.get(other.name, "").startswith("timeout"):
+                    return f"skipped: timeout at size {smaller.size} already"
+                saturated += is_same and self._is_saturated(other)
+        return "skipped: saturated at two smaller sizes already" if saturated >= 2 else ""
+
+    def _is_saturated(self, cell: Cell) -> bool:
+        """A service that did not keep up, in the first round."""
+        lines = self._lines.get((cell.name, 0), [])
+        return any(", saturated" in line.get("entry", {}).get("label", "") for line in lines)
+
+    def _keep(self, cell: Cell, round_: int, measured: Measurement) -> None:
+        content: dict[str, Any] = {
+            "cell": cell.name,
+            "round": round_,
+            "identity": self._identities[cell.name],
+            "run": sum(1 for _ in self._journal.of_kind("run")),
+            "status": measured.status,
+            "seconds": round(measured.seconds, 3),
+            "disturbance": measured.disturbance,
+        }
+        if measured.failure:
+            content["failure"] = measured.failure
+        else:
+            content["entry"] = measured.entry
+        if measured.distributions:
+            content["distributions"] = measured.distributions
+        if measured.context and not any(self._journal.of_kind("context")):
+            self._journal.append("context", context=measured.context)
+        self._take(self._journal.append("cell", **content))
+
+
+    def _take(self, line: Line) -> None:
+        """Into the state, what has been done."""
+        name = line["cell"]
+        self._lines[name, line["round"]].append(line)
+        if line.get("failure"):
+            self._failed[name] = line["failure"]
+        _, workload, size, contender = name.rsplit("/", 3)
+        if line["seconds"]:
+            for kind in ((workload, size, contender), (size, contender), (contender,), ()):
+                self._seconds[kind].append(line["seconds"])
+
+    def _is_done(self, cell: Cell, round_: int) -> bool:
+        lines = self._lines.get((cell.name, round_), [])
+        return len(lines) >= MOST_ATTEMPTS or any(line["status"] != "noisy" for line in lines)
+
+    def _costs(self) -> dict[str, list[float]]:
+        """Of the cells that have figures, those of each round."""
+        costs = defaultdict(list)
+        for (name, _), line in self.chosen.items():
+            if name not in self._failed:
+                costs[name].append(float(line["entry"].get("ns_per_item", 1)))
+        return costs
+
+    def _expect(self, steps: list[tuple[Input, Cell, int]]) -> float:
+        """Seconds that these steps will take, by what the same or similar ones took."""
+        total = 0.0
+        for one, cell, _ in steps:
+            contender = cell.name.rsplit("/", 1)[1]
+            kinds = ((one.workload, str(one.size), contender), (str(one.size), contender))
+            known = next((k for k in (*kinds, (contender,), ()) if k in self._seconds), None)
+            total += fmean(self._seconds[known]) if known is not None else 0
+        return total
+
+
+def _least_disturbed(attempts: list[Line]) -> Line:
+    return min(attempts, key=lambda line: (line["status"] == "noisy", line["disturbance"]))
+
+
+def _names(one: Input) -> set[str]:
+    return {cell.name for cell in one.cells}
+
+
+def _sentence(result: Line) -> str:
+    if failure := result.get("failure"):
+        return str(failure)
+    cost = result["entry"].get("ns_per_item")
+    figure = f"{cost:.2f} ns" if cost else result["entry"].get("label", "")
+    return f"round {result['round'] + 1}: {figure}{', noisy' * (result['status'] == 'noisy')}"

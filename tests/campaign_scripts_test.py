@@ -1,0 +1,331 @@
+"""Campaigns: nothing is lost, nothing is measured twice, and whatever goes wrong is a result.
+
+Run by scripts/test, or: /usr/bin/python3 -m unittest tests/campaign_scripts_test.py
+"""
+
+import collections
+import json
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from scripts_testing import BenchScratch
+
+from campaign.plan import Cell, Input, Plan
+from campaign.rounds import order, widest
+from statistics_of_rounds import median_interval
+
+
+class CampaignTest(BenchScratch):
+    def test_measures_in_rounds_and_reports(self) -> None:
+        code, out, err = self.run_bench("full", "--sizes=1,2", "--seed", "7")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("| `scan`", out)
+        for name in ("journal.jsonl", "results.json", "table.md", "overview.png"):
+            self.assertTrue((self.out / name).exists(), name)
+            self.assertIn(name, out)
+        context = self.results()["context"]
+        self.assertEqual(context["command"], "scripts/bench full --sizes=1,2 --seed 7")
+        self.assertEqual(context["rounds"], 2)
+        for entry in self.results()["benchmarks"]:
+            self.assertEqual((entry["repetitions"], entry["status"]), (2, "ok"))
+        counts = collections.Counter(self.measured())
+        self.assertEqual(set(counts.values()), {2})
+        self.assertEqual(len(counts), 4)
+
+    def test_a_finished_campaign_does_nothing(self) -> None:
+        self.run_bench()
+        before = {path.name: path.stat().st_mtime_ns for path in self.out.iterdir()}
+        begin = time.monotonic()
+        code, out, err = self.run_bench()
+        self.assertLess(time.monotonic() - begin, 2)
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, "^Nothing to do: .* has all 4 measurements\n$")
+        self.assertEqual(
+            {path.name: path.stat().st_mtime_ns for path in self.out.iterdir()}, before
+        )
+        self.assertEqual(len(self.measured()), 4)
+
+    def test_more_rounds_go_on_where_it_was(self) -> None:
+        self.run_bench("quick", "--sizes=5")
+        self.run_bench("--rounds=5")  # the folder knows its choice
+        self.assertEqual(len(self.measured()), 10)
+        entries = self.results()["benchmarks"]
+        self.assertEqual([entry["round"] for entry in entries], [*range(5), *range(5)])
+        self.assertEqual(entries[0]["name"], "quick/fill/5/scan/manual_time")
+
+    def test_killed_at_any_instant_it_loses_one_measurement_at_most(self) -> None:
+        rng = random.Random(1)
+        kills = 0
+        while True:
+            program = self.start("--rounds=6", "--sizes=1,2", ACTS="scan=slow")
+            try:
+                program.communicate(timeout=rng.uniform(0.5, 5))
+                break
+            except subprocess.TimeoutExpired:
+                program.kill()
+                program.communicate()
+                kills += 1
+        self.assertGreater(kills, 1)
+        self.assertEqual(program.returncode, 0)
+        entries = self.results()["benchmarks"]
+        self.assertEqual(len(entries), 24)
+        self.assertLessEqual(len(self.measured()), 24 + kills)
+        counts = collections.Counter((entry["name"], entry["round"]) for entry in entries)
+        self.assertEqual(set(counts.values()), {1})
+
+    def test_a_line_that_was_cut_is_measured_again(self) -> None:
+        self.run_bench()
+        journal = self.out / "journal.jsonl"
+        whole = journal.read_bytes()
+        journal.write_bytes(whole[:-30])
+        code, out, _ = self.run_bench()
+        self.assertEqual(code, 0)
+        self.assertIn("the last line was cut", out)
+        self.assertEqual(len(self.measured()), 5)
+        self.assertEqual(len(journal.read_bytes().splitlines()), len(whole.splitlines()) + 1)
+        self.assertEqual(len(self.results()["benchmarks"]), 4)
+
+    def test_what_is_no_journal_is_left_alone(self) -> None:
+        journal = self.out / "journal.jsonl"
+        self.run_bench()
+        good = journal.read_text().splitlines(keepends=True)
+        for content, complaint in (
+            ("".join([*good[:3], "{\"kind\":", *good[3:]]), "journal.jsonl:4: is damaged"),
+            ("{\"kind\": 1}\n", "journal.jsonl:1: is damaged"),
+            ("[]\n", "journal.jsonl:1: is damaged"),
+            ("".join(good[1:]), "is no journal of scripts/bench"),
+            (good[0].replace("\"format\":1", "\"format\":99"), "is of format 99, and this"),
+        ):
+            with self.subTest(complaint):
+                journal.write_text(content)
+                code, out, err = self.run_bench()
+                self.assertEqual((code, out), (1, ""))
+                self.assertRegex(err, f"^scripts/bench: .*{complaint}.*\n$")
+                self.assertEqual(journal.read_text(), content)
+
+    def test_a_folder_of_other_results_is_left_alone(self) -> None:
+        self.run_bench("quick", "--sizes=5")
+        code, _, err = self.run_bench("quick", "--sizes=6")
+        self.assertEqual(code, 1)
+        self.assertIn("belongs to 'scripts/bench quick --sizes=5'; choose another --out", err)
+        (self.out / "journal.jsonl").unlink()
+        (self.out / "results.json").write_text("precious")
+        code, _, err = self.run_bench()
+        self.assertEqual(code, 2)
+        self.assertIn("has results already", err)
+        self.assertEqual((self.out / "results.json").read_text(), "precious")
+
+    def test_two_at_a_time_do_not_mix(self) -> None:
+        first = self.start(ACTS="scan=slow,ring_512=slow")
+        assert first.stdout
+        next(line for line in first.stdout if line.startswith("[1/4]"))
+        code, _, err = self.run_bench()
+        self.assertEqual(code, 1)
+        self.assertIn("another scripts/bench is writing to it", err)
+        first.communicate()
+        self.assertEqual(first.returncode, 0)
+
+    def test_only_what_has_changed_is_measured_again(self) -> None:
+        self.run_bench()
+        (self.source / "scan").write_text("// faster")
+        code, _, _ = self.run_bench(ACTS="scan=2.5")
+        self.assertEqual(code, 0)
+        self.assertEqual(
+            collections.Counter(self.measured()),
+            {"quick/fill/10/scan": 4, "quick/fill/10/ring_512": 2},
+        )
+        costs = {e["name"].split("/")[3]: e["ns_per_item"] for e in self.results()["benchmarks"]}
+        self.assertEqual(costs, {"scan": 2.5, "ring_512": 1.0})
+
+    def test_what_goes_wrong_is_a_result_and_stops_nobody(self) -> None:
+        for act, status, failure in (
+            ("crash", "crash", "crash: SIGSEGV"),
+            ("die", "crash", "crash: exit code 1 and no results; its last words: .*is odd"),
+            ("hang", "timeout", "timeout: the process did not end within 1 s"),
+            ("eat", "oom", "oom: timerbench: out of memory; choose a smaller size"),
+            ("fails wrong", "wrong", "wrong: so it is"),
+            ("fails unavailable", "unavailable", "unavailable: so it is"),
+            ("unverified", "wrong", "wrong: does not keep the contract; see timerbench verify"),
+            ("crash_verify", "crash", "crash: timerbench verify ended with code -11"),
+        ):
+            with self.subTest(act):
+                self.setUp()
+                code, out, err = self.run_bench(
+                    "--cell-seconds=1", "--memory=300M", ACTS=f"ring_512={act}"
+                )
+                self.assertEqual(code, 0 if status == "timeout" else 1)
+                self.assertIn("| `scan`", out)
+                self.assertRegex(self.failures()["ring_512"], f"^{failure}$")
+                self.assertEqual(self.measured().count("quick/fill/10/scan"), 2)
+                self.assertLessEqual(self.measured().count("quick/fill/10/ring_512"), 1)
+                if code:
+                    self.assertEqual(
+                        err, "scripts/bench: cells failed: quick/fill/10/ring_512\n"
+                    )
+                self.assertIn("Nothing to do", self.run_bench()[1])  # a result like any other
+
+    def test_larger_sizes_are_skipped_after_a_timeout(self) -> None:
+        self.run_bench("--sizes=5,50,500", ACTS="ring_512=fails timeout")
+        self.assertEqual(self.measured().count("quick/fill/50/ring_512"), 0)
+        self.assertEqual(self.failures()["ring_512"], "skipped: timeout at size 5 already")
+
+    def test_a_disturbed_measurement_is_made_again_and_marked(self) -> None:
+        code, out, _ = self.run_bench("--rounds=1", ACTS="ring_512=noisy")
+        self.assertEqual(code, 0)
+        self.assertEqual(self.measured().count("quick/fill/10/ring_512"), 3)
+        entries = {e["name"].split("/")[3]: e for e in self.results()["benchmarks"]}
+        self.assertEqual(entries["ring_512"]["status"], "noisy")
+        self.assertEqual(entries["scan"]["status"], "ok")
+        self.assertIn("1.00 ns, noisy", out)
+
+    def test_ctrl_c_keeps_what_was_measured(self) -> None:
+        program = self.start("--rounds=9", ACTS="scan=slow,ring_512=slow")
+        assert program.stdout
+        next(line for line in program.stdout if line.startswith("[ 2/18]"))
+        program.send_signal(signal.SIGINT)
+        out, err = program.communicate()
+        self.assertEqual(program.returncode, 1)
+        self.assertIn("| `scan`", out)
+        self.assertIn("interrupted; the same command goes on where it was", err)
+        self.assertEqual(len(self.results()["benchmarks"]), len(self.measured()))
+
+    def test_a_second_ctrl_c_ends_at_once(self) -> None:
+        program = self.start("--rounds=1", ACTS="ring_512=hang,scan=hang")
+        while not self.measured() and program.poll() is None:
+            time.sleep(0.02)
+        program.send_signal(signal.SIGINT)
+        assert program.stderr
+        next(line for line in program.stderr if line.startswith("Interrupted: "))
+        program.send_signal(signal.SIGINT)  # the same one, told twice
+        time.sleep(1.2)
+        self.assertIsNone(program.poll())
+        program.send_signal(signal.SIGINT)
+        _, err = program.communicate(timeout=20)
+        self.assertEqual(program.returncode, 1)
+        self.assertEqual(err, "scripts/bench: interrupted before anything was measured\n")
+        self.assertFalse(self.out.exists())
+
+    def test_a_reader_that_goes_away_costs_nothing_but_its_own_lines(self) -> None:
+        program = self.start(ACTS="scan=slow,ring_512=slow")
+        assert program.stdout and program.stderr
+        next(line for line in program.stdout if line.startswith("[1/4]"))
+        program.stdout.close()
+        self.assertEqual(program.stderr.read(), "")
+        self.assertEqual(program.wait(), 0)
+        program.stderr.close()
+        for name in ("results.json", "table.md", "overview.png"):
+            self.assertTrue((self.out / name).exists(), name)
+
+    def test_a_full_disk_is_told_and_loses_nothing(self) -> None:
+        self.run_bench("--rounds=1")
+        most = (self.out / "journal.jsonl").stat().st_size + 900
+
+        def nearly_full() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+        environment = {"PYTHONPATH": str(Path(__file__).parents[1] / "scripts" / "lib")}
+        ended = subprocess.run(
+            [sys.executable, "-c", self.program, f"--out={self.out}", "--rounds=9"],
+            env=environment | {"SOURCE": f"{self.source}/", "PATH": "/usr/bin:/bin"}
+            | {"PYTHONDONTWRITEBYTECODE": "1"},
+            preexec_fn=nearly_full,
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(ended.returncode, 1)
+        self.assertRegex(ended.stderr, "^scripts/bench: .*journal.jsonl: File too large.*\n$")
+        lines = (self.out / "journal.jsonl").read_text().splitlines()
+        for line in lines:
+            json.loads(line)
+        code, _, _ = self.run_bench("--rounds=9")
+        self.assertEqual(code, 0)
+        self.assertEqual(len(self.results()["benchmarks"]), 18)
+
+    def test_what_it_cannot_do_it_says_at_once(self) -> None:
+        for arguments, complaint in (
+            (["--benchmark_format=json"], "--benchmark_format is not for this script"),
+            (["--benchmark_repetitions=3"], "--benchmark_repetitions is not .*; give --rounds"),
+            (["--rounds=0"], "--rounds"),
+            (["--budget=10"], "'10' is not a time such as 90s"),
+            (["--memory=lots"], "'lots' is not a size"),
+            (["--rounds=2", "--budget=1m"], "give --rounds or --budget"),
+            (["--processor=4711"], "--processor: 4711 is not one of"),
+            (["--backends=nonsense"], "unknown backend"),
+        ):
+            with self.subTest(complaint):
+                code, out, err = self.run_bench(*arguments)
+                self.assertNotEqual(code, 0)
+                self.assertRegex(err, f"^(scripts/bench|timerbench): .*{complaint}.*\n$")
+                self.assertFalse(self.out.exists())
+
+    def test_a_budget_is_kept_and_goes_to_the_widest_intervals(self) -> None:
+        begin = time.monotonic()
+        code, _, _ = self.run_bench("--sizes=1,2", "--budget=4s", ACTS="scan=slow")
+        self.assertEqual(code, 0)
+        self.assertLess(time.monotonic() - begin, 15)
+        self.assertGreater(len(self.measured()), 4)
+
+
+class RoundsTest(unittest.TestCase):
+    CELLS = tuple(Cell(f"s/w/1/{name}") for name in "abcde")
+
+    def test_every_contender_has_every_place_once_in_a_square(self) -> None:
+        for square in range(3):
+            rounds = [order(self.CELLS, 5 * square + i, seed=1) for i in range(5)]
+            for place in range(5):
+                self.assertEqual({one[place] for one in rounds}, set(self.CELLS))
+
+    def test_squares_begin_differently(self) -> None:
+        beginnings = {tuple(order(self.CELLS, 5 * square, seed=1)) for square in range(10)}
+        self.assertGreater(len(beginnings), 5)
+
+    def test_the_widest_intervals_are_next(self) -> None:
+        inputs = tuple(
+            Input("w", size, (Cell(f"s/w/{size}/a"), Cell(f"s/w/{size}/b")), {}) for size in (1, 2)
+        )
+        plan = Plan((), {}, inputs)
+        calm, wild = [10.0, 10.1] * 4, [10.0, 15.0] * 4
+        costs = {"s/w/1/a": calm, "s/w/1/b": calm, "s/w/2/a": calm, "s/w/2/b": wild}
+        chosen = widest(plan, costs, least=6)
+        assert chosen
+        self.assertEqual(chosen.size, 2)
+        costs["s/w/1/a"], costs["s/w/1/b"] = [10.0] * 3, [10.0] * 3
+        chosen = widest(plan, costs, least=6)  # too few to say anything
+        assert chosen
+        self.assertEqual(chosen.size, 1)
+        self.assertIsNone(widest(plan, {}, least=6))
+
+
+class IntervalTest(unittest.TestCase):
+    def test_six_values_are_the_least(self) -> None:
+        self.assertEqual(median_interval([1, 2, 3, 4, 5]).low, float("-inf"))
+        interval = median_interval([6, 1, 5, 2, 4, 3])
+        self.assertEqual((interval.low, interval.middle, interval.high), (1, 3.5, 6))
+
+    def test_ranks_are_those_of_the_sign_test(self) -> None:
+        # Of 20 values the 6th and the 15th, 95.9 %; of 100 the 40th and the 61st, 96.5 %.
+        interval = median_interval([float(i) for i in range(1, 21)])
+        self.assertEqual((interval.low, interval.high), (6, 15))
+        interval = median_interval([float(i) for i in range(1, 101)])
+        self.assertEqual((interval.low, interval.high), (40, 61))
+
+    def test_covers_the_median_as_often_as_it_says(self) -> None:
+        rng = random.Random(3)
+        hits = 0
+        for _ in range(2000):
+            interval = median_interval([rng.lognormvariate(0, 1) for _ in range(12)])
+            hits += interval.low <= 1 <= interval.high
+        self.assertGreater(hits / 2000, 0.95)
+        self.assertLess(hits / 2000, 0.99)
+
+
+if __name__ == "__main__":
+    unittest.main()
