@@ -145,8 +145,8 @@ class Runner:
                 break
             self._keep(cell, round_, measured)
             made += 1
-        if self._lines[cell.name, round_]:
-            result = _least_disturbed(self._lines[cell.name, round_])
+        if attempts := self._lines.get((cell.name, round_)):
+            result = _least_disturbed(attempts)
             bar.step(cell.name, _sentence(result), notable="failure" in result)
         return made
 
