@@ -140,6 +140,11 @@ void add_run(CLI::App& app) {
       "  --benchmark_format=json          on standard output");
   command->allow_extras();
   add_choice(*command, *options);
+  command
+      ->add_option("--slow-down", options->slow_down,
+                   "Make every replay longer by so many percent, by waiting: to see whether that is "
+                   "found")
+      ->check(in_range(0.0, 1000.0));
   command->callback([options, command] {
     options->benchmark_flags = command->remaining();
     run_suite(*options);

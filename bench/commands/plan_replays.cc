@@ -98,6 +98,7 @@ Campaign plan_replays(const RunOptions& options, const Suite& suite) {
         "'timerbench list'");
   }
   Campaign campaign(suite.name, options.granularity, replay_limits(options, suite));
+  campaign.slow_down(options.slow_down);
   const std::vector<SuiteWorkload> chosen = choose_workloads(options, suite);
   const std::vector<TimerId> own_sizes = parse_sizes(options.sizes);
   const Settings own_settings = parse_settings(options.settings);

@@ -22,6 +22,16 @@ constexpr std::size_t kMostVariants = 32;
 // A replay this long needs no warm-up: its own beginning is one.
 constexpr std::chrono::milliseconds kNoWarmUp{100};
 
+// The time that has passed when so many percent of `elapsed` have been spent waiting.
+std::chrono::nanoseconds lengthened(std::chrono::nanoseconds elapsed, double percent) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  const std::chrono::duration<double, std::nano> wait(static_cast<double>(elapsed.count()) *
+                                                      percent / 100);
+  while (Clock::now() - start < wait) continue;
+  return elapsed + (Clock::now() - start);
+}
+
 }  // namespace
 
 Input::Input(std::string workload, std::uint64_t size, Reach reach, std::uint64_t bytes_needed,
@@ -145,6 +155,7 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
     throw_if_interrupted();
     throw CellFailure(fmt::format("timeout: one replay takes more than {} s", most_seconds));
   }
+  if (slow_down_ > 0) replay.elapsed = lengthened(replay.elapsed, slow_down_);
   const Measurement measured{replay.elapsed, trace.info().items, replay.disturbance};
   if (backend.is_control()) return measured;
   const bool exact = must_be_exact(backend.traits, granularity_);

@@ -76,6 +76,9 @@ class Campaign {
  public:
   Campaign(std::string suite, Tick granularity, ReplaySeconds replay_seconds);
 
+  // Makes every replay longer by so many percent: a control, that such a difference is found.
+  void slow_down(double percent) { slow_down_ = percent; }
+
   void add_input(Input input) { inputs_.push_back(std::move(input)); }
 
   // Registers a benchmark SUITE/WORKLOAD/SIZE/BACKEND for every input and each of the backends that
@@ -124,6 +127,7 @@ class Campaign {
   std::string suite_;
   Tick granularity_;
   ReplaySeconds replay_seconds_;
+  double slow_down_ = 0;  // percent
   std::vector<Input> inputs_;
   std::vector<Cell> cells_;
   Input* prepared_ = nullptr;

@@ -48,6 +48,7 @@ from campaign.plan import Plan, make_plan, prepare
 from campaign.results import write_results
 from campaign.runner import Options, Runner
 from console import ArgumentParser, Bar, Failure, Progress, Stop, UsageError, duration, run_main, say
+from grid import AGAIN, SLOWER
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
@@ -97,7 +98,7 @@ def main() -> int:
 
 def _campaign(arguments: argparse.Namespace, folder: Path, journal: Journal) -> int:
     """Does what is missing; the exit code."""
-    plan = _plan(journal)
+    plan = _plan(journal, (AGAIN, SLOWER) if arguments.slow_down else (AGAIN,))
     options = Options(
         timerbench=TIMERBENCH,
         cache=CACHE,
@@ -106,6 +107,7 @@ def _campaign(arguments: argparse.Namespace, folder: Path, journal: Journal) -> 
         memory=arguments.memory or _four_fifths_of_memory(),
         cell_seconds=arguments.cell_seconds,
         processor=_processor(arguments.processor),
+        slow_down=arguments.slow_down or 0,
     )
     runner = Runner(plan, journal, options)
     made = 0
@@ -176,6 +178,13 @@ def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         type=int,
         metavar="N",
         help="to which measuring is bound; none: the last one. Redis and services are not bound",
+    )
+    parser.add_argument(
+        "--slow-down",
+        type=float,
+        metavar="PERCENT",
+        help="measure the backends that are measured twice a third time, slowed down by so much: "
+        "to see whether scripts/compare finds it",
     )
     if argv and not argv[0].startswith("-"):
         argv = [f"--suite={argv[0]}", *argv[1:]]
@@ -257,14 +266,14 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _plan(journal: Journal) -> Plan:
+def _plan(journal: Journal, variants: Sequence[str]) -> Plan:
     """Of the journal, if it was made by this program on this machine: traces take time to make."""
     choice = journal.head["choice"]
     binary = hashlib.sha256(TIMERBENCH.read_bytes()).hexdigest()
     key = digest([binary, machine_key(), choice])
     for line in journal.of_kind("plan"):
         if line["key"] == key:
-            return make_plan(choice, line["lines"], TWINS)
+            return make_plan(choice, line["lines"], TWINS, variants)
     lines = []
     with Bar("Making traces", 0) as bar:
         for line in prepare(TIMERBENCH, choice, CACHE):
@@ -273,7 +282,7 @@ def _plan(journal: Journal) -> Plan:
                 bar.begin(line["inputs"])
             else:
                 bar.quiet_step(f"{line['workload']}/{line['size']}")
-    plan = make_plan(choice, lines, TWINS)
+    plan = make_plan(choice, lines, TWINS, variants)
     journal.append("plan", key=key, lines=lines)
     return plan
 

@@ -17,11 +17,13 @@ from style import PROMISES
 
 # Facts that are shown; those of BINDING must agree for figures to be set side by side.
 BINDING = ("processor", "num_cpus", "compiler", "flags", "build", "commit", "granularity", "seed")
-FACTS = (*BINDING, "suite", "kernel", "command", "date", "not_verified", "busy")
+FACTS = (*BINDING, "format", "suite", "kernel", "command", "date", "not_verified", "busy")
 
 Key = tuple[str, int, str]  # scenario, size, backend
 
-AGAIN = "@again"  # behind a backend's name: the same once more, to be compared with itself
+# Behind a backend's name: controls, measured beside it.
+AGAIN = "@again"  # the same once more
+SLOWER = "@slower"  # slowed down on purpose
 
 
 @dataclass
@@ -64,14 +66,25 @@ class Grid(Generic[AnyOutcome]):
     facts: dict[str, str] = field(default_factory=dict)
     cells: dict[Key, AnyOutcome] = field(default_factory=dict)
     twins: dict[Key, AnyOutcome] = field(default_factory=dict)  # the same, measured once more
+    slower: dict[Key, AnyOutcome] = field(default_factory=dict)  # and slowed down
     precisions: dict[str, str] = field(default_factory=dict)  # of backends
     items: dict[str, str] = field(default_factory=dict)  # what scenarios are counted in
     unreached: set[Key] = field(default_factory=set)  # a run was ended before
+    sources: list[Path] = field(default_factory=list)  # the files
+    inputs: dict[str, Any] = field(default_factory=dict)  # SCENARIO/SIZE/FOR: what is replayed
+    described: dict[str, Any] = field(default_factory=dict)  # backends, by the run that chose them
 
     @property
     def interrupted(self) -> int:
         """How many cells are not here, because a run was ended before them."""
         return len(self.unreached - self.cells.keys())
+
+    def trace_of(self, scenario: str, size: int, backend: str) -> Any:
+        """The hashes of the traces that were replayed; empty if the file does not tell."""
+        is_remote = self.described.get(backend, {}).get("remote", False)
+        reaches = ("both", "remote" if is_remote else "local")
+        names = (f"{scenario}/{size}/{reach}" for reach in reaches)
+        return next((self.inputs[name].get("hashes") for name in names if name in self.inputs), "")
 
     @property
     def scenarios(self) -> list[str]:
@@ -104,8 +117,9 @@ class Grid(Generic[AnyOutcome]):
         return self.cells.get((scenario, size, backend))
 
     def precision(self, backend: str) -> str:
-        """Its promise; the files do not tell that of a backend without any figure."""
-        return self.precisions.get(backend, "unknown")
+        """Its promise; old files do not tell that of a backend without any figure."""
+        promise = self.described.get(backend, {}).get("precision", "unknown")
+        return self.precisions.get(backend, str(promise))
 
     def backends_by_promise(self) -> dict[str, list[str]]:
         """Those that promise the same together."""
@@ -127,9 +141,9 @@ class Grid(Generic[AnyOutcome]):
         if entry.get("run_type") == "aggregate":
             return
         _, scenario, size, contender = entry["name"].split("/")[:4]
-        backend = contender.removesuffix(AGAIN)
+        backend, _, variant = contender.partition("@")
         key = (scenario, int(size), backend)
-        cells = self.cells if backend == contender else self.twins
+        cells = {"": self.cells, AGAIN: self.twins, SLOWER: self.slower}[variant and f"@{variant}"]
         if entry.get("error_occurred"):
             self._add_failure(cells, key, entry.get("error_message") or "error")
             return
@@ -181,6 +195,9 @@ def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
     """Adds the entries of all files; the same cell in several is one, repeated."""
     for file in files:
         _merge_facts(grid.facts, file)
+        grid.sources.append(file.path)
+        grid.inputs |= file.context.get("inputs", {})
+        grid.described |= file.context.get("backends", {})
         for entry in file.entries:
             try:
                 grid.add(entry)

@@ -21,6 +21,7 @@ class Cell(Outcome):
     """What became of one backend on one workload at one size."""
 
     costs: list[float] = field(default_factory=list)  # ns per item, one a repetition
+    rounds: list[int] = field(default_factory=list)  # in which they were measured
     items: float = 0  # that one replay measured
 
     @property
@@ -30,6 +31,10 @@ class Cell(Outcome):
     @property
     def cost(self) -> float:
         return median(self.costs)
+
+    @property
+    def by_round(self) -> dict[int, float]:
+        return dict(zip(self.rounds, self.costs))
 
     @property
     def spread(self) -> float:
@@ -52,6 +57,7 @@ class Results(Grid[Cell]):
         if not 0 < cost < math.inf:
             raise ValueError(cost)
         cell.costs.append(cost)
+        cell.rounds.append(int(entry.get("round", entry.get("repetition_index", 0))))
         cell.items = float(entry["items"])
 
     @property

@@ -24,7 +24,7 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
 def cell_identity(plan: Plan, one: Input, cell: Cell) -> str:
-    """Sixteen digits; the same for a cell and its twin, and for any number of rounds."""
+    """Sixteen digits, the same for any number of rounds."""
     backend = plan.facts["backends"].get(cell.backend, {})
     machine = plan.facts["machine"]
     replayed = {key: one.facts.get(key) for key in ("hashes", "items", "unit_ns")}
@@ -32,7 +32,7 @@ def cell_identity(plan: Plan, one: Input, cell: Cell) -> str:
     return digest(
         {
             "format": FORMAT,
-            "cell": cell.measured_name,
+            "cell": cell.name,
             "input": replayed if plan.is_replayed else timed,
             "granularity": plan.facts["granularity"],
             "source": source_hash(backend["file"]) if backend.get("file") else "",

@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from console import Failure
-from grid import AGAIN
+from grid import AGAIN, SLOWER
 
 
 @dataclass(frozen=True)
 class Cell:
     """One contender on one input."""
 
-    name: str  # SUITE/WORKLOAD/SIZE/BACKEND, perhaps with AGAIN
+    measured_name: str  # SUITE/WORKLOAD/SIZE/BACKEND, as timerbench calls it
+    variant: str = ""  # AGAIN or SLOWER, behind the name
+
+    @property
+    def name(self) -> str:
+        return self.measured_name + self.variant
 
     @property
     def backend(self) -> str:
         """Who is measured, whether or not again."""
-        return self.name.rsplit("/", 1)[1].removesuffix(AGAIN)
-
-    @property
-    def measured_name(self) -> str:
-        """As timerbench calls it."""
-        return self.name.removesuffix(AGAIN)
+        return self.measured_name.rsplit("/", 1)[1]
 
 
 @dataclass(frozen=True)
@@ -98,20 +98,25 @@ def prepare(timerbench: Path, choice: Sequence[str], cache: Path) -> Iterator[di
         raise SystemExit(program.returncode)
 
 
-def make_plan(choice: Sequence[str], lines: Sequence[dict[str, Any]], twins: Sequence[str]) -> Plan:
-    """`twins`: backends that are measured again, beside themselves."""
+def make_plan(
+    choice: Sequence[str],
+    lines: Sequence[dict[str, Any]],
+    twins: Sequence[str],
+    variants: Sequence[str] = (AGAIN,),
+) -> Plan:
+    """`twins`: backends of which variants are measured beside themselves."""
     facts, *inputs = lines
-    plan = Plan(tuple(choice), facts, tuple(_input(line, twins) for line in inputs))
+    plan = Plan(tuple(choice), facts, tuple(_input(line, twins, variants) for line in inputs))
     if not plan.cells:
         raise Failure("the options leave no cell to measure; is --backends too narrow?")
     return plan
 
 
-def _input(line: dict[str, Any], twins: Sequence[str]) -> Input:
+def _input(line: dict[str, Any], twins: Sequence[str], variants: Sequence[str]) -> Input:
     cells = []
     for name in line["cells"]:
         cells.append(Cell(name))
         if cells[-1].backend in twins:
-            cells.append(Cell(name + AGAIN))
+            cells += [Cell(name, variant) for variant in variants]
     facts = {key: value for key, value in line.items() if key != "cells"}
     return Input(line["workload"], int(line["size"]), tuple(cells), facts)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from campaign.identity import FORMAT
 from campaign.journal import Journal, Line
 from campaign.plan import Cell, Plan
 from files import replacing
@@ -32,6 +33,11 @@ def write_results(
             distributions[cell.name] = histograms
     context = next((line["context"] for line in journal.of_kind("context")), {})
     context = context | {key: str(value) for key, value in facts.items()}
+    context["format"] = str(FORMAT)
+    context["backends"] = {
+        name: {key: backend[key] for key in ("precision", "summary", "remote") if key in backend}
+        for name, backend in plan.facts["backends"].items()
+    }
     context["inputs"] = {
         f"{one.workload}/{one.size}/{one.facts.get('for', 'both')}": {
             key: value for key, value in one.facts.items() if key not in ("workload", "size", "for")

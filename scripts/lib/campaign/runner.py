@@ -15,6 +15,7 @@ from campaign.plan import Cell, Input, Plan
 from campaign.process import Interrupted, Limits, Measurement, measure
 from campaign.rounds import all_rounds, order, widest
 from console import Bar, Stop, duration
+from grid import SLOWER
 from statistics_of_rounds import LEAST_ROUNDS
 
 MOST_ATTEMPTS = 3  # of a cell whose measurement was disturbed
@@ -31,6 +32,7 @@ class Options:
     memory: int  # bytes, that a cell may use
     cell_seconds: float | None  # that a process may take; None: as its suite says
     processor: int | None  # to which measuring processes are bound
+    slow_down: float = 0  # percent, of the cells that are slowed down
     seed: int = 1  # of the order
 
 
@@ -156,6 +158,7 @@ class Runner:
             *(str(self._options.timerbench), "run", *choice),
             *(f"--backends={cell.backend}",) * (self._plan.is_replayed or cell.backend != "control"),
             f"--cache={self._options.cache}",
+            *(f"--slow-down={self._options.slow_down}",) * (cell.variant == SLOWER),
         ]
 
     def _limits(self, cell: Cell) -> Limits:
@@ -176,7 +179,7 @@ class Runner:
             if smaller.workload != one.workload or smaller.size >= one.size:
                 continue
             for other in smaller.cells:
-                is_same = other.name.rsplit("/", 1)[1] == cell.name.rsplit("/", 1)[1]
+                is_same = (other.backend, other.variant) == (cell.backend, cell.variant)
                 if is_same and self._failed.get(other.name, "").startswith("timeout"):
                     return f"skipped: timeout at size {smaller.size} already"
                 saturated += is_same and self._is_saturated(other)

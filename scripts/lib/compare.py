@@ -1,0 +1,313 @@
+"""Compares costs: two campaigns, or two backends of one.
+
+  scripts/compare results/local/before results/local/after         each backend with itself
+  scripts/compare results/local/quick:binary_heap results/local/quick:lazy_heap
+  scripts/compare before after --gate 3%                           fails if something is slower
+
+Each line is of one workload at one size, with the median ratio of B to A over the rounds and its
+interval, and says what B is: faster, slower, equivalent (the interval lies within the margin) or
+unresolved. Faster and slower need the interval to exclude 1 and the effect to exceed 1 % and what a
+backend differs from itself by. All intervals together are sure to 95 %; so the more lines there are,
+the more rounds it takes: scripts/bench --out=DIR --rounds=N adds some.
+
+The exit code is 0, with --gate 1 if any B is slower by more than that, and 2 for wrong usage.
+"""
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass
+from math import expm1
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from console import ArgumentParser, Failure, UsageError, run_main, say
+from grid import AGAIN, SLOWER, Key, read_files
+from realtime_results import SUITES as REALTIME_SUITES
+from results import Cell, Results, load_files
+from statistics_of_rounds import (
+    Comparison,
+    Interval,
+    compare,
+    noise_floor,
+    paired_log_ratios,
+    rounds_needed,
+)
+from style import RANKED
+from table import markdown_table
+from words import digits, power
+
+# Facts without which figures are of different things; of the others a difference is only told.
+MUST_AGREE = ("processor", "num_cpus", "kernel", "granularity", "seed", "format")
+TOLD = ("commit", "compiler", "flags", "build")
+
+WORDS = ("faster", "slower", "equivalent", "unresolved")
+COLOURS = {"faster": "green", "slower": "red", "equivalent": "", "unresolved": "dim"}
+
+
+@dataclass(frozen=True)
+class Side:
+    """A or B."""
+
+    name: str  # as it was given
+    results: Results
+    backend: str | None  # None: each
+
+    def cells(self) -> dict[Key, Cell]:
+        """Those to compare, twins among them if they are named."""
+        if not self.backend:
+            return self.results.cells
+        bare, _, variant = self.backend.partition("@")
+        known = {"": self.results.cells, AGAIN: self.results.twins, SLOWER: self.results.slower}
+        cells = known.get(variant and f"@{variant}", {})
+        return {key: cell for key, cell in cells.items() if key[2] == bare}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One comparison."""
+
+    workload: str
+    size: int
+    backend: str
+    a: Cell
+    b: Cell
+    result: Comparison
+
+
+def main() -> int:
+    arguments = _parse()
+    a, b = _open(arguments.a), _open(arguments.b)
+    differences = _differences(a, b)
+    if refused := [text for key, text in differences.items() if key in MUST_AGREE]:
+        if not arguments.force:
+            raise Failure(f"{'; '.join(refused)}: not to be compared, unless with --force")
+    noise, how = _noise(a, b)
+    lines, left_out = _compare(a, b, noise, arguments.margin)
+    if not lines:
+        raise Failure(f"{a.name} and {b.name} have no cells to compare{_reason(left_out)}")
+    notes = _notes(a, b, lines, left_out, list(differences.values()), how)
+    if arguments.markdown or not sys.stdout.isatty():
+        say(_markdown(a, b, lines, notes))
+    else:
+        _print(a, b, lines, notes)
+    if arguments.gate is None:
+        return 0
+    over = [line for line in lines if _is_over(line, arguments.gate)]
+    who = f"{len(over)} of {len(lines)} are" if over else f"none of {len(lines)} is"
+    say(f"\nGate: {who} slower by more than {arguments.gate * 100:g} %")
+    return 1 if over else 0
+
+
+def _is_over(line: Line, gate: float) -> bool:
+    return line.result.word == "slower" and line.result.ratio.middle > 1 + gate
+
+
+def _parse() -> argparse.Namespace:
+    parser = ArgumentParser(
+        prog="scripts/compare",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("a", metavar="A", help="results, a file or a folder, perhaps with :BACKEND")
+    parser.add_argument("b", metavar="B", help="the same, to be judged")
+    parser.add_argument("--gate", type=_share, metavar="SHARE", help="such as 3%%")
+    parser.add_argument(
+        "--margin",
+        type=_share,
+        default=0.03,
+        metavar="SHARE",
+        help="within which two are equivalent (3%%)",
+    )
+    parser.add_argument("--markdown", action="store_true", help="for a pull request")
+    parser.add_argument("--force", action="store_true", help="though machines or settings differ")
+    return parser.parse_args()
+
+
+def _share(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a share such as 3%")
+    return float(match[1]) / 100
+
+
+def _open(text: str) -> Side:
+    path, colon, backend = text.rpartition(":")
+    if not colon or Path(text).exists():
+        path, backend = text, ""
+    files = read_files([Path(path)])
+    if realtime := [suite for file in files for suite in file.suites if suite in REALTIME_SUITES]:
+        raise Failure(
+            f"{path}: of the suite {realtime[0]}; only costs of replays are compared, see "
+            "scripts/report for the others"
+        )
+    side = Side(text, load_files(files), backend or None)
+    if backend and not side.cells():
+        raise UsageError(
+            f"{path} has no backend '{backend}'; there are {', '.join(side.results.backends)}"
+        )
+    return side
+
+
+def _differences(a: Side, b: Side) -> dict[str, str]:
+    """By fact, what differs."""
+    return {
+        key: f"{key} differs, '{one}' and '{other}'"
+        for key in (*MUST_AGREE, *TOLD)
+        if (one := a.results.facts.get(key, "")) != (other := b.results.facts.get(key, ""))
+    }
+
+
+def _compare(
+    a: Side, b: Side, noise: float, margin: float
+) -> tuple[list[Line], dict[str, int]]:
+    """All pairs that both have, in A's order; and how many there are for which there is none."""
+    others = {_kind(key, b): (key, cell) for key, cell in b.cells().items()}
+    left_out: dict[str, int] = {}
+    pairs = []
+    for key, cell in a.cells().items():
+        _, other = others.get(_kind(key, a), (None, None))
+        if why := _why_not(a, b, key, cell, other):
+            left_out[why] = left_out.get(why, 0) + 1
+        elif other:
+            pairs.append((key, cell, other))
+    ratios = [paired_log_ratios(one.by_round, other.by_round) for _, one, other in pairs]
+    results = compare(ratios, noise, margin)
+    lines = [Line(*key, one, other, result) for (key, one, other), result in zip(pairs, results)]
+    return lines, left_out
+
+
+def _kind(key: Key, side: Side) -> Key:
+    return (key[0], key[1], "" if side.backend else key[2])
+
+
+def _why_not(a: Side, b: Side, key: Key, one: Cell, other: Cell | None) -> str:
+    """Why a cell is not compared; empty if it is."""
+    if a.results.precision(key[2]) not in RANKED and not a.backend:
+        return "controls"
+    if not other:
+        return "not in both"
+    if not one.has_figure or not other.has_figure:
+        return "without a figure"
+    if a.results.trace_of(*key) != b.results.trace_of(*key):
+        return "of another trace"
+    return ""
+
+
+def _noise(a: Side, b: Side) -> tuple[float, str]:
+    """The noise floor, in logarithms, and a sentence on it.
+
+    Campaigns that were not measured at the same time may differ by what happened to the machine
+    between them: the controls, which do not depend on any backend, tell.
+    """
+    twins = [
+        paired_log_ratios(side.results.cells[key].by_round, twin.by_round)
+        for side in ((a,) if a.results is b.results else (a, b))
+        for key, twin in side.results.twins.items()
+        if twin.has_figure and key in side.results.cells and side.results.cells[key].has_figure
+    ]
+    floor = noise_floor(twins)
+    said = f"the same backend differs from itself by up to {_percent(floor)} (nine of ten pairs)"
+    if not twins:
+        said = "nothing was measured twice, so the noise is unknown, and 1 % stands for it"
+    if set(map(str, a.results.sources)) == set(map(str, b.results.sources)):
+        return floor, f"Noise: {said}."
+    controls = [
+        paired_log_ratios(cell.by_round, other.by_round)
+        for key, cell in a.results.cells.items()
+        if a.results.precision(key[2]) == "none"
+        and cell.has_figure
+        and (other := b.results.cells.get(key))
+        and other.has_figure
+    ]
+    drift = noise_floor(controls)
+    return max(floor, drift), (
+        f"Noise: {said}; measured apart, and the controls differ by up to {_percent(drift)} from "
+        "one to the other."
+    )
+
+
+def _percent(log_ratio: float) -> str:
+    return f"{expm1(log_ratio) * 100:.1f} %"
+
+
+def _notes(
+    a: Side,
+    b: Side,
+    lines: list[Line],
+    left_out: dict[str, int],
+    differences: list[str],
+    noise: str,
+) -> list[str]:
+    counts = ", ".join(
+        f"{count} {word}"
+        for word in WORDS
+        if (count := sum(line.result.word == word for line in lines))
+    )
+    notes = [f"{len(lines)} comparisons of B with A: {counts}.", noise]
+    fewest, needed = min(line.result.rounds for line in lines), rounds_needed(len(lines))
+    if fewest < needed:
+        notes.append(
+            f"With {fewest} rounds none of {len(lines)} comparisons can be sure; {needed} are "
+            f"needed: scripts/bench --out=DIR --rounds={needed} adds them."
+        )
+    if left_out:
+        notes.append("Not compared:" + _reason(left_out).replace(": ", " ", 1) + ".")
+    return notes + [f"{difference}." for difference in differences]
+
+
+def _reason(left_out: dict[str, int]) -> str:
+    return ": " + ", ".join(f"{count} {why}" for why, count in left_out.items()) if left_out else ""
+
+
+def _ratio(interval: Interval) -> str:
+    def text(value: float) -> str:
+        return f"{value:.3f}" if value < 10 else digits(value)
+
+    if not 0 < interval.low or interval.high == float("inf"):
+        return f"{text(interval.middle)} [?]"
+    return f"{text(interval.middle)} [{text(interval.low)} – {text(interval.high)}]"
+
+
+def _rows(lines: list[Line]) -> list[list[str]]:
+    return [
+        [
+            f"{line.workload}/{power(line.size)}",
+            line.backend,
+            digits(line.a.cost),
+            digits(line.b.cost),
+            _ratio(line.result.ratio),
+            str(line.result.rounds),
+            line.result.word,
+        ]
+        for line in lines
+    ]
+
+
+TITLES = ["workload", "backend", "A, ns", "B, ns", "B / A", "rounds", "B is"]
+
+
+def _markdown(a: Side, b: Side, lines: list[Line], notes: list[str]) -> str:
+    rows = [[*row[:-1], f"**{row[-1]}**" if row[-1] in WORDS[:2] else row[-1]] for row in _rows(lines)]
+    head = f"A = `{a.name}`, B = `{b.name}`"
+    return "\n\n".join([head, markdown_table(TITLES, rows), *notes])
+
+
+def _print(a: Side, b: Side, lines: list[Line], notes: list[str]) -> None:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for i, title in enumerate(TITLES):
+        table.add_column(title, justify="left" if i in (0, 1, 6) else "right", no_wrap=True)
+    for row in _rows(lines):
+        table.add_row(*row, style=COLOURS[row[-1]])
+    console = Console()
+    console.print(f"A = {a.name}\nB = {b.name}", highlight=False, markup=False)
+    console.print(table)
+    for note in notes:
+        console.print(note, highlight=False, markup=False)
+
+
+if __name__ == "__main__":
+    run_main("scripts/compare", main)

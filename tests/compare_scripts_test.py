@@ -1,0 +1,260 @@
+"""Comparisons: few false alarms, small effects found, and nothing compared that should not be.
+
+Run by scripts/test, or: /usr/bin/python3 -m unittest tests/compare_scripts_test.py
+"""
+
+import itertools
+import json
+import math
+import random
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from scripts_testing import ROOT, Scratch
+
+from statistics_of_rounds import (
+    Comparison,
+    compare,
+    holm,
+    median_interval,
+    noise_floor,
+    paired_log_ratios,
+    rounds_needed,
+    sign_test,
+)
+
+RECORDED = json.loads((Path(__file__).parent / "data" / "recorded_rounds.json").read_text())
+PAIRS = [  # of each backend with itself, measured side by side in 60 rounds
+    list(zip(costs, RECORDED["ns_per_item"][f"{name}@again"]))
+    for name, costs in RECORDED["ns_per_item"].items()
+    if not name.endswith("@again")
+]
+NOISE = noise_floor([[math.log(b / a) for a, b in pair] for pair in PAIRS])
+
+
+def simulated(rng: random.Random, rounds: int, factor: float) -> Comparison:
+    """Two backends that differ by a factor, made of recorded rounds of one with itself."""
+    values = []
+    for a, b in rng.sample(rng.choice(PAIRS), rounds):
+        if rng.random() < 0.5:  # which of the two was first says nothing
+            a, b = b, a
+        values.append(math.log(b * factor / a))
+    return compare([values], NOISE, margin=0.03)[0]
+
+
+class FalseAlarmTest(unittest.TestCase):
+    def test_a_backend_and_itself_raise_an_alarm_in_less_than_one_case_of_twenty(self) -> None:
+        for seed, rounds in itertools.product((1, 2, 3), (6, 12, 30)):
+            rng = random.Random(seed)
+            words = [simulated(rng, rounds, 1).word for _ in range(400)]
+            alarms = words.count("faster") + words.count("slower")
+            self.assertLessEqual(alarms, 20, (seed, rounds))
+
+    def test_without_the_least_effect_intervals_alone_keep_their_promise(self) -> None:
+        for seed, rounds in itertools.product((1, 2), (6, 12, 30)):
+            rng = random.Random(seed)
+            misses = 0
+            for _ in range(400):
+                interval = simulated(rng, rounds, 1).ratio
+                misses += not interval.low <= 1 <= interval.high
+            self.assertLessEqual(misses, 30, (seed, rounds))  # 20 and three standard deviations
+
+    def test_of_many_comparisons_at_once_hardly_any_family_has_one(self) -> None:
+        rng = random.Random(5)
+        families = 0
+        for _ in range(200):
+            family = [[rng.gauss(0, 0.1) for _ in range(12)] for _ in range(20)]
+            words = {result.word for result in compare(family, 0, margin=0.01)}
+            families += bool(words & {"faster", "slower"})
+        self.assertLessEqual(families, 18)  # 5 % of 200, and three standard deviations
+
+    def test_two_percent_are_found(self) -> None:
+        for seed, factor, word in ((1, 1.02, "slower"), (2, 1 / 1.02, "faster")):
+            rng = random.Random(seed)
+            found = sum(simulated(rng, 50, factor).word == word for _ in range(400))
+            self.assertGreaterEqual(found, 360)
+
+    def test_what_is_found_is_not_the_opposite(self) -> None:
+        rng = random.Random(7)
+        for _ in range(400):
+            self.assertNotEqual(simulated(rng, 12, 1.05).word, "faster")
+
+
+class WordTest(unittest.TestCase):
+    def judge(self, *values: float, noise: float = 0.0, margin: float = 0.03) -> str:
+        return compare([[math.log(value) for value in values]], noise, margin)[0].word
+
+    def test_four_words(self) -> None:
+        self.assertEqual(self.judge(*[1.10, 1.11, 1.12] * 3), "slower")
+        self.assertEqual(self.judge(*[0.90, 0.91, 0.92] * 3), "faster")
+        self.assertEqual(self.judge(*[0.99, 1.0, 1.01] * 3), "equivalent")
+        self.assertEqual(self.judge(*[0.8, 1.0, 1.3] * 3), "unresolved")
+
+    def test_five_rounds_say_nothing(self) -> None:
+        self.assertEqual(self.judge(*[1.5] * 5), "unresolved")
+        self.assertEqual(self.judge(*[1.5] * 6), "slower")
+
+    def test_an_effect_must_exceed_one_percent_and_the_noise(self) -> None:
+        self.assertEqual(self.judge(*[1.008, 1.009] * 6), "equivalent")
+        self.assertEqual(self.judge(*[1.04, 1.05] * 6, noise=math.log(1.06)), "unresolved")
+        self.assertEqual(self.judge(*[1.07, 1.08] * 6, noise=math.log(1.06)), "slower")
+
+    def test_holm(self) -> None:
+        self.assertEqual(holm([0.01]), [0.05])
+        alphas = holm([0.001, 0.04, 0.02])
+        self.assertAlmostEqual(alphas[0], 0.05 / 3)
+        self.assertAlmostEqual(alphas[2], 0.05 / 2)
+        self.assertAlmostEqual(alphas[1], 0.05)
+        # From the first on that fails, all are judged as that one.
+        self.assertEqual([round(a, 4) for a in holm([0.001, 0.04, 0.03])], [0.0167, 0.025, 0.025])
+
+    def test_rounds_needed(self) -> None:
+        self.assertEqual([rounds_needed(n) for n in (1, 2, 20, 190)], [6, 7, 10, 13])
+
+    def test_sign_test(self) -> None:
+        self.assertEqual(sign_test([1.0] * 6), 2 / 64)
+        self.assertEqual(sign_test([1.0, -1.0]), 1.0)
+        self.assertEqual(sign_test([]), 1.0)
+
+    def test_the_interval_and_the_test_agree(self) -> None:
+        rng = random.Random(11)
+        for _ in range(300):
+            values = [rng.gauss(0.3, 1) for _ in range(rng.randint(6, 40))]
+            interval = median_interval(values)
+            excludes = interval.low > 0 or interval.high < 0
+            self.assertEqual(excludes, sign_test(values) <= 0.05, values)
+
+    def test_only_rounds_of_both_are_pairs(self) -> None:
+        ratios = paired_log_ratios({0: 1.0, 1: 2.0, 3: 1.0}, {1: 4.0, 2: 9.0, 3: 1.0})
+        self.assertEqual(ratios, [math.log(2), 0.0])
+
+    def test_the_noise_floor_is_what_nine_of_ten_stay_below(self) -> None:
+        self.assertEqual(noise_floor([]), 0.0)
+        self.assertAlmostEqual(noise_floor([[i / 100] for i in range(1, 11)]), 0.09)
+
+
+def entries(costs: dict[str, list[float]], workload: str = "fill") -> list[dict[str, Any]]:
+    return [
+        {
+            "name": f"quick/{workload}/1000/{backend}/manual_time",
+            "label": f"{'none' if backend == 'null' else 'exact'}, per insert",
+            "items": 1000,
+            "ns_per_item": cost,
+            "round": round_,
+        }
+        for backend, values in costs.items()
+        for round_, cost in enumerate(values)
+    ]
+
+
+class CompareCommandTest(Scratch):
+    SCAN = [10.0, 10.1, 10.2, 10.0, 9.9, 10.1, 10.0, 9.9]
+
+    def campaign(self, name: str, costs: dict[str, list[float]], **facts: Any) -> Path:
+        folder = self.folder / name
+        folder.mkdir()
+        content = {
+            "context": {"processor": "Test 1000", "format": "1", **facts},
+            "benchmarks": entries(costs),
+        }
+        (folder / "results.json").write_text(json.dumps(content))
+        return folder
+
+    def compare(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [ROOT / "scripts" / "compare", *map(str, arguments)], text=True, capture_output=True
+        )
+
+    def test_two_campaigns(self) -> None:
+        slower = [cost * 1.2 for cost in self.SCAN]
+        before = self.campaign("before", {"null": self.SCAN, "scan": self.SCAN, "heap": self.SCAN})
+        after = self.campaign("after", {"null": self.SCAN, "scan": slower, "wheel": self.SCAN})
+        ended = self.compare(before, after)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertRegex(
+            ended.stdout, r"fill/10³ +\| scan +\| +10.0 \| +12.0 \| 1.200 \[1.2.*\] .* \*\*slower\*\*"
+        )
+        self.assertIn("1 comparisons of B with A: 1 slower", ended.stdout)
+        self.assertIn("Not compared: 1 controls, 1 not in both", ended.stdout)
+        self.assertIn("measured apart, and the controls differ by up to 0.0 %", ended.stdout)
+        for gate, code in (("3%", 1), ("25%", 0)):
+            gated = self.compare(before, after, "--gate", gate)
+            self.assertEqual(gated.returncode, code)
+            self.assertIn("slower by more than " + gate.replace("%", " %"), gated.stdout)
+        self.assertEqual(self.compare(after, before, "--gate=3%").returncode, 0)
+
+    def test_two_backends_of_a_campaign(self) -> None:
+        folder = self.campaign(
+            "one",
+            {"scan": self.SCAN, "heap": [c / 2 for c in self.SCAN], "scan@again": self.SCAN},
+        )
+        ended = self.compare(f"{folder}:scan", f"{folder}:heap")
+        self.assertIn("**faster**", ended.stdout)
+        self.assertIn("differs from itself by up to 0.0 %", ended.stdout)
+        again = self.compare(f"{folder}:scan", f"{folder}:scan@again")
+        self.assertIn("1 equivalent", again.stdout)
+
+    def test_noise_hides_what_is_smaller(self) -> None:
+        noisy = [cost * 1.3 for cost in self.SCAN]
+        folder = self.campaign(
+            "one",
+            {"scan": self.SCAN, "scan@again": noisy, "heap": [c * 1.2 for c in self.SCAN]},
+        )
+        ended = self.compare(f"{folder}:scan", f"{folder}:heap")
+        self.assertIn("1 unresolved", ended.stdout)
+
+    def test_too_few_rounds_are_told(self) -> None:
+        folder = self.campaign("one", {"scan": self.SCAN[:3], "heap": [1.0, 1.0, 1.0]})
+        ended = self.compare(f"{folder}:scan", f"{folder}:heap")
+        self.assertIn("1 unresolved", ended.stdout)
+        self.assertIn("With 3 rounds none of 1 comparisons can be sure; 6 are needed", ended.stdout)
+
+    def test_what_should_not_be_compared_is_refused(self) -> None:
+        good = self.campaign("good", {"scan": self.SCAN})
+        machine = self.campaign("machine", {"scan": self.SCAN}, processor="Other 2000")
+        version = self.campaign("version", {"scan": self.SCAN}, format="2")
+        other = self.campaign("other", {"heap": self.SCAN})
+        empty = self.folder / "empty"
+        empty.mkdir()
+        traces = [
+            self.campaign(f"t{i}", {"scan": self.SCAN}, inputs={"fill/1000/both": {"hashes": [i]}})
+            for i in (1, 2)
+        ]
+        realtime = self.folder / "realtime.json"
+        entry = {"name": "purgatory/low/1/delay_queue", "label": "exact, per request"}
+        realtime.write_text(json.dumps({"context": {}, "benchmarks": [entry]}))
+        cases: list[tuple[list[object], int, str]] = [
+            ([good, machine], 1, "processor differs, 'Test 1000' and 'Other 2000'.*--force"),
+            ([good, version], 1, "format differs"),
+            ([good, other], 1, "no cells to compare: 1 not in both"),
+            (traces, 1, "no cells to compare: 1 of another trace"),
+            ([good, empty], 1, "results.json: No such file"),
+            ([good, f"{good}:heap"], 2, "has no backend 'heap'; there are scan"),
+            ([good, realtime], 1, "of the suite purgatory; only costs of replays"),
+            ([good, good, "--gate=3"], 2, "'3' is not a share such as 3%"),
+            ([good], 2, "required: B"),
+        ]
+        for arguments, code, complaint in cases:
+            with self.subTest(complaint):
+                ended = self.compare(*arguments)
+                self.assertEqual((ended.returncode, ended.stdout), (code, ""))
+                self.assertRegex(ended.stderr, f"^scripts/compare: .*{complaint}.*\n$")
+        forced = self.compare(good, machine, "--force")
+        self.assertEqual(forced.returncode, 0)
+        self.assertIn("processor differs", forced.stdout)
+
+    def test_medians_are_those_of_the_rounds(self) -> None:
+        folder = self.campaign("one", {"scan": self.SCAN, "heap": self.SCAN[::-1]})
+        ended = self.compare(f"{folder}:scan", f"{folder}:heap")
+        ratio = median(b / a for a, b in zip(self.SCAN, self.SCAN[::-1]))
+        self.assertIn(f"{ratio:.3f} [", ended.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
