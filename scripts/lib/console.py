@@ -59,6 +59,11 @@ def say(text: str = "") -> None:
         _mute()
 
 
+def warn(text: str) -> None:
+    """Prints a line about what does not stop the script."""
+    print(f"Warning: {text}", file=sys.stderr)
+
+
 def _mute() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
