@@ -1,5 +1,5 @@
 // The distribution in which lateness is kept.
-#include "realtime/durations.h"
+#include "replay/durations.h"
 
 #include <gtest/gtest.h>
 

@@ -141,6 +141,11 @@ void add_run(CLI::App& app) {
   command->allow_extras();
   add_choice(*command, *options);
   command
+      ->add_option("--pass", options->pass,
+                   "What is measured: the total cost; tails, how long single calls take; or memory")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"total", "tails", "memory"}));
+  command
       ->add_option("--slow-down", options->slow_down,
                    "Make every replay longer by so many percent, by waiting: to see whether that is "
                    "found")

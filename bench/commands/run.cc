@@ -1,9 +1,13 @@
 // timerbench run: a suite, or a choice of one's own, measured.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +17,7 @@
 #include "commands/names.h"
 #include "commands/plans.h"
 #include "suites/reporter.h"
+#include "system/allocations.h"
 #include "system/machine.h"
 #include "system/output_file.h"
 #include "system/stop.h"
@@ -72,9 +77,22 @@ void measure(const Run& run, const RunOptions& options) {
   if (counts.measured == 0) throw std::runtime_error("nothing was measured; each cell says why");
 }
 
+// NAME.distributions.json beside NAME.json.
+void write_distributions(const nlohmann::json& distributions, const std::string& results) {
+  OutputFile file(std::filesystem::path(results).replace_extension(".distributions.json"));
+  file.write(distributions.dump());
+  file.sync();
+  file.commit();
+}
+
+Pass pass_named(const std::string& name) {
+  return name == "tails" ? Pass::tails : name == "memory" ? Pass::memory : Pass::total;
+}
+
 void run_replays(const RunOptions& options, const Suite& suite) {
   const auto chosen = find_backends(split(options.backends));
   Campaign campaign = plan_replays(options, suite);
+  campaign.choose_pass(pass_named(options.pass));
   measure({.suite = suite.name,
            .granularity = std::to_string(options.granularity),
            .default_flags = {fmt::format("--benchmark_repetitions={}", suite.repetitions),
@@ -84,18 +102,15 @@ void run_replays(const RunOptions& options, const Suite& suite) {
                  campaign.register_cells(chosen);
                  return campaign.cells();
                },
-           .describe = describe_costs,
+           .describe = options.pass == "tails"    ? describe_tails
+                       : options.pass == "memory" ? describe_memory
+                                                  : describe_costs,
            .counts = [&] { return campaign.counts(); },
-           .keep_beside = [](const std::string&) {}},
+           .keep_beside =
+               [&](const std::string& results) {
+                 if (options.pass == "tails") write_distributions(campaign.distributions(), results);
+               }},
           options);
-}
-
-// NAME.distributions.json beside NAME.json.
-void write_distributions(const RealtimeCampaign& campaign, const std::string& results) {
-  OutputFile file(std::filesystem::path(results).replace_extension(".distributions.json"));
-  file.write(campaign.distributions().dump());
-  file.sync();
-  file.commit();
 }
 
 void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
@@ -111,13 +126,35 @@ void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
        .describe =
            [&](const auto& runs) { return campaign.summary(runs.front().run_name.function_name); },
        .counts = [&] { return campaign.counts(); },
-       .keep_beside = [&](const auto& results) { write_distributions(campaign, results); }},
+       .keep_beside = [&](const auto& results) { write_distributions(campaign.distributions(), results); }},
       options);
+}
+
+// As the shell gave them, the program's name first.
+std::vector<std::string> own_arguments() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> arguments;
+  for (std::string argument; std::getline(file, argument, '\0');) arguments.push_back(argument);
+  return arguments;
+}
+
+// timerbench_memory, which lies beside this program, takes its place, with the same arguments.
+[[noreturn]] void become_counting_program() {
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string other = self.parent_path() / "timerbench_memory";
+  std::vector<std::string> arguments = own_arguments();
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  execv(other.c_str(), argv.data());
+  throw std::runtime_error(fmt::format("{}: {}; build it, cmake --build --preset release", other,
+                                       std::strerror(errno)));
 }
 
 }  // namespace
 
 void run_suite(const RunOptions& options) {
+  if (options.pass == "memory" && !allocations_are_counted()) become_counting_program();
   const auto suite = choose_suite(options);
   if (const auto* replays = std::get_if<Suite>(&suite)) {
     run_replays(options, *replays);

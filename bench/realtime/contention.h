@@ -29,7 +29,7 @@
 #include <string_view>
 
 #include "realtime/audited_service.h"
-#include "realtime/durations.h"
+#include "replay/durations.h"
 #include "realtime/service.h"
 #include "services/clock.h"
 #include "system/stop.h"

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "realtime/durations.h"
+#include "replay/durations.h"
 #include "realtime/ledger.h"
 #include "realtime/pace.h"
 #include "realtime/service.h"

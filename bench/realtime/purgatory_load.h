@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "core/timer_queue.h"
-#include "realtime/durations.h"
+#include "replay/durations.h"
 #include "realtime/pace.h"
 #include "realtime/service.h"
 #include "services/clock.h"

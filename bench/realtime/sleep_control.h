@@ -8,7 +8,7 @@
 
 #include <span>
 
-#include "realtime/durations.h"
+#include "replay/durations.h"
 #include "realtime/service.h"
 #include "services/clock.h"
 #include "system/stop.h"

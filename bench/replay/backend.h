@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/timer_queue.h"
+#include "replay/memory.h"
+#include "replay/tails.h"
 #include "trace/outcome.h"
 #include "system/disturbance.h"
 #include "system/stop.h"
@@ -47,6 +49,14 @@ struct Backend {
   std::function<TimedReplay(const QueueConfig&, std::span<const Op> setup,
                             std::span<const Op> measured, const StopFlag&)>
       time_replay;
+
+  // The same for the other passes; see tails.h and memory.h.
+  std::function<Tails(const QueueConfig&, std::span<const Op> setup, std::span<const Op> measured,
+                      std::vector<float>& least, const StopFlag&)>
+      replay_tails;
+  std::function<MemoryUse(const QueueConfig&, std::span<const Op> setup,
+                          std::span<const Op> measured, const StopFlag&)>
+      replay_memory;
 
   bool is_control() const { return traits.precision == Precision::none; }
 };

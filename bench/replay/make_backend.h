@@ -46,7 +46,9 @@ Backend make_backend() {
           .make = [](const QueueConfig& config) -> std::unique_ptr<AnyQueue> {
             return std::make_unique<Erased<Queue>>(config);
           },
-          .time_replay = time_replay<Queue>};
+          .time_replay = time_replay<Queue>,
+          .replay_tails = replay_tails<Queue>,
+          .replay_memory = replay_memory<Queue>};
 }
 
 }  // namespace timerbench

@@ -63,9 +63,11 @@ void Campaign::register_cells(const std::vector<const Backend*>& backends) {
       if (!input.is_for(*backend)) continue;
       cells_.push_back({input, *backend, cell_name(input, *backend)});
       Cell& cell = cells_.back();
-      benchmark::RegisterBenchmark(cell.name.c_str(), [this, &cell](benchmark::State& state) {
+      auto* registered = benchmark::RegisterBenchmark(cell.name.c_str(), [this, &cell](benchmark::State& state) {
         measure(cell, state);
-      })->UseManualTime();
+      });
+      registered->UseManualTime();
+      if (pass_ != Pass::total) registered->Iterations(1);
     }
   }
 }
@@ -76,6 +78,14 @@ std::string Campaign::cell_name(const Input& input, const Backend& backend) cons
 }
 
 void Campaign::measure(Cell& cell, benchmark::State& state) {
+  switch (pass_) {
+    case Pass::total: return measure_cost(cell, state);
+    case Pass::tails: return measure_tails(cell, state);
+    case Pass::memory: return measure_memory(cell, state);
+  }
+}
+
+void Campaign::measure_cost(Cell& cell, benchmark::State& state) {
   Measurement total{};
   for (auto iteration : state) {
     (void)iteration;
@@ -143,33 +153,41 @@ void Campaign::check(Cell& cell) {
 Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   const std::size_t variant = cell.turn++ % cell.input.variants().size();
   const Trace& trace = cell.input.variants()[variant];
-  const Backend& backend = cell.backend;
-  const double most_seconds = replay_seconds_.of(backend);
   TimedReplay replay;
   {
-    const TimeLimit limit(most_seconds);
-    replay = backend.time_replay({.capacity = trace.info().capacity, .granularity = granularity_},
-                                 trace.setup(), trace.measured(), limit.stop());
+    const TimeLimit limit(replay_seconds_.of(cell.backend));
+    replay = cell.backend.time_replay(
+        {.capacity = trace.info().capacity, .granularity = granularity_}, trace.setup(),
+        trace.measured(), limit.stop());
   }
-  if (replay.stopped) {
-    throw_if_interrupted();
-    throw CellFailure(fmt::format("timeout: one replay takes more than {} s", most_seconds));
-  }
+  check_time(cell, replay.stopped);
   if (slow_down_ > 0) replay.elapsed = lengthened(replay.elapsed, slow_down_);
-  const Measurement measured{replay.elapsed, trace.info().items, replay.disturbance};
-  if (backend.is_control()) return measured;
+  check_outcome(cell, variant, replay.outcome);
+  return {replay.elapsed, trace.info().items, replay.disturbance};
+}
+
+void Campaign::check_time(const Cell& cell, bool stopped) const {
+  if (!stopped) return;
+  throw_if_interrupted();
+  throw CellFailure(fmt::format("timeout: one replay takes more than {} s",
+                                replay_seconds_.of(cell.backend)));
+}
+
+void Campaign::check_outcome(Cell& cell, std::size_t variant, const Outcome& outcome) {
+  const Backend& backend = cell.backend;
+  if (backend.is_control()) return;
+  const Trace& trace = cell.input.variants()[variant];
   const bool exact = must_be_exact(backend.traits, granularity_);
   cell.audited.resize(cell.input.variants().size());
   std::optional<Outcome>& audited = cell.audited[variant];
-  if (replay.outcome == (exact ? trace.info().outcome : audited)) return measured;
+  if (outcome == (exact ? trace.info().outcome : audited)) return;
   if (audited) throw CellFailure("wrong: its outcome differs from replay to replay");
   const auto violation =
       find_violation(backend, trace, {.granularity = granularity_}, interrupted());
   throw_if_interrupted();
   if (violation) throw CellFailure(fmt::format("wrong: {}", *violation));
   if (exact) throw CellFailure("wrong: its outcome is not the model's");
-  audited = replay.outcome;
-  return measured;
+  audited = outcome;
 }
 
 CellCounts Campaign::counts() const {

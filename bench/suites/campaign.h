@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,6 +72,9 @@ struct ReplaySeconds {
   double of(const Backend& backend) const { return backend.traits.remote ? remote : local; }
 };
 
+// What is measured of a cell. Never two at once: each disturbs the others.
+enum class Pass { total, tails, memory };
+
 // The cells of one run and how each is measured.
 class Campaign {
  public:
@@ -78,6 +82,13 @@ class Campaign {
 
   // Makes every replay longer by so many percent: a control, that such a difference is found.
   void slow_down(double percent) { slow_down_ = percent; }
+
+  // Before register_cells(); the total cost if it is not called. REQUIRES: of memory, that allocations
+  // are counted in this program.
+  void choose_pass(Pass pass) { pass_ = pass; }
+
+  // Of the tails pass, whole distributions and timelines: {CELL: [{...}, ...]}, one of each repetition.
+  const nlohmann::json& distributions() const { return distributions_; }
 
   void add_input(Input input) { inputs_.push_back(std::move(input)); }
 
@@ -115,6 +126,15 @@ class Campaign {
   };
 
   void measure(Cell& cell, benchmark::State& state);
+  void measure_cost(Cell& cell, benchmark::State& state);
+  // Of the other passes: counters, from one replay of the first variant.
+  template <class Replay>
+  void measure_once(Cell& cell, benchmark::State& state, Replay&& replay);
+  void measure_tails(Cell& cell, benchmark::State& state);
+  void measure_memory(Cell& cell, benchmark::State& state);
+  // Throws CellFailure if a replay did not do what it had to, or took too long.
+  void check_outcome(Cell& cell, std::size_t variant, const Outcome& outcome);
+  void check_time(const Cell& cell, bool stopped) const;
   void prepare(Input& input);
   // Checks the cell first, if that has not been done. Nothing if it has no figure, for the reason
   // that it then has.
@@ -128,6 +148,8 @@ class Campaign {
   Tick granularity_;
   ReplaySeconds replay_seconds_;
   double slow_down_ = 0;  // percent
+  Pass pass_ = Pass::total;
+  nlohmann::json distributions_;
   std::vector<Input> inputs_;
   std::vector<Cell> cells_;
   Input* prepared_ = nullptr;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "realtime/durations.h"
+#include "replay/durations.h"
 #include "suites/cell_failure.h"
 
 namespace benchmark {

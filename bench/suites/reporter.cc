@@ -45,4 +45,22 @@ std::string describe_costs(const std::vector<benchmark::BenchmarkReporter::Run>&
                      costs.back(), runs.front().report_label);
 }
 
+std::string describe_tails(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
+  const auto& counters = runs.front().counters;
+  const auto text = [&](const char* name) {
+    const auto found = counters.find(name);
+    return found == counters.end() ? std::string("-") : fmt::format("{:.0f}", found->second.value);
+  };
+  return fmt::format("advance p50 {} p99.9 {} max {} ns, worst by itself {} ({} fired, {} moved)",
+                     text("advance_p50_ns"), text("advance_p99.9_ns"), text("advance_max_ns"),
+                     text("worst_ns"), text("worst_fired"), text("worst_moved"));
+}
+
+std::string describe_memory(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
+  const auto& counters = runs.front().counters;
+  return fmt::format("{:.1f} bytes a timer, {:.0f} empty, {:.2f} allocations per item",
+                     counters.at("bytes_per_timer").value, counters.at("empty_bytes").value,
+                     counters.at("allocations_per_item").value);
+}
+
 }  // namespace timerbench

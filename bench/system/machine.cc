@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "system/allocations.h"
 #include "system/doctor.h"
 #include "system/kernel_files.h"
 
@@ -50,6 +51,11 @@ std::uint64_t available_memory() {
     available = std::min(available, bytes(first_line(group / "memory.max")));
   }
   return available;
+}
+
+std::uint64_t resident_bytes() {
+  const auto kib = number(field("/proc/self/status", "RssAnon"));
+  return kib ? static_cast<std::uint64_t>(*kib) * 1024 : 0;
 }
 
 void require_memory(std::uint64_t bytes, std::string_view what) {

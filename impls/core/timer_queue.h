@@ -108,6 +108,15 @@ concept TimerQueue = std::constructible_from<Q, const QueueConfig&> &&
   { cq.size() } -> std::same_as<std::size_t>;
 };
 
+// What the calls of advance() have done so far beside firing. A queue that can tell has
+// `AdvanceWork work() const`, which explains why one advance() took long; keeping it must cost nothing
+// where there is nothing to do.
+struct AdvanceWork {
+  std::uint64_t moved = 0;   // timers put elsewhere: cascaded
+  std::uint64_t passed = 0;  // timers or entries looked at that neither fired nor moved
+  std::uint32_t level = 0;   // from which a timer was moved last
+};
+
 // A queue whose calls may return before they are carried out also has `void sync()`: it returns
 // when they all are, and throws what went wrong with them. Whoever measures waits for it.
 template <class Q>

@@ -114,6 +114,7 @@ class KafkaWheel {
   }
 
   std::size_t size() const { return size_; }
+  AdvanceWork work() const { return work_; }
 
   // The instant at which each level's hand stands, lowest level first.
   std::vector<Tick> hands() const {
@@ -212,6 +213,8 @@ class KafkaWheel {
           const Tick due = granule(deadline);
           if (due > tick) {
             place(id, due);
+            ++work_.moved;
+            work_.level = static_cast<std::uint32_t>(i);
           } else {
             fire(id, deadline, sink);
           }
@@ -248,6 +251,7 @@ class KafkaWheel {
   std::size_t level_count_ = 1;         // in use so far
   std::array<Bitmap<Slots>, kMaxLevels> queued_;
 
+  AdvanceWork work_;
   std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
 };
 static_assert(TimerQueue<KafkaWheel<20>>);

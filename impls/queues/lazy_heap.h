@@ -82,6 +82,7 @@ class LazyHeap {
 
   Tick next_wakeup() const { return heap_.empty() ? kNever : heap_.front().deadline; }
   std::size_t size() const { return size_; }
+  AdvanceWork work() const { return work_; }
 
  private:
   // A heap this small is not worth rebuilding.
@@ -127,12 +128,14 @@ class LazyHeap {
     while (dead_ > 0 && !live(heap_.front())) {
       pop();
       --dead_;
+      ++work_.passed;
     }
   }
 
   Tick now_;
   std::size_t size_ = 0;
   std::size_t dead_ = 0;
+  AdvanceWork work_;           // entries dropped, by any call
   std::vector<Timer> timers_;  // by id
   std::vector<Entry> heap_;
 };

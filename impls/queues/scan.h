@@ -58,17 +58,20 @@ class Scan {
       sink(id, deadline);
     }
     earliest_ = earliest;
+    work_.passed += deadlines_.size() - (before - size_);
     return before - size_;
   }
 
   // A bound: a timer that was cancelled or moved later may have set it.
   Tick next_wakeup() const { return size_ == 0 ? kNever : earliest_; }
   std::size_t size() const { return size_; }
+  AdvanceWork work() const { return work_; }
 
  private:
   Tick now_;
   Tick earliest_ = kNever;  // no pending deadline is before it
   std::size_t size_ = 0;
+  AdvanceWork work_;
   std::vector<Tick> deadlines_;  // by id; kNever: idle
 };
 static_assert(TimerQueue<Scan>);

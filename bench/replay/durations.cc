@@ -1,4 +1,4 @@
-#include "realtime/durations.h"
+#include "replay/durations.h"
 
 #include <algorithm>
 #include <cmath>

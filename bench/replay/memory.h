@@ -1,0 +1,69 @@
+// The memory pass: what a queue takes, by counting its allocations while it replays a trace.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/timer_queue.h"
+#include "replay/replay.h"
+#include "system/allocations.h"
+
+namespace timerbench {
+
+// All bytes are beyond what was in use before the queue was made.
+struct MemoryUse {
+  Outcome outcome;  // of all operations, setup included
+  std::uint64_t empty = 0;         // of a new queue
+  std::uint64_t peak = 0;          // the most at any instant
+  std::uint64_t most_pending = 0;  // timers, at the instant at which most are
+  std::uint64_t at_most_pending = 0;  // bytes, then
+  std::uint64_t drained = 0;       // when all timers have been cancelled in the end
+  std::uint64_t made = 0;          // allocations by the measured operations
+  std::uint64_t resident = 0;      // what the kernel gave, at the most
+  std::uint64_t resident_drained = 0;
+  bool stopped = false;
+};
+
+// REQUIRES: allocations_are_counted().
+template <TimerQueue Queue>
+MemoryUse replay_memory(const QueueConfig& config, std::span<const Op> setup,
+                        std::span<const Op> measured, const StopFlag& stop) {
+  constexpr std::size_t kBlock = 1024;  // between two looks at how many are pending
+  const std::uint64_t before = allocations().bytes;
+  const std::uint64_t resident_before = resident_bytes();
+  MemoryUse use;
+  reset_allocation_peak();
+  Queue queue(config);
+  use.empty = allocations().bytes - before;
+  Tick now = config.start;
+  const auto look = [&] {
+    if (queue.size() < use.most_pending) return;
+    use.most_pending = queue.size();
+    use.at_most_pending = std::max(use.at_most_pending, allocations().bytes - before);
+  };
+  const auto replay_all = [&](std::span<const Op> ops) {
+    while (!ops.empty() && !stop.load()) {
+      const auto block = ops.first(std::min(kBlock, ops.size()));
+      ops = ops.subspan(block.size());
+      use.outcome += replay(queue, block, now, stop);
+      look();
+    }
+  };
+  replay_all(setup);
+  const std::uint64_t made_before = allocations().made;
+  replay_all(measured);
+  use.made = allocations().made - made_before;
+  sync(queue);
+  use.peak = allocations().peak - before;
+  use.resident = resident_bytes() - std::min(resident_before, resident_bytes());
+  for (TimerId id = 0; id < config.capacity && !stop.load(); ++id) queue.cancel(id);
+  sync(queue);
+  use.drained = allocations().bytes - std::min(before, allocations().bytes);
+  use.resident_drained = resident_bytes() - std::min(resident_before, resident_bytes());
+  use.stopped = stop.load();
+  return use;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,161 @@
+// The tails pass: how long single calls take. Every advance() is timed, and of the other operations
+// one in 64, at random.
+//
+// A clock read costs as much as an operation, so these figures are never mixed with costs, and what two
+// reads come to is told beside them. What the machine does meanwhile makes any call long now and then.
+// But a trace is the same each time: the same advance() does the same work, and the least that it has
+// taken of several replays is its own.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/timer_queue.h"
+#include "replay/durations.h"
+#include "replay/replay.h"
+#include "system/stop.h"
+#include "trace/op.h"
+#include "trace/outcome.h"
+#include "workloads/random.h"
+
+namespace timerbench {
+
+// One advance() and what it did; moved and level only of backends that tell.
+struct AdvanceCall {
+  double ns = 0;
+  std::uint64_t op = 0;  // its place among the measured operations
+  std::uint64_t fired = 0;
+  std::uint64_t moved = 0;
+  std::uint64_t passed = 0;
+  std::uint32_t level = 0;
+};
+
+struct Tails {
+  Outcome outcome;  // of all operations, setup included
+  Durations advance, schedule, cancel;
+  AdvanceCall worst;                  // the longest, each with the least that it took
+  std::vector<AdvanceCall> timeline;  // the longest of each stretch of operations, so too
+  double clock_ns = 0;                // the median of two clock reads with nothing between them
+  bool stopped = false;               // before the end: the figures mean nothing
+};
+
+template <TimerQueue Queue>
+class TailsRecorder {
+ public:
+  // `least`: what each advance() has taken in earlier replays, in ns, or nothing.
+  TailsRecorder(Queue& queue, std::size_t ops, std::vector<float>& least)
+      : queue_(queue),
+        stretch_(std::max<std::size_t>(1, (ops + kStretches - 1) / kStretches)),
+        least_(least) {}
+
+  std::size_t advance(Tick now, Outcome& outcome, std::uint64_t op) {
+    const AdvanceWork before = work();
+    const auto start = Clock::now();
+    const std::size_t fired = queue_.advance(now, DigestFires(outcome, now));
+    const double ns = since(start);
+    tails_.advance.add(ns);
+    const AdvanceWork after = work();
+    const AdvanceCall call{least_of_all(ns),
+                           op,
+                           fired,
+                           after.moved - before.moved,
+                           after.passed - before.passed,
+                           after.moved != before.moved ? after.level : 0};
+    if (call.ns > tails_.worst.ns) tails_.worst = call;
+    const std::size_t stretch = op / stretch_;
+    if (tails_.timeline.empty() || tails_.timeline.back().op / stretch_ != stretch) {
+      tails_.timeline.push_back(call);
+    } else if (call.ns > tails_.timeline.back().ns) {
+      tails_.timeline.back() = call;
+    }
+    return fired;
+  }
+
+  void schedule(TimerId id, Tick deadline) {
+    timed(tails_.schedule, [&] { return queue_.schedule(id, deadline), true; });
+  }
+  bool cancel(TimerId id) {
+    return timed(tails_.cancel, [&] { return queue_.cancel(id); });
+  }
+
+  Tails& tails() { return tails_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t kStretches = 500;
+  static constexpr std::uint32_t kMeanGap = 64;
+
+  static double since(Clock::time_point start) {
+    return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+  }
+
+  AdvanceWork work() const {
+    if constexpr (requires { queue_.work(); }) return queue_.work();
+    return {};
+  }
+
+  double least_of_all(double ns) {
+    const auto value = static_cast<float>(ns);
+    if (advances_ == least_.size()) least_.push_back(value);
+    float& least = least_[advances_++];
+    return least = std::min(least, value);
+  }
+
+  template <class Call>
+  bool timed(Durations& durations, Call&& call) {
+    if (--until_sample_ > 0) return call();
+    until_sample_ = 1 + random_.below(2 * kMeanGap - 1);
+    const auto start = Clock::now();
+    const bool result = call();
+    durations.add(since(start));
+    return result;
+  }
+
+  Queue& queue_;
+  std::size_t stretch_;
+  std::vector<float>& least_;
+  std::size_t advances_ = 0;
+  Random random_{1};
+  std::uint32_t until_sample_ = 1;
+  Tails tails_;
+};
+
+// What two reads of the clock come to.
+double clock_cost_ns();
+
+// Replays the setup untimed and then the measured operations. `least` is kept from one replay of a
+// trace to the next.
+template <TimerQueue Queue>
+Tails replay_tails(const QueueConfig& config, std::span<const Op> setup,
+                   std::span<const Op> measured, std::vector<float>& least, const StopFlag& stop) {
+  Queue queue(config);
+  Tick now = config.start;
+  Outcome outcome = replay(queue, setup, now, stop);
+  sync(queue);
+  TailsRecorder<Queue> recorder(queue, measured.size(), least);
+  Outcome measured_outcome;
+  for (std::size_t i = 0; i < measured.size() && !stop.load(std::memory_order_relaxed); ++i) {
+    const Op op = measured[i];
+    if (op.id == kAdvance) {
+      now += op.arg;
+      measured_outcome.fired += recorder.advance(now, measured_outcome, i);
+    } else if (op.arg == kCancel) {
+      measured_outcome.cancelled += recorder.cancel(op.id);
+    } else {
+      recorder.schedule(op.id, now + op.arg);
+    }
+  }
+  sync(queue);
+  measured_outcome.pending = queue.size();
+  Tails tails = std::move(recorder.tails());
+  tails.outcome = outcome;
+  tails.outcome += measured_outcome;
+  tails.clock_ns = clock_cost_ns();
+  tails.stopped = stop.load();
+  return tails;
+}
+
+}  // namespace timerbench

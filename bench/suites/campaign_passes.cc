@@ -1,0 +1,126 @@
+// The passes beside the total cost: how long single calls take, and what a queue allocates.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "suites/campaign.h"
+#include "system/stop.h"
+#include "trace/excerpt.h"
+
+namespace timerbench {
+namespace {
+
+// Of which the least is what an advance() takes by itself.
+constexpr int kReplays = 3;
+
+// Counters KIND_count, KIND_p50_ns ... KIND_max_ns, as far as there are samples enough.
+void count(benchmark::State& state, const std::string& kind, const Durations& durations) {
+  static constexpr std::pair<const char*, double> kPercentiles[] = {
+      {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
+  state.counters[kind + "_count"] = static_cast<double>(durations.count());
+  for (const auto& [name, q] : kPercentiles) {
+    if (const auto value = durations.quantile(q)) {
+      state.counters[fmt::format("{}_{}_ns", kind, name)] = *value;
+    }
+  }
+  if (durations.count() > 0) state.counters[kind + "_max_ns"] = durations.max();
+}
+
+nlohmann::json to_json(const std::vector<AdvanceCall>& timeline) {
+  nlohmann::json columns;
+  for (const char* column : {"op", "max_ns", "fired", "moved"}) {
+    columns[column] = nlohmann::json::array();
+  }
+  for (const AdvanceCall& call : timeline) {
+    columns["op"].push_back(call.op);
+    columns["max_ns"].push_back(call.ns);
+    columns["fired"].push_back(call.fired);
+    columns["moved"].push_back(call.moved);
+  }
+  return columns;
+}
+
+}  // namespace
+
+template <class Replay>
+void Campaign::measure_once(Cell& cell, benchmark::State& state, Replay&& replay) {
+  for (auto iteration : state) {
+    (void)iteration;
+    if (cell.failure.empty()) try {
+        throw_if_interrupted();
+        prepare(cell.input);
+        const Trace& trace = cell.input.variants().front();
+        const TimeLimit limit(replay_seconds_.of(cell.backend));
+        replay(QueueConfig{.capacity = trace.info().capacity, .granularity = granularity_}, trace,
+               limit.stop());
+        cell.checked = true;
+      } catch (...) {
+        cell.failure = current_failure();
+      }
+    if (!cell.failure.empty()) {
+      state.SkipWithError(printable(cell.failure).c_str());
+      return;
+    }
+    state.SetIterationTime(1e-9);  // the counters are the figures
+  }
+  state.SetLabel(
+      fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
+}
+
+void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
+  measure_once(cell, state, [&](const QueueConfig& config, const Trace& trace,
+                                const StopFlag& stop) {
+    std::vector<float> least;
+    Tails tails;
+    for (int i = 0; i < kReplays; ++i) {
+      Tails once =
+          cell.backend.replay_tails(config, trace.setup(), trace.measured(), least, stop);
+      check_time(cell, once.stopped);
+      check_outcome(cell, 0, once.outcome);
+      once.advance += tails.advance;
+      once.schedule += tails.schedule;
+      once.cancel += tails.cancel;
+      tails = std::move(once);
+    }
+    count(state, "advance", tails.advance);
+    count(state, "schedule", tails.schedule);
+    count(state, "cancel", tails.cancel);
+    state.counters["worst_ns"] = tails.worst.ns;
+    state.counters["worst_fired"] = static_cast<double>(tails.worst.fired);
+    state.counters["worst_moved"] = static_cast<double>(tails.worst.moved);
+    state.counters["worst_passed"] = static_cast<double>(tails.worst.passed);
+    state.counters["worst_level"] = static_cast<double>(tails.worst.level);
+    state.counters["clock_ns"] = tails.clock_ns;
+    distributions_[cell.name].push_back({{"advance", tails.advance.to_json()},
+                                         {"schedule", tails.schedule.to_json()},
+                                         {"cancel", tails.cancel.to_json()},
+                                         {"timeline", to_json(tails.timeline)}});
+  });
+}
+
+void Campaign::measure_memory(Cell& cell, benchmark::State& state) {
+  measure_once(cell, state, [&](const QueueConfig& config, const Trace& trace,
+                                const StopFlag& stop) {
+    if (cell.backend.traits.remote) {
+      throw CellFailure("unavailable: its memory is that of another process");
+    }
+    const MemoryUse use = cell.backend.replay_memory(config, trace.setup(), trace.measured(), stop);
+    check_time(cell, use.stopped);
+    check_outcome(cell, 0, use.outcome);
+    const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
+    state.counters["empty_bytes"] = number(use.empty);
+    state.counters["peak_bytes"] = number(use.peak);
+    state.counters["bytes_per_timer"] =
+        number(use.at_most_pending) / std::max(1.0, number(use.most_pending));
+    state.counters["drained_bytes"] = number(use.drained);
+    state.counters["allocations_per_item"] =
+        number(use.made) / std::max(1.0, number(trace.info().items));
+    state.counters["rss_bytes"] = number(use.resident);
+    state.counters["rss_drained_bytes"] = number(use.resident_drained);
+  });
+}
+
+}  // namespace timerbench
