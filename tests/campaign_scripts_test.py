@@ -274,6 +274,43 @@ class CampaignTest(BenchScratch):
         self.assertGreater(len(self.measured()), 4)
 
 
+    def test_other_passes_are_measured_once_and_kept_apart(self) -> None:
+        code, out, err = self.run_bench("--passes=memory,tails")
+        self.assertEqual((code, err), (0, ""))
+        for name, counter in (("tails.json", "worst_ns"), ("memory.json", "bytes_per_timer")):
+            entries = json.loads((self.out / name).read_text())["benchmarks"]
+            self.assertEqual(len(entries), 2)
+            for entry in entries:
+                self.assertIn(counter, entry)
+        self.assertEqual(len(self.results()["benchmarks"]), 4)
+        self.assertIn("has all 8 measurements", self.run_bench("--passes=memory,tails")[1])
+        self.assertIn("has all 4 measurements", self.run_bench()[1])
+        code, _, err = self.run_bench("--passes=speed")
+        self.assertEqual(code, 2)
+        self.assertIn("'speed' is not one of total, tails, memory, instructions and all", err)
+
+    def test_without_valgrind_instructions_are_unavailable(self) -> None:
+        programs = self.folder / "bin"
+        programs.mkdir()
+        (programs / "setpriv").symlink_to("/usr/bin/setpriv")
+        code, _, _ = self.run_bench("--passes=instructions", PATH=str(programs))
+        self.assertEqual(code, 0)
+        entries = json.loads((self.out / "instructions.json").read_text())["benchmarks"]
+        self.assertEqual(
+            {entry["error_message"] for entry in entries},
+            {"unavailable: valgrind is not installed; apt-get install valgrind"},
+        )
+
+    def test_results_that_were_not_written_any_more_are_written(self) -> None:
+        self.run_bench()
+        (self.out / "results.json").unlink()
+        code, out, _ = self.run_bench()
+        self.assertEqual(code, 0)
+        self.assertIn("| `scan`", out)
+        self.assertEqual(len(self.results()["benchmarks"]), 4)
+        self.assertEqual(len(self.measured()), 4)
+
+
 class RoundsTest(unittest.TestCase):
     CELLS = tuple(Cell(f"s/w/1/{name}") for name in "abcde")
 

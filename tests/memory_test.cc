@@ -1,4 +1,6 @@
 // The memory pass, in a program that counts its allocations.
+#include "replay/memory.h"
+
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -6,7 +8,6 @@
 
 #include "queues/kafka_wheel.h"
 #include "queues/ordered_map.h"
-#include "replay/memory.h"
 #include "system/allocations.h"
 #include "trace/model.h"
 #include "workloads/workload.h"
@@ -39,8 +40,8 @@ TEST(AllocationsTest, AreCountedWithTheirPeak) {
 
 TEST(MemoryTest, OfAQueueThatAllocatesForEachTimer) {
   const Trace trace = fill(10'000);
-  const MemoryUse use = replay_memory<Model>({.capacity = 10'000}, trace.setup(), trace.measured(),
-                                             kNoStop);
+  const MemoryUse use =
+      replay_memory<Model>({.capacity = 10'000}, trace.setup(), trace.measured(), kNoStop);
   EXPECT_GE(use.empty, 80'000U);  // an instant for each id
   EXPECT_LT(use.empty, 81'000U);
   EXPECT_EQ(use.most_pending, 10'000U);
@@ -63,7 +64,8 @@ TEST(MemoryTest, OfAQueueThatAllocatesOnceForAll) {
 TEST(MemoryTest, ResidentMemoryIsThatOfTheKernel) {
   const std::uint64_t before = resident_bytes();
   const std::vector<char> large(50'000'000, 'x');
-  EXPECT_NEAR(static_cast<double>(resident_bytes() - before), 50e6, 2e6);
+  EXPECT_GT(resident_bytes() - before, 49'000'000U);
+  EXPECT_LT(resident_bytes() - before, 80'000'000U);  // a sanitizer needs some for itself
 }
 
 }  // namespace

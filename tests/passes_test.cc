@@ -54,7 +54,8 @@ TEST(TailsTest, TimeEveryAdvanceAndSomeOfTheOthers) {
   const OpCounts counts = count_ops(trace.measured());
   const Tails tails = tails_of<KafkaWheel<256>>(trace);
   EXPECT_EQ(tails.advance.count(), counts.advances);
-  EXPECT_NEAR(static_cast<double>(tails.schedule.count()), static_cast<double>(counts.schedules) / 64,
+  EXPECT_NEAR(static_cast<double>(tails.schedule.count()),
+              static_cast<double>(counts.schedules) / 64,
               static_cast<double>(counts.schedules) / 640);
   EXPECT_NEAR(static_cast<double>(tails.cancel.count()), static_cast<double>(counts.cancels) / 64,
               static_cast<double>(counts.cancels) / 640);
@@ -87,8 +88,8 @@ TEST(TailsTest, TheWorstIsFoundWithItsPlaceAndWhatItDid) {
 TEST(TailsTest, OfSeveralReplaysTheLeastIsKept) {
   const Trace trace = generate("sparse", {.size = 10, .items = 1'000});
   std::vector<float> least(1'000, 0.5F);  // no clock tells so little
-  const Tails tails = replay_tails<Model>({.capacity = 10}, trace.setup(), trace.measured(), least,
-                                          kNoStop);
+  const Tails tails =
+      replay_tails<Model>({.capacity = 10}, trace.setup(), trace.measured(), least, kNoStop);
   EXPECT_EQ(tails.worst.ns, 0.5);
   EXPECT_GT(tails.advance.max(), 0.5);
 }

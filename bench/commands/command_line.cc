@@ -141,14 +141,17 @@ void add_run(CLI::App& app) {
   command->allow_extras();
   add_choice(*command, *options);
   command
-      ->add_option("--pass", options->pass,
-                   "What is measured: the total cost; tails, how long single calls take; or memory")
+      ->add_option(
+          "--pass", options->pass,
+          "What is measured: the total cost; tails, how long single calls take; memory; or "
+          "nothing, once: a single replay, for tools that count from outside")
       ->capture_default_str()
-      ->check(CLI::IsMember({"total", "tails", "memory"}));
+      ->check(CLI::IsMember({"total", "tails", "memory", "once"}));
   command
-      ->add_option("--slow-down", options->slow_down,
-                   "Make every replay longer by so many percent, by waiting: to see whether that is "
-                   "found")
+      ->add_option(
+          "--slow-down", options->slow_down,
+          "Make every replay longer by so many percent, by waiting: to see whether that is "
+          "found")
       ->check(in_range(0.0, 1000.0));
   command->callback([options, command] {
     options->benchmark_flags = command->remaining();

@@ -35,11 +35,11 @@ struct RunOptions {
   Tick granularity = 1;
   std::uint64_t items = 0;
   std::uint64_t seed = 1;
-  std::string cache;          // a folder in which traces are kept; none: nowhere
-  double replay_seconds = 0;  // 0: the suite's
-  std::string pass = "total";  // or tails, memory
-  double slow_down = 0;       // percent by which every replay is made longer
-  double seconds = 0;         // of each cell on the wall clock; 0: the suite's
+  std::string cache;           // a folder in which traces are kept; none: nowhere
+  double replay_seconds = 0;   // 0: the suite's
+  std::string pass = "total";  // or tails, memory, once
+  double slow_down = 0;        // percent by which every replay is made longer
+  double seconds = 0;          // of each cell on the wall clock; 0: the suite's
   PurgatoryOptions purgatory;
   std::vector<std::string> benchmark_flags;  // Google Benchmark's
 };

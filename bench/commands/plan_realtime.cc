@@ -55,6 +55,7 @@ RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuite& s
   refuse(!options.traces.empty() && !suite.trace_scenario, "--trace is", suite);
   refuse(options.items > 0, "--items is", suite);
   refuse(!options.settings.empty(), "--set is", suite);
+  refuse(options.pass != "total", "--pass is", suite);
   refuse(options.granularity != 1, "--granularity is", suite);
   refuse(options.replay_seconds > 0, "--replay-seconds is", suite);
   const RealtimeOptions realtime{.seconds = options.seconds > 0 ? options.seconds : suite.seconds,

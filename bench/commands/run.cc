@@ -86,7 +86,9 @@ void write_distributions(const nlohmann::json& distributions, const std::string&
 }
 
 Pass pass_named(const std::string& name) {
-  return name == "tails" ? Pass::tails : name == "memory" ? Pass::memory : Pass::total;
+  if (name == "tails") return Pass::tails;
+  if (name == "memory") return Pass::memory;
+  return name == "once" ? Pass::once : Pass::total;
 }
 
 void run_replays(const RunOptions& options, const Suite& suite) {
@@ -104,11 +106,13 @@ void run_replays(const RunOptions& options, const Suite& suite) {
                },
            .describe = options.pass == "tails"    ? describe_tails
                        : options.pass == "memory" ? describe_memory
+                       : options.pass == "once"   ? describe_nothing
                                                   : describe_costs,
            .counts = [&] { return campaign.counts(); },
            .keep_beside =
                [&](const std::string& results) {
-                 if (options.pass == "tails") write_distributions(campaign.distributions(), results);
+                 if (options.pass == "tails")
+                   write_distributions(campaign.distributions(), results);
                }},
           options);
 }
@@ -126,7 +130,8 @@ void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
        .describe =
            [&](const auto& runs) { return campaign.summary(runs.front().run_name.function_name); },
        .counts = [&] { return campaign.counts(); },
-       .keep_beside = [&](const auto& results) { write_distributions(campaign.distributions(), results); }},
+       .keep_beside =
+           [&](const auto& results) { write_distributions(campaign.distributions(), results); }},
       options);
 }
 
@@ -147,8 +152,8 @@ std::vector<std::string> own_arguments() {
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   execv(other.c_str(), argv.data());
-  throw std::runtime_error(fmt::format("{}: {}; build it, cmake --build --preset release", other,
-                                       std::strerror(errno)));
+  throw std::runtime_error(
+      fmt::format("{}: {}; build it, cmake --build --preset release", other, std::strerror(errno)));
 }
 
 }  // namespace

@@ -42,9 +42,8 @@ void generate_trace(const GenerateOptions& options) {
 
 void import_trace(const ImportOptions& options) {
   TraceOutput output(options.out);
-  Trace trace = options.format == "csv"
-                          ? import_csv(options.in, options.unit_ns)
-                          : import_ftrace(options.in, {options.hz, options.source});
+  Trace trace = options.format == "csv" ? import_csv(options.in, options.unit_ns)
+                                        : import_ftrace(options.in, {options.hz, options.source});
   work_out(trace);
   output.write(trace);
   print_saved(trace, options.out);

@@ -29,8 +29,8 @@
 #include <string_view>
 
 #include "realtime/audited_service.h"
-#include "replay/durations.h"
 #include "realtime/service.h"
+#include "replay/durations.h"
 #include "services/clock.h"
 #include "system/stop.h"
 

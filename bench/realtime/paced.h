@@ -22,10 +22,10 @@
 #include <string>
 #include <vector>
 
-#include "replay/durations.h"
 #include "realtime/ledger.h"
 #include "realtime/pace.h"
 #include "realtime/service.h"
+#include "replay/durations.h"
 #include "services/clock.h"
 #include "system/stop.h"
 #include "trace/trace.h"

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "core/timer_queue.h"
-#include "replay/durations.h"
 #include "realtime/pace.h"
 #include "realtime/service.h"
+#include "replay/durations.h"
 #include "services/clock.h"
 #include "system/stop.h"
 

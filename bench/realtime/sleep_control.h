@@ -8,8 +8,8 @@
 
 #include <span>
 
-#include "replay/durations.h"
 #include "realtime/service.h"
+#include "replay/durations.h"
 #include "services/clock.h"
 #include "system/stop.h"
 

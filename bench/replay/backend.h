@@ -14,10 +14,10 @@
 #include "core/timer_queue.h"
 #include "replay/memory.h"
 #include "replay/tails.h"
-#include "trace/outcome.h"
 #include "system/disturbance.h"
 #include "system/stop.h"
 #include "trace/op.h"
+#include "trace/outcome.h"
 
 namespace timerbench {
 

@@ -14,14 +14,14 @@ namespace timerbench {
 
 // All bytes are beyond what was in use before the queue was made.
 struct MemoryUse {
-  Outcome outcome;  // of all operations, setup included
-  std::uint64_t empty = 0;         // of a new queue
-  std::uint64_t peak = 0;          // the most at any instant
-  std::uint64_t most_pending = 0;  // timers, at the instant at which most are
+  Outcome outcome;                    // of all operations, setup included
+  std::uint64_t empty = 0;            // of a new queue
+  std::uint64_t peak = 0;             // the most at any instant
+  std::uint64_t most_pending = 0;     // timers, at the instant at which most are
   std::uint64_t at_most_pending = 0;  // bytes, then
-  std::uint64_t drained = 0;       // when all timers have been cancelled in the end
-  std::uint64_t made = 0;          // allocations by the measured operations
-  std::uint64_t resident = 0;      // what the kernel gave, at the most
+  std::uint64_t drained = 0;          // when all timers have been cancelled in the end
+  std::uint64_t made = 0;             // allocations by the measured operations
+  std::uint64_t resident = 0;         // what the kernel gave, at the most
   std::uint64_t resident_drained = 0;
   bool stopped = false;
 };

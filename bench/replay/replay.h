@@ -5,9 +5,9 @@
 #include <span>
 
 #include "core/timer_queue.h"
-#include "trace/outcome.h"
 #include "system/stop.h"
 #include "trace/op.h"
+#include "trace/outcome.h"
 
 namespace timerbench {
 

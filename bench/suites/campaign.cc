@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "system/machine.h"
 #include "suites/trace_cache.h"
+#include "system/machine.h"
 #include "system/stop.h"
 #include "trace/excerpt.h"
 #include "verify/check.h"
@@ -63,9 +63,8 @@ void Campaign::register_cells(const std::vector<const Backend*>& backends) {
       if (!input.is_for(*backend)) continue;
       cells_.push_back({input, *backend, cell_name(input, *backend)});
       Cell& cell = cells_.back();
-      auto* registered = benchmark::RegisterBenchmark(cell.name.c_str(), [this, &cell](benchmark::State& state) {
-        measure(cell, state);
-      });
+      auto* registered = benchmark::RegisterBenchmark(
+          cell.name.c_str(), [this, &cell](benchmark::State& state) { measure(cell, state); });
       registered->UseManualTime();
       if (pass_ != Pass::total) registered->Iterations(1);
     }
@@ -82,6 +81,7 @@ void Campaign::measure(Cell& cell, benchmark::State& state) {
     case Pass::total: return measure_cost(cell, state);
     case Pass::tails: return measure_tails(cell, state);
     case Pass::memory: return measure_memory(cell, state);
+    case Pass::once: return replay_once(cell, state);
   }
 }
 
@@ -156,9 +156,9 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   TimedReplay replay;
   {
     const TimeLimit limit(replay_seconds_.of(cell.backend));
-    replay = cell.backend.time_replay(
-        {.capacity = trace.info().capacity, .granularity = granularity_}, trace.setup(),
-        trace.measured(), limit.stop());
+    replay =
+        cell.backend.time_replay({.capacity = trace.info().capacity, .granularity = granularity_},
+                                 trace.setup(), trace.measured(), limit.stop());
   }
   check_time(cell, replay.stopped);
   if (slow_down_ > 0) replay.elapsed = lengthened(replay.elapsed, slow_down_);
@@ -169,8 +169,8 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
 void Campaign::check_time(const Cell& cell, bool stopped) const {
   if (!stopped) return;
   throw_if_interrupted();
-  throw CellFailure(fmt::format("timeout: one replay takes more than {} s",
-                                replay_seconds_.of(cell.backend)));
+  throw CellFailure(
+      fmt::format("timeout: one replay takes more than {} s", replay_seconds_.of(cell.backend)));
 }
 
 void Campaign::check_outcome(Cell& cell, std::size_t variant, const Outcome& outcome) {

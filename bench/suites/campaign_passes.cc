@@ -71,56 +71,68 @@ void Campaign::measure_once(Cell& cell, benchmark::State& state, Replay&& replay
 }
 
 void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
-  measure_once(cell, state, [&](const QueueConfig& config, const Trace& trace,
-                                const StopFlag& stop) {
-    std::vector<float> least;
-    Tails tails;
-    for (int i = 0; i < kReplays; ++i) {
-      Tails once =
-          cell.backend.replay_tails(config, trace.setup(), trace.measured(), least, stop);
-      check_time(cell, once.stopped);
-      check_outcome(cell, 0, once.outcome);
-      once.advance += tails.advance;
-      once.schedule += tails.schedule;
-      once.cancel += tails.cancel;
-      tails = std::move(once);
-    }
-    count(state, "advance", tails.advance);
-    count(state, "schedule", tails.schedule);
-    count(state, "cancel", tails.cancel);
-    state.counters["worst_ns"] = tails.worst.ns;
-    state.counters["worst_fired"] = static_cast<double>(tails.worst.fired);
-    state.counters["worst_moved"] = static_cast<double>(tails.worst.moved);
-    state.counters["worst_passed"] = static_cast<double>(tails.worst.passed);
-    state.counters["worst_level"] = static_cast<double>(tails.worst.level);
-    state.counters["clock_ns"] = tails.clock_ns;
-    distributions_[cell.name].push_back({{"advance", tails.advance.to_json()},
-                                         {"schedule", tails.schedule.to_json()},
-                                         {"cancel", tails.cancel.to_json()},
-                                         {"timeline", to_json(tails.timeline)}});
-  });
+  measure_once(
+      cell, state, [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
+        std::vector<float> least;
+        Tails tails;
+        for (int i = 0; i < kReplays; ++i) {
+          Tails once =
+              cell.backend.replay_tails(config, trace.setup(), trace.measured(), least, stop);
+          check_time(cell, once.stopped);
+          check_outcome(cell, 0, once.outcome);
+          once.advance += tails.advance;
+          once.schedule += tails.schedule;
+          once.cancel += tails.cancel;
+          tails = std::move(once);
+        }
+        count(state, "advance", tails.advance);
+        count(state, "schedule", tails.schedule);
+        count(state, "cancel", tails.cancel);
+        state.counters["worst_ns"] = tails.worst.ns;
+        state.counters["worst_fired"] = static_cast<double>(tails.worst.fired);
+        state.counters["worst_moved"] = static_cast<double>(tails.worst.moved);
+        state.counters["worst_passed"] = static_cast<double>(tails.worst.passed);
+        state.counters["worst_level"] = static_cast<double>(tails.worst.level);
+        state.counters["clock_ns"] = tails.clock_ns;
+        distributions_[cell.name].push_back({{"advance", tails.advance.to_json()},
+                                             {"schedule", tails.schedule.to_json()},
+                                             {"cancel", tails.cancel.to_json()},
+                                             {"timeline", to_json(tails.timeline)}});
+      });
 }
 
 void Campaign::measure_memory(Cell& cell, benchmark::State& state) {
-  measure_once(cell, state, [&](const QueueConfig& config, const Trace& trace,
-                                const StopFlag& stop) {
-    if (cell.backend.traits.remote) {
-      throw CellFailure("unavailable: its memory is that of another process");
-    }
-    const MemoryUse use = cell.backend.replay_memory(config, trace.setup(), trace.measured(), stop);
-    check_time(cell, use.stopped);
-    check_outcome(cell, 0, use.outcome);
-    const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
-    state.counters["empty_bytes"] = number(use.empty);
-    state.counters["peak_bytes"] = number(use.peak);
-    state.counters["bytes_per_timer"] =
-        number(use.at_most_pending) / std::max(1.0, number(use.most_pending));
-    state.counters["drained_bytes"] = number(use.drained);
-    state.counters["allocations_per_item"] =
-        number(use.made) / std::max(1.0, number(trace.info().items));
-    state.counters["rss_bytes"] = number(use.resident);
-    state.counters["rss_drained_bytes"] = number(use.resident_drained);
-  });
+  measure_once(cell, state,
+               [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
+                 if (cell.backend.traits.remote) {
+                   throw CellFailure("unavailable: its memory is that of another process");
+                 }
+                 const MemoryUse use =
+                     cell.backend.replay_memory(config, trace.setup(), trace.measured(), stop);
+                 check_time(cell, use.stopped);
+                 check_outcome(cell, 0, use.outcome);
+                 const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
+                 state.counters["empty_bytes"] = number(use.empty);
+                 state.counters["peak_bytes"] = number(use.peak);
+                 state.counters["bytes_per_timer"] =
+                     number(use.at_most_pending) / std::max(1.0, number(use.most_pending));
+                 state.counters["drained_bytes"] = number(use.drained);
+                 state.counters["allocations_per_item"] =
+                     number(use.made) / std::max(1.0, number(trace.info().items));
+                 state.counters["rss_bytes"] = number(use.resident);
+                 state.counters["rss_drained_bytes"] = number(use.resident_drained);
+               });
+}
+
+void Campaign::replay_once(Cell& cell, benchmark::State& state) {
+  measure_once(cell, state,
+               [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
+                 const TimedReplay replay =
+                     cell.backend.time_replay(config, trace.setup(), trace.measured(), stop);
+                 check_time(cell, replay.stopped);
+                 check_outcome(cell, 0, replay.outcome);
+                 state.counters["items"] = static_cast<double>(trace.info().items);
+               });
 }
 
 }  // namespace timerbench

@@ -36,6 +36,8 @@ class CellReporter : public benchmark::BenchmarkReporter {
 std::string describe_tails(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 std::string describe_memory(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
+std::string describe_nothing(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
+
 // "median [min - max] ns, per item" of a cell of the suites that measure costs.
 std::string describe_costs(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 

@@ -23,8 +23,8 @@ std::uint64_t hash(std::string_view text) {
 
 // The same for the same trace only; the generators' sources are part of it.
 std::string name_of(const Workload& workload, const WorkloadOptions& options) {
-  std::string all = fmt::format("{} {} {} {} {}", TIMERBENCH_GENERATORS, workload.name, options.size,
-                                options.items, options.seed);
+  std::string all = fmt::format("{} {} {} {} {}", TIMERBENCH_GENERATORS, workload.name,
+                                options.size, options.items, options.seed);
   for (const auto& [name, value] : options.settings) all += fmt::format(" {}={}", name, value);
   return fmt::format("{}-{}-{:016x}", workload.name, options.size, hash(all));
 }

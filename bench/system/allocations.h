@@ -7,7 +7,7 @@
 namespace timerbench {
 
 struct Allocations {
-  std::uint64_t made = 0;  // calls of operator new so far
+  std::uint64_t made = 0;   // calls of operator new so far
   std::uint64_t bytes = 0;  // that are in use, as the allocator rounds them up
   std::uint64_t peak = 0;   // the most since reset_peak()
 };

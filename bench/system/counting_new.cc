@@ -17,9 +17,8 @@ std::atomic<std::uint64_t> peak{0};
 void* counted(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
   made.fetch_add(1, std::memory_order_relaxed);
-  const std::uint64_t now =
-      bytes.fetch_add(malloc_usable_size(memory), std::memory_order_relaxed) +
-      malloc_usable_size(memory);
+  const std::uint64_t now = bytes.fetch_add(malloc_usable_size(memory), std::memory_order_relaxed) +
+                            malloc_usable_size(memory);
   std::uint64_t highest = peak.load(std::memory_order_relaxed);
   while (now > highest && !peak.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
   }

@@ -40,8 +40,8 @@ struct TraceInfo {
   std::string workload{};  // generator or kind of recording
   // Of the generator or the import: a JSON object, as text, so that who needs a trace needs no JSON.
   std::string parameters = "{}";
-  std::uint64_t seed = 0;  // 0: nothing random
-  std::string source{};    // where it comes from, for people
+  std::uint64_t seed = 0;            // 0: nothing random
+  std::string source{};              // where it comes from, for people
   std::optional<Outcome> outcome{};  // what it must come to, if whoever made it has worked that out
 };
 

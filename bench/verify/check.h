@@ -5,8 +5,8 @@
 #include <string>
 
 #include "replay/backend.h"
-#include "trace/outcome.h"
 #include "system/stop.h"
+#include "trace/outcome.h"
 #include "trace/trace.h"
 #include "verify/audited_queue.h"
 

@@ -50,8 +50,8 @@ struct ServiceTraits {
   std::string_view summary;
   Precision precision;
   std::string_view paper;
-  std::size_t threads = 1;  // that run handlers, unless the config says otherwise
-  bool remote = false;      // operations are messages to another process
+  std::size_t threads = 1;              // that run handlers, unless the config says otherwise
+  bool remote = false;                  // operations are messages to another process
   const char* file = __builtin_FILE();  // where this is written: the service's source
 };
 

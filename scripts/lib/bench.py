@@ -46,7 +46,7 @@ from campaign.journal import NAME as JOURNAL
 from campaign.journal import Journal, choice_of, open_journal
 from campaign.plan import Plan, make_plan, prepare
 from campaign.results import write_results
-from campaign.runner import Options, Runner
+from campaign.runner import PASSES, Options, Runner
 from console import ArgumentParser, Bar, Failure, Progress, Stop, UsageError, duration, run_main, say
 from grid import AGAIN, SLOWER
 
@@ -109,30 +109,50 @@ def _campaign(arguments: argparse.Namespace, folder: Path, journal: Journal) -> 
         processor=_processor(arguments.processor),
         slow_down=arguments.slow_down or 0,
     )
-    runner = Runner(plan, journal, options)
-    made = 0
+    if len(arguments.passes) > 1 and not plan.is_replayed:
+        raise UsageError(f"--passes are for suites of replays, and {plan.suite} is on the wall clock")
+    runners = [Runner(plan, journal, options, pass_) for pass_ in arguments.passes]
     complaints = []
-    if options.budget or runner.missing():
+    if not options.budget and not any(runner.missing() for runner in runners):
+        count = sum(len(runner.chosen) for runner in runners)
+        if all(_is_written(folder, runner.pass_, journal) for runner in runners):
+            say(f"Nothing to do: {_shown(folder)} has all {count} measurements")
+        else:  # it was ended between the last measurement and this
+            _write_all(folder, plan, runners, journal)
+    else:
         with Stop() as stop:
             _begin_run(journal)
-            runner.unverified = _verify(plan, journal, stop) if plan.is_replayed else {}
+            unverified = _verify(plan, journal, stop) if plan.is_replayed else {}
             begin = time.monotonic()
-            made = runner.run(stop)
+            made = 0
+            for runner in runners:
+                runner.unverified = unverified
+                made += runner.run(stop)
             say(f"{made} measurements in {duration(time.monotonic() - begin)}")
         if stop.is_set:
             complaints.append("interrupted; the same command goes on where it was")
-        if not runner.chosen:
+        if not runners[0].chosen:
             raise Failure("interrupted before anything was measured")
-        write_results(folder, plan, runner.chosen, journal, _facts(journal))
-        _report(folder)
-    else:
-        say(f"Nothing to do: {_shown(folder)} has all {len(runner.chosen)} measurements")
-    bad = [cell.name for cell in plan.cells if runner.failure(cell).startswith(BAD)]
+        _write_all(folder, plan, runners, journal)
+    bad = [cell.name for cell in plan.cells if runners[0].failure(cell).startswith(BAD)]
     if bad:
         complaints.append(f"cells failed: {', '.join(bad)}")
     for complaint in complaints:
         print(f"scripts/bench: {complaint}", file=sys.stderr)
     return 1 if complaints else 0
+
+
+def _is_written(folder: Path, pass_: str, journal: Journal) -> bool:
+    """Whether the results are those of the journal as it is."""
+    path = folder / PASSES[pass_]
+    return path.exists() and path.stat().st_mtime_ns >= journal.path.stat().st_mtime_ns
+
+
+def _write_all(folder: Path, plan: Plan, runners: list[Runner], journal: Journal) -> None:
+    for runner in runners:
+        if runner.chosen:
+            write_results(folder, plan, runner, journal, _facts(journal))
+    _report(folder)
 
 
 def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -160,6 +180,14 @@ def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         metavar="TIME",
         help="such as 90s, 10m or 2h: each cell once, and then further rounds of the workloads and "
         "sizes whose intervals are widest, until the time is used up",
+    )
+    parser.add_argument(
+        "--passes",
+        type=_passes,
+        default=["total"],
+        metavar="LIST",
+        help="of tails (how long single calls take), memory and instructions (counted by valgrind, up "
+        "to 10 000 timers), or all: what is measured besides the total cost, each by itself and once",
     )
     parser.add_argument(
         "--memory",
@@ -205,6 +233,16 @@ def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     if suite and ("/" in suite or suite.endswith(".toml")):
         suite = str(Path(suite).resolve())
     return arguments, [f"--suite={suite or 'quick'}", *choice]
+
+
+def _passes(text: str) -> list[str]:
+    """The total cost first, whether or not it is named."""
+    names = list(PASSES) if text == "all" else text.split(",")
+    if unknown := [name for name in names if name not in PASSES]:
+        raise argparse.ArgumentTypeError(
+            f"'{unknown[0]}' is not one of {', '.join(PASSES)} and all"
+        )
+    return [name for name in PASSES if name == "total" or name in names]
 
 
 def _count(text: str) -> int:
@@ -411,7 +449,7 @@ def _report(folder: Path) -> None:
     say()
     print_table(report)
     say()
-    for path in (folder / JOURNAL, *sorted(folder.glob("results*.json")), *paths):
+    for path in (folder / JOURNAL, *sorted(folder.glob("*.json")), *paths):
         say(_shown(path))
     for warning in report.warnings():
         print(f"scripts/bench: {warning}", file=sys.stderr)

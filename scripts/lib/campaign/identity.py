@@ -23,7 +23,7 @@ HARNESS = (ROOT / "bench" / "replay" / "make_backend.h",)  # compiled together w
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
-def cell_identity(plan: Plan, one: Input, cell: Cell) -> str:
+def cell_identity(plan: Plan, one: Input, cell: Cell, pass_: str) -> str:
     """Sixteen digits, the same for any number of rounds."""
     backend = plan.facts["backends"].get(cell.backend, {})
     machine = plan.facts["machine"]
@@ -33,6 +33,7 @@ def cell_identity(plan: Plan, one: Input, cell: Cell) -> str:
         {
             "format": FORMAT,
             "cell": cell.name,
+            "pass": pass_,
             "input": replayed if plan.is_replayed else timed,
             "granularity": plan.facts["granularity"],
             "source": source_hash(backend["file"]) if backend.get("file") else "",

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -92,6 +93,30 @@ def measure(
         result.distributions = next(iter(beside.values()), [])
     if not sleeps and is_disturbed(entry):
         result.status = "noisy"
+    return result
+
+
+def count_instructions(
+    command: Sequence[str], cell: str, scratch: Path, limits: Limits, stop: Stop
+) -> Measurement:
+    """Runs one replay under callgrind: instructions, which do not depend on the neighbours."""
+    valgrind = shutil.which("valgrind")
+    if not valgrind:
+        return _failed("unavailable: valgrind is not installed; apt-get install valgrind", 0.0)
+    counts = scratch / "callgrind.out"
+    callgrind = (
+        valgrind,
+        "--tool=callgrind",
+        f"--callgrind-out-file={counts}",
+        "--toggle-collect=*measured_replay*",
+    )
+    result = measure([*callgrind, *command], cell, scratch, limits, stop, sleeps=True)
+    if result.failure:
+        return result
+    found = re.search(r"^(?:summary|totals): (\d+)", counts.read_text(), re.MULTILINE)
+    if not found or not int(found[1]):
+        return _failed("error: callgrind has counted nothing", result.seconds)
+    result.entry["instructions_per_item"] = int(found[1]) / result.entry["items"]
     return result
 
 

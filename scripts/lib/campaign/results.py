@@ -7,17 +7,22 @@ from typing import Any
 from campaign.identity import FORMAT
 from campaign.journal import Journal, Line
 from campaign.plan import Cell, Plan
+from campaign.runner import PASSES, Runner
 from files import replacing
 
 
 def write_results(
     folder: Path,
     plan: Plan,
-    chosen: dict[tuple[str, int], Line],
+    runner: Runner,
     journal: Journal,
     facts: dict[str, Any],
 ) -> None:
-    """Writes results.json and, of suites on the wall clock, results.distributions.json."""
+    """Writes the file of a pass, results.json if it is the total cost; and NAME.distributions.json if
+    there are any.
+    """
+    chosen = runner.chosen
+    path = folder / PASSES[runner.pass_]
     by_cell: dict[str, list[Line]] = {}
     for (name, _), line in sorted(chosen.items(), key=lambda item: item[0][1]):
         by_cell.setdefault(name, []).append(line)
@@ -45,9 +50,9 @@ def write_results(
         for one in plan.inputs
     }
     context["rounds"] = max((line["round"] + 1 for line in chosen.values()), default=0)
-    _write(folder / "results.json", {"context": context, "benchmarks": entries})
-    if not plan.is_replayed:
-        _write(folder / "results.distributions.json", distributions)
+    _write(path, {"context": context, "benchmarks": entries})
+    if distributions or not plan.is_replayed:
+        _write(path.with_suffix(".distributions.json"), distributions)
 
 
 def _entry(cell: Cell, index: int, line: Line, lines: list[Line]) -> dict[str, Any]:

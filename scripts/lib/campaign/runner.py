@@ -12,7 +12,7 @@ from typing import Any
 from campaign.identity import cell_identity
 from campaign.journal import Journal, Line
 from campaign.plan import Cell, Input, Plan
-from campaign.process import Interrupted, Limits, Measurement, measure
+from campaign.process import Interrupted, Limits, Measurement, count_instructions, measure
 from campaign.rounds import all_rounds, order, widest
 from console import Bar, Stop, duration
 from grid import SLOWER
@@ -36,23 +36,49 @@ class Options:
     seed: int = 1  # of the order
 
 
-class Runner:
-    """The state of a campaign, as its journal has it."""
+# What is measured, each by itself: what it is, and where it goes.
+PASSES = {
+    "total": "results.json",
+    "tails": "tails.json",
+    "memory": "memory.json",
+    "instructions": "instructions.json",
+}
 
-    def __init__(self, plan: Plan, journal: Journal, options: Options) -> None:
+# Callgrind takes fifty times as long.
+MOST_COUNTED = 10_000
+
+
+_PASS_OPTIONS = {
+    "total": (),
+    "tails": ("--pass=tails",),
+    "memory": ("--pass=memory",),
+    "instructions": ("--pass=once", "--replay-seconds=60"),
+}
+
+
+class Runner:
+    """The state of one pass of a campaign, as its journal has it."""
+
+    def __init__(
+        self, plan: Plan, journal: Journal, options: Options, pass_: str = "total"
+    ) -> None:
         self.unverified: dict[str, str] = {}  # backends that do not keep the contract, and why
         self._plan = plan
         self._journal = journal
         self._options = options
+        self.pass_ = pass_
         self._identities = {
-            cell.name: cell_identity(plan, one, cell) for one in plan.inputs for cell in one.cells
+            cell.name: cell_identity(plan, one, cell, pass_)
+            for one in plan.inputs
+            for cell in one.cells
         }
         # Of each cell and round the lines, an attempt each.
         self._lines: dict[tuple[str, int], list[Line]] = defaultdict(list)
         self._failed: dict[str, str] = {}  # cells, with what became of them
         self._seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
         for line in journal.of_kind("cell"):
-            if self._identities.get(line["cell"]) == line["identity"]:
+            is_own = line.get("pass", "total") == pass_
+            if is_own and self._identities.get(line["cell"]) == line["identity"]:
                 self._take(line)
 
     @property
@@ -76,23 +102,31 @@ class Runner:
         begin = time.monotonic()
         made = 0
         with tempfile.TemporaryDirectory(prefix="timerbench-") as scratch, self._bar() as bar:
-            steps = self._budgeted(begin) if self._options.budget else self._steps_with_left(bar)
+            is_budgeted = self._options.budget and self.pass_ == "total"
+            steps = self._budgeted(begin) if is_budgeted else self._steps_with_left(bar)
             for one, cell, round_ in steps:
                 if stop.is_set:
                     break
-                if self._options.budget:
+                if is_budgeted:
                     bar.reach(time.monotonic() - begin)
                 made += self._measure(one, cell, round_, Path(scratch), bar, stop)
         return made
 
     def _bar(self) -> Bar:
-        budget = self._options.budget
+        budget = self._options.budget if self.pass_ == "total" else None
         total = int(budget) if budget else self.missing()
-        return Bar("Measuring", total, "s" if budget else "")
+        title = "Measuring" if self.pass_ == "total" else f"Measuring {self.pass_}"
+        return Bar(title, total, "s" if budget else "")
 
     def _steps(self, rounds: int) -> Iterator[tuple[Input, Cell, int]]:
         """What is missing up to so many rounds, in order."""
+        if self.pass_ != "total":
+            rounds = 1
         for one, cell, round_ in all_rounds(self._plan, rounds, self._options.seed):
+            if self.pass_ != "total" and cell.variant:
+                continue
+            if self.pass_ == "instructions" and one.size > MOST_COUNTED:
+                continue
             if cell.name not in self._failed and not self._is_done(cell, round_):
                 yield one, cell, round_
 
@@ -135,14 +169,7 @@ class Runner:
         made = 0
         while not self._is_done(cell, round_) and cell.name not in self._failed and not stop.is_set:
             try:
-                measured = measure(
-                    self._command(cell),
-                    cell.measured_name,
-                    scratch,
-                    self._limits(cell),
-                    stop,
-                    sleeps=not self._plan.is_replayed or self._plan.is_remote(cell.backend),
-                )
+                measured = self._process(cell, scratch, stop)
             except Interrupted:
                 break
             self._keep(cell, round_, measured)
@@ -152,6 +179,14 @@ class Runner:
             bar.step(cell.name, _sentence(result), notable="failure" in result)
         return made
 
+    def _process(self, cell: Cell, scratch: Path, stop: Stop) -> Measurement:
+        command, limits = self._command(cell), self._limits(cell)
+        if self.pass_ == "instructions":
+            return count_instructions(command, cell.measured_name, scratch, limits, stop)
+        waits = not self._plan.is_replayed or self._plan.is_remote(cell.backend)
+        sleeps = waits or self.pass_ != "total"  # those find out themselves what is their own
+        return measure(command, cell.measured_name, scratch, limits, stop, sleeps=sleeps)
+
     def _command(self, cell: Cell) -> list[str]:
         choice = [option for option in self._plan.choice if not option.startswith("--backends=")]
         return [
@@ -159,14 +194,15 @@ class Runner:
             *(f"--backends={cell.backend}",) * (self._plan.is_replayed or cell.backend != "control"),
             f"--cache={self._options.cache}",
             *(f"--slow-down={self._options.slow_down}",) * (cell.variant == SLOWER),
+            *_PASS_OPTIONS[self.pass_],
         ]
 
     def _limits(self, cell: Cell) -> Limits:
         seconds = self._options.cell_seconds
         is_remote = self._plan.is_remote(cell.backend)
         if seconds is None and self._plan.is_replayed:
-            # Checking, measuring, and twice as much for its trace and all else.
-            seconds = 30 + 4 * self._plan.facts["replay_seconds"]["remote" if is_remote else "local"]
+            # Checking, measuring, and as much again for its trace and all else.
+            seconds = 60 + 6 * self._plan.facts["replay_seconds"]["remote" if is_remote else "local"]
         elif seconds is None:
             seconds = 60 + 20 * self._plan.facts["seconds"]
         is_bound = self._plan.is_replayed and not is_remote
@@ -195,6 +231,7 @@ class Runner:
             "cell": cell.name,
             "round": round_,
             "identity": self._identities[cell.name],
+            "pass": self.pass_,
             "run": sum(1 for _ in self._journal.of_kind("run")),
             "status": measured.status,
             "seconds": round(measured.seconds, 3),
@@ -253,9 +290,20 @@ def _names(one: Input) -> set[str]:
     return {cell.name for cell in one.cells}
 
 
+_TOLD = {
+    "ns_per_item": "ns",
+    "worst_ns": "ns, the longest advance",
+    "bytes_per_timer": "bytes per timer",
+    "instructions_per_item": "instructions",
+}
+
+
 def _sentence(result: Line) -> str:
     if failure := result.get("failure"):
         return str(failure)
-    cost = result["entry"].get("ns_per_item")
-    figure = f"{cost:.2f} ns" if cost else result["entry"].get("label", "")
+    entry = result["entry"]
+    figure = next(
+        (f"{entry[key]:.2f} {unit}" for key, unit in _TOLD.items() if key in entry),
+        entry.get("label", ""),
+    )
     return f"round {result['round'] + 1}: {figure}{', noisy' * (result['status'] == 'noisy')}"
