@@ -115,6 +115,8 @@ if sys.argv[1] == "prepare":
             if not REALTIME:
                 line |= dict(hashes=["abc"], item="insert", items=10, **{{"for": "both"}})
             print(json.dumps(line))
+elif sys.argv[1] == "limits":
+    print('{{"clock_ns": 20}}')
 elif sys.argv[1] == "verify":
     for name in sys.argv[3:]:
         if ACTS.get(name) == "crash_verify":

@@ -79,6 +79,13 @@ void add_doctor(CLI::App& app) {
   command->callback([as_json] { examine_machine(*as_json); });
 }
 
+void add_limits(CLI::App& app) {
+  auto* command = app.add_subcommand("limits", "What this machine's memory, clock and sleeps take");
+  auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "As JSON, for programs");
+  command->callback([as_json] { print_limits(*as_json); });
+}
+
 // Those of Kafka's TestPurgatoryPerformance; what they must be together, validate() says.
 void add_purgatory_options(CLI::App& command, PurgatoryOptions& options) {
   constexpr const char* kGroup = "Requests of --suite=purgatory";
@@ -300,6 +307,7 @@ int execute(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", TIMERBENCH_VERSION);
   add_list(app);
+  add_limits(app);
   add_doctor(app);
   add_run(app);
   add_prepare(app);

@@ -20,6 +20,9 @@ void print_list(bool as_json);
 // Whether this machine is fit for measuring, for people or as JSON. Takes a second.
 void examine_machine(bool as_json);
 
+// What the machine's memory, clock and sleeps take.
+void print_limits(bool as_json);
+
 // Of the suite `purgatory`; what is not given is that of its scenario `low`.
 struct PurgatoryOptions {
   std::optional<std::uint32_t> num, timeout, keys, key_space_size;

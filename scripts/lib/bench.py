@@ -29,6 +29,7 @@ build/release/timerbench run --help shows them all, and timerbench list what the
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -331,7 +332,17 @@ def _begin_run(journal: Journal) -> None:
     if (busy := _busy_processors()) > 0.5:
         facts["busy"] = f"{busy:.1f} of {os.cpu_count()} processors"
         say(f"Warning: other programs keep {facts['busy']} busy; the figures will be worse")
-    journal.append("run", time=time.strftime("%Y-%m-%dT%H:%M:%S%z"), facts=facts)
+    limits = _limits()
+    journal.append("run", limits=limits, time=time.strftime("%Y-%m-%dT%H:%M:%S%z"), facts=facts)
+
+
+def _limits() -> dict[str, Any]:
+    """What the machine itself can do: the control of all figures."""
+    run = subprocess.run([str(TIMERBENCH), "limits", "--json"], capture_output=True, text=True)
+    try:
+        return dict(json.loads(run.stdout))
+    except ValueError:
+        return {}
 
 
 def _facts(journal: Journal) -> dict[str, str]:

@@ -39,6 +39,7 @@ def write_results(
     context = next((line["context"] for line in journal.of_kind("context")), {})
     context = context | {key: str(value) for key, value in facts.items()}
     context["format"] = str(FORMAT)
+    context["limits"] = next((line["limits"] for line in journal.of_kind("run")), {})
     context["backends"] = {
         name: {key: backend[key] for key in ("precision", "summary", "remote") if key in backend}
         for name, backend in plan.facts["backends"].items()
