@@ -326,6 +326,71 @@ class CliTest(unittest.TestCase):
         self.assert_refused(2, "--set is not for --suite=accuracy", "run", "--suite=accuracy",
                             "--set=a=b")
 
+    def run_one(self, *options: str) -> dict:
+        out = self.folder / "out.json"
+        done = timerbench("run", "--workloads=churn", "--sizes=10k", "--backends=kafka_wheel_256",
+                          "--items=20000", "--benchmark_repetitions=1", f"--benchmark_out={out}",
+                          *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(out.read_text())
+
+    def test_the_tails_pass_tells_how_long_calls_take(self) -> None:
+        entry = self.run_one("--pass=tails")["benchmarks"][0]
+        self.assertGreaterEqual(entry["advance_max_ns"], entry["advance_p50_ns"])
+        self.assertGreaterEqual(entry["advance_max_ns"], entry["worst_ns"])
+        self.assertNotIn("ns_per_item", entry)
+        beside = json.loads((self.folder / "out.distributions.json").read_text())
+        timeline = beside["own/churn/10000/kafka_wheel_256"][0]["timeline"]
+        self.assertEqual(max(timeline["max_ns"]), entry["worst_ns"])
+
+    def test_the_memory_pass_counts_what_is_allocated(self) -> None:
+        entry = self.run_one("--pass=memory")["benchmarks"][0]
+        self.assertGreater(entry["bytes_per_timer"], 15)
+        self.assertLess(entry["bytes_per_timer"], 20)
+        self.assertEqual(entry["allocations_per_item"], 0)
+        self.assertLess(abs(entry["drained_bytes"] - entry["empty_bytes"]), 1000)
+
+    def test_pages_can_be_chosen(self) -> None:
+        options = ("--pass=memory", "--sizes=1M", "--items=1000")
+        small = self.run_one("--pages=4k", "--pass=memory")
+        self.assertEqual(small["context"]["pages"], "4k")
+        self.assertEqual(small["benchmarks"][0]["huge_page_bytes"], 0)
+        enabled = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+        if enabled.exists() and "[never]" not in enabled.read_text():
+            self.assertEqual(self.run_one("--pages=2m", "--pass=memory")["context"]["pages"], "2m")
+        self.assert_refused(2, "--pages", "run", "--workloads=fill", "--pages=1g", *options[:1])
+
+    def test_a_slow_down_is_real(self) -> None:
+        plain, slowed = (
+            self.run_one(f"--slow-down={percent}", "--benchmark_min_time=0.2")["benchmarks"][0]
+            for percent in (0, 300)
+        )
+        self.assertGreater(slowed["ns_per_item"], 2 * plain["ns_per_item"])
+
+    def test_prepare_tells_the_cells_and_keeps_their_traces(self) -> None:
+        cache = self.folder / "cache"
+        options = ("prepare", "--suite=smoke", "--workloads=fill,requests", "--backends=scan,redis_zset,redis_zset_poll",
+                   f"--cache={cache}")
+        first = timerbench(*options)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        head, *inputs = map(json.loads, first.stdout.splitlines())
+        self.assertEqual(head["suite"], "smoke")
+        self.assertEqual(head["inputs"], 3)  # of requests one for Redis
+        self.assertTrue(head["backends"]["redis_zset"]["remote"])
+        self.assertTrue(head["backends"]["scan"]["file"].endswith("impls/queues/scan.h"))
+        self.assertEqual(inputs[0]["cells"], ["smoke/fill/1000/scan", "smoke/fill/1000/redis_zset",
+                                              "smoke/fill/1000/redis_zset_poll"])
+        self.assertEqual([line["for"] for line in inputs], ["both", "local", "remote"])
+        self.assertGreater(inputs[1]["cancelled_share"], 0.9)
+        made = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
+        self.assertGreater(len(made), 2)
+        damaged = next(path for path in cache.iterdir() if path.suffix == ".npy")
+        damaged.write_bytes(damaged.read_bytes()[:-8])
+        second = timerbench(*options).stdout.splitlines()
+        self.assertEqual(second[1:], first.stdout.splitlines()[1:])
+        again = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
+        self.assertEqual(len([path for path in made if made[path] != again[path]]), 2)
+
     def test_aggregates_alone_are_shown_and_kept(self) -> None:
         for flag in ("report", "display"):
             out = self.folder / f"{flag}.json"

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "scratch.h"
 #include "trace/model.h"
 #include "trace/stat.h"
 #include "workloads/random.h"
@@ -85,6 +86,16 @@ TEST_P(WorkloadTest, DescribesItselfTruly) {
   }
   EXPECT_GT(info.items, 0U);
   EXPECT_LE(info.setup_ops, trace.ops().size());
+}
+
+TEST_P(WorkloadTest, IsTheSameFromAFile) {
+  const Scratch scratch;
+  const Trace trace = GetParam().generate({.size = 100'000, .items = 2'000});
+  trace.save(scratch.path("t"));
+  const Trace loaded = Trace::load(scratch.path("t"));
+  EXPECT_EQ(hash_ops(loaded.ops()), hash_ops(trace.ops()));
+  EXPECT_EQ(loaded.info().items, trace.info().items);
+  EXPECT_EQ(loaded.info().peak_pending, trace.info().peak_pending);
 }
 
 TEST_P(WorkloadTest, OneTimerIsEnough) {

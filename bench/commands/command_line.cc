@@ -118,6 +118,11 @@ void add_choice(CLI::App& command, RunOptions& options) {
                    "Operations measured where the workload leaves it free; 0: the suite's");
   add_seed_option(command, options.seed, "Of the workloads");
   add_settings_option(command, options.settings);
+  command
+      .add_option(
+          "--pages", options.pages,
+          "4k or 2m: the size of the pages that memory comes in; none: as the system has it")
+      ->check(CLI::IsMember({"4k", "2m"}));
   command.add_option("--cache", options.cache,
                      "Keep the workloads' traces in this folder, or take them from there");
   command

@@ -29,8 +29,9 @@ void print_text(const Limits& limits) {
     fmt::print("{:>8} KiB  {:>13.1f} ns  {:>9.1f} ns\n", memory.bytes / 1024, memory.random_access,
                memory.list_walk);
   }
-  fmt::print("append 8 bytes {:.2f} ns, clock read {:.1f} ns, a sleep of 1 ms is late by {:.0f} us\n",
-             limits.append, limits.clock, limits.sleep_late / 1000);
+  fmt::print(
+      "append 8 bytes {:.2f} ns, clock read {:.1f} ns, a sleep of 1 ms is late by {:.0f} us\n",
+      limits.append, limits.clock, limits.sleep_late / 1000);
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ ordered_json head(const RunOptions& options, std::string_view suite, std::string
           {"repetitions", repetitions},
           {"granularity", options.granularity},
           {"seed", options.seed},
+          {"pages", options.pages},
           {"machine", machine}};
 }
 

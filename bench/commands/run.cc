@@ -1,13 +1,9 @@
 // timerbench run: a suite, or a choice of one's own, measured.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +16,8 @@
 #include "system/allocations.h"
 #include "system/machine.h"
 #include "system/output_file.h"
+#include "system/pages.h"
+#include "system/program.h"
 #include "system/stop.h"
 
 namespace timerbench {
@@ -39,6 +37,7 @@ struct Run {
 void add_context(const Run& run, const RunOptions& options) {
   benchmark::AddCustomContext("suite", std::string(run.suite));
   if (!run.granularity.empty()) benchmark::AddCustomContext("granularity", run.granularity);
+  if (!options.pages.empty()) benchmark::AddCustomContext("pages", options.pages);
   benchmark::AddCustomContext("seed", std::to_string(options.seed));
   for (const auto& [key, value] : machine_facts()) benchmark::AddCustomContext(key, value);
 }
@@ -135,31 +134,13 @@ void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
       options);
 }
 
-// As the shell gave them, the program's name first.
-std::vector<std::string> own_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> arguments;
-  for (std::string argument; std::getline(file, argument, '\0');) arguments.push_back(argument);
-  return arguments;
-}
-
-// timerbench_memory, which lies beside this program, takes its place, with the same arguments.
-[[noreturn]] void become_counting_program() {
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-  const std::string other = self.parent_path() / "timerbench_memory";
-  std::vector<std::string> arguments = own_arguments();
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  execv(other.c_str(), argv.data());
-  throw std::runtime_error(
-      fmt::format("{}: {}; build it, cmake --build --preset release", other, std::strerror(errno)));
-}
-
 }  // namespace
 
 void run_suite(const RunOptions& options) {
-  if (options.pass == "memory" && !allocations_are_counted()) become_counting_program();
+  if (options.pass == "memory" && !allocations_are_counted()) {
+    become(own_path().parent_path() / "timerbench_memory");
+  }
+  if (!options.pages.empty()) choose_page_size(options.pages);
   const auto suite = choose_suite(options);
   if (const auto* replays = std::get_if<Suite>(&suite)) {
     run_replays(options, *replays);

@@ -22,6 +22,7 @@ struct MemoryUse {
   std::uint64_t drained = 0;          // when all timers have been cancelled in the end
   std::uint64_t made = 0;             // allocations by the measured operations
   std::uint64_t resident = 0;         // what the kernel gave, at the most
+  std::uint64_t huge = 0;             // in pages of 2 MiB, of the whole process
   std::uint64_t resident_drained = 0;
   bool stopped = false;
 };
@@ -58,6 +59,7 @@ MemoryUse replay_memory(const QueueConfig& config, std::span<const Op> setup,
   sync(queue);
   use.peak = allocations().peak - before;
   use.resident = resident_bytes() - std::min(resident_before, resident_bytes());
+  use.huge = huge_page_bytes();
   for (TimerId id = 0; id < config.capacity && !stop.load(); ++id) queue.cancel(id);
   sync(queue);
   use.drained = allocations().bytes - std::min(before, allocations().bytes);

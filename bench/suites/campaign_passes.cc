@@ -120,6 +120,7 @@ void Campaign::measure_memory(Cell& cell, benchmark::State& state) {
                  state.counters["allocations_per_item"] =
                      number(use.made) / std::max(1.0, number(trace.info().items));
                  state.counters["rss_bytes"] = number(use.resident);
+                 state.counters["huge_page_bytes"] = number(use.huge);
                  state.counters["rss_drained_bytes"] = number(use.resident_drained);
                });
 }

@@ -21,4 +21,7 @@ void reset_allocation_peak();
 // Bytes of anonymous memory that the kernel has given this process; 0 if it does not tell.
 std::uint64_t resident_bytes();
 
+// Of these, those in pages of 2 MiB.
+std::uint64_t huge_page_bytes();
+
 }  // namespace timerbench

@@ -10,8 +10,9 @@ namespace timerbench {
 // Nanoseconds each, at a working set of so many bytes.
 struct MemoryLimit {
   std::size_t bytes;
-  double random_access;  // a read-modify-write of 8 bytes anywhere; the next one does not wait for it
-  double list_walk;      // the next of nodes of 64 bytes in random order: each waits for the one before
+  double
+      random_access;  // a read-modify-write of 8 bytes anywhere; the next one does not wait for it
+  double list_walk;  // the next of nodes of 64 bytes in random order: each waits for the one before
 };
 
 struct Limits {
@@ -25,6 +26,7 @@ struct Limits {
 Limits measure_limits(const std::vector<std::size_t>& working_sets);
 
 // From the first cache to main memory.
-inline const std::vector<std::size_t> kWorkingSets = {32UL << 10, 1UL << 20, 16UL << 20, 256UL << 20};
+inline const std::vector<std::size_t> kWorkingSets = {32UL << 10, 1UL << 20, 16UL << 20,
+                                                      256UL << 20};
 
 }  // namespace timerbench

@@ -53,10 +53,18 @@ std::uint64_t available_memory() {
   return available;
 }
 
-std::uint64_t resident_bytes() {
-  const auto kib = number(field("/proc/self/status", "RssAnon"));
+namespace {
+
+std::uint64_t kib_field(const char* file, const char* key) {
+  const auto kib = number(field(file, key));
   return kib ? static_cast<std::uint64_t>(*kib) * 1024 : 0;
 }
+
+}  // namespace
+
+std::uint64_t resident_bytes() { return kib_field("/proc/self/status", "RssAnon"); }
+
+std::uint64_t huge_page_bytes() { return kib_field("/proc/self/smaps_rollup", "AnonHugePages"); }
 
 void require_memory(std::uint64_t bytes, std::string_view what) {
   const std::uint64_t available = available_memory();

@@ -42,7 +42,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from campaign.identity import digest, machine_key, source_hash
+from campaign.identity import build_of, digest, machine_key, source_hash
 from campaign.journal import NAME as JOURNAL
 from campaign.journal import Journal, choice_of, open_journal
 from campaign.plan import Plan, make_plan, prepare
@@ -400,7 +400,7 @@ def _verify(plan: Plan, journal: Journal, stop: Stop) -> dict[str, str]:
     so that its cells say so.
     """
     identities = {
-        name: digest([source_hash(plan.facts["backends"][name]["file"]), plan.facts["machine"]])
+        name: digest([source_hash(plan.facts["backends"][name]["file"]), build_of(plan)])
         for name in plan.backends
     }
     known = {line["identity"]: line["failure"] for line in journal.of_kind("verified")}

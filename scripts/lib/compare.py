@@ -42,7 +42,7 @@ from words import digits, power
 
 # Facts without which figures are of different things; of the others a difference is only told.
 MUST_AGREE = ("processor", "num_cpus", "kernel", "granularity", "seed", "format")
-TOLD = ("commit", "compiler", "flags", "build")
+TOLD = ("commit", "compiler", "flags", "build", "pages")
 
 WORDS = ("faster", "slower", "equivalent", "unresolved")
 COLOURS = {"faster": "green", "slower": "red", "equivalent": "", "unresolved": "dim"}

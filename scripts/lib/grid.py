@@ -16,7 +16,10 @@ from console import Failure
 from style import PROMISES
 
 # Facts that are shown; those of BINDING must agree for figures to be set side by side.
-BINDING = ("processor", "num_cpus", "compiler", "flags", "build", "commit", "granularity", "seed")
+BINDING = (
+    *("processor", "num_cpus", "compiler", "flags", "build", "commit", "granularity", "seed"),
+    "pages",
+)
 FACTS = (*BINDING, "format", "suite", "kernel", "command", "date", "not_verified", "busy")
 
 Key = tuple[str, int, str]  # scenario, size, backend

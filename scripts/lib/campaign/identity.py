@@ -26,7 +26,6 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 def cell_identity(plan: Plan, one: Input, cell: Cell, pass_: str) -> str:
     """Sixteen digits, the same for any number of rounds."""
     backend = plan.facts["backends"].get(cell.backend, {})
-    machine = plan.facts["machine"]
     replayed = {key: one.facts.get(key) for key in ("hashes", "items", "unit_ns")}
     timed = {key: plan.facts.get(key) for key in ("seconds", "seed")} | {"choice": plan.choice}
     return digest(
@@ -36,11 +35,17 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, pass_: str) -> str:
             "pass": pass_,
             "input": replayed if plan.is_replayed else timed,
             "granularity": plan.facts["granularity"],
+            "pages": plan.facts.get("pages", ""),
             "source": source_hash(backend["file"]) if backend.get("file") else "",
-            "build": [machine.get(key) for key in ("compiler", "flags", "build")],
+            "build": build_of(plan),
             "machine": machine_key(),
         }
     )
+
+
+def build_of(plan: Plan) -> list[str]:
+    """How the program was compiled."""
+    return [str(plan.facts["machine"].get(key)) for key in ("compiler", "flags", "build")]
 
 
 @cache
