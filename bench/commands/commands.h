@@ -40,7 +40,7 @@ struct RunOptions {
   std::uint64_t seed = 1;
   std::string cache;           // a folder in which traces are kept; none: nowhere
   double replay_seconds = 0;   // 0: the suite's
-  std::string pages;               // "4k" or "2m"; none: as the system has it
+  std::string pages;           // "4k" or "2m"; none: as the system has it
   std::string pass = "total";  // or tails, memory, once
   double slow_down = 0;        // percent by which every replay is made longer
   double seconds = 0;          // of each cell on the wall clock; 0: the suite's
