@@ -266,6 +266,33 @@ class CampaignTest(BenchScratch):
                 self.assertRegex(err, f"^(scripts/bench|timerbench): .*{complaint}.*\n$")
                 self.assertFalse(self.out.exists())
 
+    def test_two_builds_take_turns_in_the_same_rounds(self) -> None:
+        other = self.folder / "other"
+        other.write_bytes((self.folder / "timerbench").read_bytes())
+        other.chmod(0o755)
+        self.program = self.program.replace(
+            "console.run_main('scripts/bench', bench.main)",
+            "arguments, choice = bench.parse(sys.argv[1:])\n"
+            f"builds = {{'@a': bench.TIMERBENCH, '@b': pathlib.Path({str(other)!r})}}\n"
+            "sys.exit(bench.run_campaign(arguments, arguments.out, choice, 'compare', builds))",
+        )
+        code, _, err = self.run_bench("quick", "--rounds=8")
+        self.assertEqual((code, err), (0, ""))
+        costs = collections.defaultdict(list)
+        for entry in self.results()["benchmarks"]:
+            costs[entry["name"].split("/")[3]].append(entry["ns_per_item"])
+        self.assertEqual(
+            costs,
+            {
+                "scan@a": [1.0] * 8,
+                "scan@b": [2.0] * 8,
+                "ring_512@a": [1.0] * 8,
+                "ring_512@b": [2.0] * 8,
+            },
+        )
+        self.assertEqual(len(self.measured()), 32)
+        self.assertIn("Nothing to do", self.run_bench("quick", "--rounds=8")[1])
+
     def test_a_budget_is_kept_and_goes_to_the_widest_intervals(self) -> None:
         begin = time.monotonic()
         code, _, _ = self.run_bench("--sizes=1,2", "--budget=4s", ACTS="scan=slow")
@@ -328,7 +355,7 @@ class RoundsTest(unittest.TestCase):
         inputs = tuple(
             Input("w", size, (Cell(f"s/w/{size}/a"), Cell(f"s/w/{size}/b")), {}) for size in (1, 2)
         )
-        plan = Plan((), {}, inputs)
+        plan = Plan((), {}, inputs, {})
         calm, wild = [10.0, 10.1] * 4, [10.0, 15.0] * 4
         costs = {"s/w/1/a": calm, "s/w/1/b": calm, "s/w/2/a": calm, "s/w/2/b": wild}
         chosen = widest(plan, costs, least=6)

@@ -37,7 +37,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,20 +76,35 @@ BAD = ("wrong", "error", "crash", "unavailable", "oom")  # statuses for which th
 
 
 def main() -> int:
-    arguments, choice = _parse(sys.argv[1:])
+    arguments, choice = parse(sys.argv[1:])
     folder = _folder(arguments, choice)
     if not choice:
         choice = _begun_there(folder)
+    return run_campaign(arguments, folder, choice, _command(choice), {"": TIMERBENCH})
+
+
+def run_campaign(
+    arguments: argparse.Namespace,
+    folder: Path,
+    choice: list[str],
+    command: str,
+    builds: Mapping[str, Path],
+) -> int:
+    """Begins a campaign in the folder or goes on with it; the exit code.
+
+    `command`: as it would be typed. `builds`: the programs that measure, by the variant of their
+    cells.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        journal = open_journal(folder, choice, _command(choice))
+        journal = open_journal(folder, choice, command)
     except BaseException:
         _remove_if_empty(folder)
         raise
     try:
         if journal.lost:
             say(f"{journal.path}: the last line was cut, by {journal.lost} bytes; measured again")
-        return _campaign(arguments, folder, journal)
+        return _campaign(arguments, folder, journal, builds)
     finally:
         journal.close()
         if not any(journal.of_kind("cell")):
@@ -97,11 +112,13 @@ def main() -> int:
         _remove_if_empty(folder)
 
 
-def _campaign(arguments: argparse.Namespace, folder: Path, journal: Journal) -> int:
+def _campaign(
+    arguments: argparse.Namespace, folder: Path, journal: Journal, builds: Mapping[str, Path]
+) -> int:
     """Does what is missing; the exit code."""
-    plan = _plan(journal, (AGAIN, SLOWER) if arguments.slow_down else (AGAIN,))
+    variants = (AGAIN, SLOWER) if arguments.slow_down else (AGAIN,)
+    plan = make_or_recall_plan(journal, builds, variants)
     options = Options(
-        timerbench=TIMERBENCH,
         cache=CACHE,
         rounds=arguments.rounds or plan.rounds,
         budget=arguments.budget,
@@ -153,10 +170,11 @@ def _write_all(folder: Path, plan: Plan, runners: list[Runner], journal: Journal
     for runner in runners:
         if runner.chosen:
             write_results(folder, plan, runner, journal, _facts(journal))
-    _report(folder)
+    if "" in plan.builds:  # else it is for scripts/compare to say what it has come to
+        _report(folder)
 
 
-def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
+def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Our own arguments, and the choice, which is for timerbench; a suite can only stand first."""
     parser = ArgumentParser(
         prog="scripts/bench",
@@ -305,25 +323,32 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _plan(journal: Journal, variants: Sequence[str]) -> Plan:
-    """Of the journal, if it was made by this program on this machine: traces take time to make."""
+def make_or_recall_plan(
+    journal: Journal, builds: Mapping[str, Path], variants: Sequence[str]
+) -> Plan:
+    """Of the journal, if it was made by these programs on this machine: traces take time to make."""
     choice = journal.head["choice"]
-    binary = hashlib.sha256(TIMERBENCH.read_bytes()).hexdigest()
+    told = {name: (path, _told(journal, choice, path)) for name, path in builds.items()}
+    return make_plan(choice, told, TWINS, variants)
+
+
+def _told(journal: Journal, choice: list[str], timerbench: Path) -> list[dict[str, Any]]:
+    """What the program says of the choice."""
+    binary = hashlib.sha256(timerbench.read_bytes()).hexdigest()
     key = digest([binary, machine_key(), choice])
     for line in journal.of_kind("plan"):
         if line["key"] == key:
-            return make_plan(choice, line["lines"], TWINS, variants)
+            return list(line["lines"])
     lines = []
     with Bar("Making traces", 0) as bar:
-        for line in prepare(TIMERBENCH, choice, CACHE):
+        for line in prepare(timerbench, choice, CACHE):
             lines.append(line)
             if "inputs" in line:
                 bar.begin(line["inputs"])
             else:
                 bar.quiet_step(f"{line['workload']}/{line['size']}")
-    plan = make_plan(choice, lines, TWINS, variants)
     journal.append("plan", key=key, lines=lines)
-    return plan
+    return lines
 
 
 def _begin_run(journal: Journal) -> None:
@@ -393,36 +418,43 @@ def _four_fifths_of_memory() -> int:
     return free * 1024 // 5 * 4
 
 
-def _verify(plan: Plan, journal: Journal, stop: Stop) -> dict[str, str]:
+def _verify(plan: Plan, journal: Journal, stop: Stop) -> dict[tuple[Path, str], str]:
     """What is wrong with backends that do not keep the contract: nothing is timed of them.
 
     What has been verified before is not again. A backend whose server cannot be reached is measured,
     so that its cells say so.
     """
-    identities = {
-        name: digest([source_hash(plan.facts["backends"][name]["file"]), build_of(plan)])
-        for name in plan.backends
-    }
+    unverified = {}
     known = {line["identity"]: line["failure"] for line in journal.of_kind("verified")}
-    left = [name for name in plan.backends if identities[name] not in known]
-    while left and not stop.is_set:
-        verdicts, code = _verdicts(left, stop)
-        if not verdicts and not stop.is_set:  # it crashed at the first of them
-            verdicts = {left[0]: f"crash: timerbench verify ended with code {code}"}
-        for name, failure in verdicts.items():
-            journal.append("verified", backend=name, identity=identities[name], failure=failure)
-            known[identities[name]] = failure
-        left = [name for name in left if name not in verdicts]
-    return {
-        name: failure for name in plan.backends if (failure := known.get(identities[name], ""))
-    }
+    for build in plan.builds.values():
+        identities = {
+            name: digest([source_hash(backend["file"]), build_of(build.facts)])
+            for name, backend in build.facts["backends"].items()
+        }
+        left = [name for name in identities if identities[name] not in known]
+        while left and not stop.is_set:
+            verdicts, code = _verdicts(build.timerbench, left, stop)
+            if not verdicts and not stop.is_set:  # it crashed at the first of them
+                verdicts = {left[0]: f"crash: timerbench verify ended with code {code}"}
+            for name, failure in verdicts.items():
+                known[identities[name]] = failure
+                journal.append("verified", backend=name, identity=identities[name], failure=failure)
+            left = [name for name in left if name not in verdicts]
+        unverified |= {
+            (build.timerbench, name): failure
+            for name, identity in identities.items()
+            if (failure := known.get(identity, ""))
+        }
+    return unverified
 
 
-def _verdicts(backends: Sequence[str], stop: Stop) -> tuple[dict[str, str], int]:
+def _verdicts(
+    timerbench: Path, backends: Sequence[str], stop: Stop
+) -> tuple[dict[str, str], int]:
     """Of each backend that was verified what is wrong with it, or nothing; and the exit code."""
     progress = Progress("Verifying", len(backends), VERIFIED, NOT_VERIFIED)
     program = subprocess.Popen(
-        [str(TIMERBENCH), "verify", f"--seconds={VERIFY_SECONDS}", *backends],
+        [str(timerbench), "verify", f"--seconds={VERIFY_SECONDS}", *backends],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

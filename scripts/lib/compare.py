@@ -1,8 +1,13 @@
-"""Compares costs: two campaigns, or two backends of one.
+"""Compares costs: two campaigns, two backends of one, or two commits.
 
   scripts/compare results/local/before results/local/after         each backend with itself
   scripts/compare results/local/quick:binary_heap results/local/quick:lazy_heap
   scripts/compare before after --gate 3%                           fails if something is slower
+  scripts/compare HEAD~1 HEAD                                      builds and measures both
+  scripts/compare main my-branch quick --backends=ring --rounds=20
+
+Commits are measured in the same rounds, taking turns, so that nothing but their code differs; what
+follows them is as for scripts/bench.
 
 Each line is of one workload at one size, with the median ratio of B to A over the rounds and its
 interval, and says what B is: faster, slower, equivalent (the interval lies within the margin) or
@@ -24,8 +29,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from commits import commit_of, measure
 from console import ArgumentParser, Failure, UsageError, run_main, say
-from grid import AGAIN, SLOWER, Key, read_files
+from grid import Key, read_files
 from realtime_results import SUITES as REALTIME_SUITES
 from results import Cell, Results, load_files
 from statistics_of_rounds import (
@@ -60,10 +66,13 @@ class Side:
         """Those to compare, twins among them if they are named."""
         if not self.backend:
             return self.results.cells
-        bare, _, variant = self.backend.partition("@")
-        known = {"": self.results.cells, AGAIN: self.results.twins, SLOWER: self.results.slower}
-        cells = known.get(variant and f"@{variant}", {})
-        return {key: cell for key, cell in cells.items() if key[2] == bare}
+        bare, at, variant = self.backend.partition("@")
+        cells = self.results.variants.get(f"@{variant}", {}) if at else self.results.cells
+        return {key: cell for key, cell in cells.items() if bare in ("", key[2])}
+
+    def measured_twice(self) -> dict[Key, Cell]:
+        """Those of which there are twins: of builds, the first one's."""
+        return self.results.cells or next(iter(self.results.variants.values()), {})
 
 
 @dataclass(frozen=True)
@@ -79,8 +88,8 @@ class Line:
 
 
 def main() -> int:
-    arguments = _parse()
-    a, b = _open(arguments.a), _open(arguments.b)
+    arguments, options = _parse()
+    a, b = _sides(arguments.a, arguments.b, options)
     differences = _differences(a, b)
     if refused := [text for key, text in differences.items() if key in MUST_AGREE]:
         if not arguments.force:
@@ -106,13 +115,17 @@ def _is_over(line: Line, gate: float) -> bool:
     return line.result.word == "slower" and line.result.ratio.middle > 1 + gate
 
 
-def _parse() -> argparse.Namespace:
+def _parse() -> tuple[argparse.Namespace, list[str]]:
+    """Our own arguments, and what is for measuring commits."""
     parser = ArgumentParser(
         prog="scripts/compare",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
-    parser.add_argument("a", metavar="A", help="results, a file or a folder, perhaps with :BACKEND")
+    parser.add_argument(
+        "a", metavar="A", help="results, a file or a folder, perhaps with :BACKEND; or a commit"
+    )
     parser.add_argument("b", metavar="B", help="the same, to be judged")
     parser.add_argument("--gate", type=_share, metavar="SHARE", help="such as 3%%")
     parser.add_argument(
@@ -124,7 +137,23 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--markdown", action="store_true", help="for a pull request")
     parser.add_argument("--force", action="store_true", help="though machines or settings differ")
-    return parser.parse_args()
+    return parser.parse_known_args()
+
+
+def _sides(a: str, b: str, options: list[str]) -> tuple[Side, Side]:
+    """Of results that there are, or of commits, which are measured."""
+    if not any(Path(text.rpartition(":")[0] or text).exists() for text in (a, b)):
+        one, other = commit_of(a), commit_of(b)
+        if one and other:
+            folder, *variants = measure(one, other, options)
+            results = load_files(read_files([folder]))
+            return Side(a, results, variants[0]), Side(b, results, variants[1])
+        for text, commit in ((a, one), (b, other)):
+            if not commit and not Path(text).exists():
+                raise UsageError(f"'{text}' is neither results nor a commit")
+    if options:
+        raise UsageError(f"'{options[0]}' is not understood; see scripts/compare --help")
+    return _open(a), _open(b)
 
 
 def _share(text: str) -> float:
@@ -181,12 +210,14 @@ def _compare(
 
 
 def _kind(key: Key, side: Side) -> Key:
-    return (key[0], key[1], "" if side.backend else key[2])
+    is_one = side.backend and not side.backend.startswith("@")
+    return (key[0], key[1], "" if is_one else key[2])
 
 
 def _why_not(a: Side, b: Side, key: Key, one: Cell, other: Cell | None) -> str:
     """Why a cell is not compared; empty if it is."""
-    if a.results.precision(key[2]) not in RANKED and not a.backend:
+    is_one = a.backend and not a.backend.startswith("@")
+    if a.results.precision(key[2]) not in RANKED and not is_one:
         return "controls"
     if not other:
         return "not in both"
@@ -204,10 +235,11 @@ def _noise(a: Side, b: Side) -> tuple[float, str]:
     between them: the controls, which do not depend on any backend, tell.
     """
     twins = [
-        paired_log_ratios(side.results.cells[key].by_round, twin.by_round)
+        paired_log_ratios(known[key].by_round, twin.by_round)
         for side in ((a,) if a.results is b.results else (a, b))
+        for known in (side.measured_twice(),)
         for key, twin in side.results.twins.items()
-        if twin.has_figure and key in side.results.cells and side.results.cells[key].has_figure
+        if twin.has_figure and key in known and known[key].has_figure
     ]
     floor = noise_floor(twins)
     said = f"the same backend differs from itself by up to {_percent(floor)} (nine of ten pairs)"

@@ -68,8 +68,8 @@ class Grid(Generic[AnyOutcome]):
 
     facts: dict[str, str] = field(default_factory=dict)
     cells: dict[Key, AnyOutcome] = field(default_factory=dict)
-    twins: dict[Key, AnyOutcome] = field(default_factory=dict)  # the same, measured once more
-    slower: dict[Key, AnyOutcome] = field(default_factory=dict)  # and slowed down
+    # What was measured beside them: AGAIN, SLOWER, or by another build, "@COMMIT".
+    variants: dict[str, dict[Key, AnyOutcome]] = field(default_factory=dict)
     precisions: dict[str, str] = field(default_factory=dict)  # of backends
     items: dict[str, str] = field(default_factory=dict)  # what scenarios are counted in
     unreached: set[Key] = field(default_factory=set)  # a run was ended before
@@ -81,6 +81,11 @@ class Grid(Generic[AnyOutcome]):
     def interrupted(self) -> int:
         """How many cells are not here, because a run was ended before them."""
         return len(self.unreached - self.cells.keys())
+
+    @property
+    def twins(self) -> dict[Key, AnyOutcome]:
+        """The same, measured once more."""
+        return self.variants.get(AGAIN, {})
 
     def trace_of(self, scenario: str, size: int, backend: str) -> Any:
         """The hashes of the traces that were replayed; empty if the file does not tell."""
@@ -144,9 +149,9 @@ class Grid(Generic[AnyOutcome]):
         if entry.get("run_type") == "aggregate":
             return
         _, scenario, size, contender = entry["name"].split("/")[:4]
-        backend, _, variant = contender.partition("@")
+        backend, at, variant = contender.partition("@")
         key = (scenario, int(size), backend)
-        cells = {"": self.cells, AGAIN: self.twins, SLOWER: self.slower}[variant and f"@{variant}"]
+        cells = self.variants.setdefault(f"@{variant}", {}) if at else self.cells
         if entry.get("error_occurred"):
             self._add_failure(cells, key, entry.get("error_message") or "error")
             return
@@ -209,7 +214,7 @@ def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
                     f"{file.path}: {json.dumps(entry)[:80]}... is not a cell {grid.CELL_NAME} "
                     f"of 'timerbench run' with {grid.CELL_CONTENT}"
                 ) from None
-    if not grid.cells:
+    if not grid.cells and not grid.variants:
         raise Failure(f"{file.path}: the run was interrupted before any cell was measured")
     return grid
 

@@ -17,15 +17,15 @@ from campaign.plan import Cell, Input, Plan
 FORMAT = 1  # of journals and results; also raised when the harness measures something else
 
 ROOT = Path(__file__).resolve().parents[3]
-INCLUDE_ROOTS = (ROOT / "impls", ROOT / "bench")
-HARNESS = (ROOT / "bench" / "replay" / "make_backend.h",)  # compiled together with every backend
+HARNESS = Path("bench", "replay", "make_backend.h")  # compiled together with every backend
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
 def cell_identity(plan: Plan, one: Input, cell: Cell, pass_: str) -> str:
     """Sixteen digits, the same for any number of rounds."""
-    backend = plan.facts["backends"].get(cell.backend, {})
+    facts = plan.build(cell).facts
+    backend = facts["backends"].get(cell.backend, {})
     replayed = {key: one.facts.get(key) for key in ("hashes", "items", "unit_ns")}
     timed = {key: plan.facts.get(key) for key in ("seconds", "seed")} | {"choice": plan.choice}
     return digest(
@@ -37,15 +37,15 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, pass_: str) -> str:
             "granularity": plan.facts["granularity"],
             "pages": plan.facts.get("pages", ""),
             "source": source_hash(backend["file"]) if backend.get("file") else "",
-            "build": build_of(plan),
+            "build": build_of(facts),
             "machine": machine_key(),
         }
     )
 
 
-def build_of(plan: Plan) -> list[str]:
-    """How the program was compiled."""
-    return [str(plan.facts["machine"].get(key)) for key in ("compiler", "flags", "build")]
+def build_of(facts: dict[str, Any]) -> list[str]:
+    """How a program was compiled, by what it tells of a plan."""
+    return [str(facts["machine"].get(key)) for key in ("compiler", "flags", "build")]
 
 
 @cache
@@ -69,12 +69,13 @@ def machine_key() -> str:
 def source_hash(file: str) -> str:
     """Of a backend's header, the headers that it includes, and the .cc beside each."""
     content = hashlib.sha256()
-    for path in sorted(_sources([Path(file), *HARNESS])):
+    root = next((folder.parent for folder in Path(file).parents if folder.name == "impls"), ROOT)
+    for path in sorted(_sources([Path(file), root / HARNESS], root)):
         content.update(path.name.encode() + b"\0" + path.read_bytes())
     return content.hexdigest()[:16]
 
 
-def _sources(files: list[Path]) -> set[Path]:
+def _sources(files: list[Path], root: Path) -> set[Path]:
     found: set[Path] = set()
     while files:
         file = files.pop()
@@ -83,7 +84,7 @@ def _sources(files: list[Path]) -> set[Path]:
         found.add(file)
         files.append(file.with_suffix(".cc"))
         for name in INCLUDE.findall(file.read_text(encoding="utf-8", errors="replace")):
-            files += [folder / name for folder in (file.parent, *INCLUDE_ROOTS)]
+            files += [folder / name for folder in (file.parent, root / "impls", root / "bench")]
     return found
 
 

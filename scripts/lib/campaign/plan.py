@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,19 @@ from grid import AGAIN, SLOWER
 
 
 @dataclass(frozen=True)
+class Build:
+    """A program that measures, and what it says of the plan."""
+
+    timerbench: Path
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Cell:
     """One contender on one input."""
 
     measured_name: str  # SUITE/WORKLOAD/SIZE/BACKEND, as timerbench calls it
-    variant: str = ""  # AGAIN or SLOWER, behind the name
+    variant: str = ""  # AGAIN, SLOWER or the name of a build, behind the name
 
     @property
     def name(self) -> str:
@@ -48,8 +56,9 @@ class Plan:
     """All inputs, in the order of the suite, smaller sizes of a workload before larger ones."""
 
     choice: tuple[str, ...]  # options of timerbench run
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # of the first build
     inputs: tuple[Input, ...]
+    builds: dict[str, Build]  # by the variant of their cells; the first one's cells have others too
 
     @property
     def suite(self) -> str:
@@ -70,6 +79,10 @@ class Plan:
 
     def is_remote(self, backend: str) -> bool:
         return bool(self.facts["backends"].get(backend, {}).get("remote"))
+
+    def build(self, cell: Cell) -> Build:
+        """That measures it."""
+        return self.builds.get(cell.variant) or next(iter(self.builds.values()))
 
     @property
     def cells(self) -> list[Cell]:
@@ -100,23 +113,42 @@ def prepare(timerbench: Path, choice: Sequence[str], cache: Path) -> Iterator[di
 
 def make_plan(
     choice: Sequence[str],
-    lines: Sequence[dict[str, Any]],
+    told: Mapping[str, tuple[Path, Sequence[dict[str, Any]]]],
     twins: Sequence[str],
     variants: Sequence[str] = (AGAIN,),
 ) -> Plan:
-    """`twins`: backends of which variants are measured beside themselves."""
-    facts, *inputs = lines
-    plan = Plan(tuple(choice), facts, tuple(_input(line, twins, variants) for line in inputs))
-    if not plan.cells:
-        raise Failure("the options leave no cell to measure; is --backends too narrow?")
-    return plan
+    """`told`: the programs that measure, by the variant of their cells, and what each has told.
+
+    `twins`: backends of which `variants` are measured beside themselves, by the first program.
+    Raises Failure if there is nothing to measure.
+    """
+    builds = {variant: Build(path, lines[0]) for variant, (path, lines) in told.items()}
+    by_build = {
+        variant: {_key(line): line for line in lines[1:]} for variant, (_, lines) in told.items()
+    }
+    first = next(iter(builds))
+    inputs = []
+    for key, line in by_build[first].items():
+        others = {variant: lines.get(key, {}) for variant, lines in by_build.items()}
+        if any(other.get("hashes") != line.get("hashes") for other in others.values()):
+            continue  # the generator has changed: what is measured would be two things
+        cells = []
+        for name in line["cells"]:
+            cells += [
+                Cell(name, variant) for variant in builds if name in others[variant].get("cells", [])
+            ]
+            if cells and cells[-1].backend in twins:
+                cells += [Cell(name, variant) for variant in variants]
+        facts = {key: value for key, value in line.items() if key != "cells"}
+        inputs.append(Input(line["workload"], int(line["size"]), tuple(cells), facts))
+    if not any(one.cells for one in inputs):
+        raise Failure(
+            "the options leave no cell to measure; is --backends too narrow?"
+            if len(builds) == 1
+            else "the builds make different traces of the same workloads: nothing to compare"
+        )
+    return Plan(tuple(choice), builds[first].facts, tuple(inputs), builds)
 
 
-def _input(line: dict[str, Any], twins: Sequence[str], variants: Sequence[str]) -> Input:
-    cells = []
-    for name in line["cells"]:
-        cells.append(Cell(name))
-        if cells[-1].backend in twins:
-            cells += [Cell(name, variant) for variant in variants]
-    facts = {key: value for key, value in line.items() if key != "cells"}
-    return Input(line["workload"], int(line["size"]), tuple(cells), facts)
+def _key(line: dict[str, Any]) -> tuple[str, int, str]:
+    return line["workload"], int(line["size"]), line.get("for", "both")

@@ -25,7 +25,6 @@ MOST_ATTEMPTS = 3  # of a cell whose measurement was disturbed
 class Options:
     """How a campaign is run; nothing of it changes what a figure means."""
 
-    timerbench: Path
     cache: Path  # of traces
     rounds: int  # of all cells
     budget: float | None  # seconds; then as many rounds as fit
@@ -62,7 +61,8 @@ class Runner:
     def __init__(
         self, plan: Plan, journal: Journal, options: Options, pass_: str = "total"
     ) -> None:
-        self.unverified: dict[str, str] = {}  # backends that do not keep the contract, and why
+        # Backends that do not keep the contract, by program and name, and why.
+        self.unverified: dict[tuple[Path, str], str] = {}
         self._plan = plan
         self._journal = journal
         self._options = options
@@ -161,8 +161,9 @@ class Runner:
         self, one: Input, cell: Cell, round_: int, scratch: Path, bar: Bar, stop: Stop
     ) -> int:
         """All attempts at one cell in one round; how many."""
-        failure = self.unverified.get(cell.backend) or one.failure or self._skipped(one, cell)
-        if failure:
+        program = self._plan.build(cell).timerbench
+        unverified = self.unverified.get((program, cell.backend), "")
+        if failure := unverified or one.failure or self._skipped(one, cell):
             self._keep(cell, round_, Measurement(failure.partition(":")[0], 0.0, failure))
             bar.step(cell.name, failure, notable=True)
             return 0
@@ -190,7 +191,7 @@ class Runner:
     def _command(self, cell: Cell) -> list[str]:
         choice = [option for option in self._plan.choice if not option.startswith("--backends=")]
         return [
-            *(str(self._options.timerbench), "run", *choice),
+            *(str(self._plan.build(cell).timerbench), "run", *choice),
             *(f"--backends={cell.backend}",) * (self._plan.is_replayed or cell.backend != "control"),
             f"--cache={self._options.cache}",
             *(f"--slow-down={self._options.slow_down}",) * (cell.variant == SLOWER),
