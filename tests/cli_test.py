@@ -580,7 +580,8 @@ class CliTest(unittest.TestCase):
         refused("t.npy")
         trace.with_suffix(".npy").write_bytes(whole)
         for change, expected in (({"version": 99}, "version"), ({"capacity": 50}, "capacity"),
-                                 ({"items": 101}, "items"),
+                                 ({"items": 301}, "items"), ({"outcome": 3}, "outcome"),
+                                 ({"outcome": {"fired": -1}}, "outcome"),
                                  ({"hash": "fnv1a64:0000000000000000"}, "t.json")):
             trace.with_suffix(".json").write_text(json.dumps(described | change))
             refused(expected)

@@ -262,7 +262,7 @@ class Sidecar {
 Outcome read_outcome(const Sidecar& sidecar) {
   const auto members = sidecar.required<json>("outcome");
   const auto member = [&](const char* name) -> std::uint64_t {
-    const auto found = members.find(name);
+    const auto found = members.is_object() ? members.find(name) : members.end();
     if (found == members.end() || !found->is_number_unsigned()) {
       sidecar.fail(fmt::format("\"outcome\" must be an object with a whole number \"{}\"", name));
     }
