@@ -98,11 +98,11 @@ class CampaignTest(BenchScratch):
         self.run_bench()
         good = journal.read_text().splitlines(keepends=True)
         for content, complaint in (
-            ("".join([*good[:3], "{\"kind\":", *good[3:]]), "journal.jsonl:4: is damaged"),
-            ("{\"kind\": 1}\n", "journal.jsonl:1: is damaged"),
+            ("".join([*good[:3], '{"kind":', *good[3:]]), "journal.jsonl:4: is damaged"),
+            ('{"kind": 1}\n', "journal.jsonl:1: is damaged"),
             ("[]\n", "journal.jsonl:1: is damaged"),
             ("".join(good[1:]), "is no journal of scripts/bench"),
-            (good[0].replace("\"format\":1", "\"format\":99"), "is of format 99, and this"),
+            (good[0].replace('"format":1', '"format":99'), "is of format 99, and this"),
         ):
             with self.subTest(complaint):
                 journal.write_text(content)
@@ -167,9 +167,7 @@ class CampaignTest(BenchScratch):
                 self.assertEqual(self.measured().count("quick/fill/10/scan"), 2)
                 self.assertLessEqual(self.measured().count("quick/fill/10/ring_512"), 1)
                 if code:
-                    self.assertEqual(
-                        err, "scripts/bench: cells failed: quick/fill/10/ring_512\n"
-                    )
+                    self.assertEqual(err, "scripts/bench: cells failed: quick/fill/10/ring_512\n")
                 self.assertIn("Nothing to do", self.run_bench()[1])  # a result like any other
 
     def test_larger_sizes_are_skipped_after_a_timeout(self) -> None:
@@ -234,7 +232,8 @@ class CampaignTest(BenchScratch):
         environment = {"PYTHONPATH": str(Path(__file__).parents[1] / "scripts" / "lib")}
         ended = subprocess.run(
             [sys.executable, "-c", self.program, f"--out={self.out}", "--rounds=9"],
-            env=environment | {"SOURCE": f"{self.source}/", "PATH": "/usr/bin:/bin"}
+            env=environment
+            | {"SOURCE": f"{self.source}/", "PATH": "/usr/bin:/bin"}
             | {"PYTHONDONTWRITEBYTECODE": "1"},
             preexec_fn=nearly_full,
             capture_output=True,
@@ -299,7 +298,6 @@ class CampaignTest(BenchScratch):
         self.assertEqual(code, 0)
         self.assertLess(time.monotonic() - begin, 15)
         self.assertGreater(len(self.measured()), 4)
-
 
     def test_other_passes_are_measured_once_and_kept_apart(self) -> None:
         code, out, err = self.run_bench("--passes=memory,tails")

@@ -178,7 +178,8 @@ class CompareCommandTest(Scratch):
         ended = self.compare(before, after)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         self.assertRegex(
-            ended.stdout, r"fill/10³ +\| scan +\| +10.0 \| +12.0 \| 1.200 \[1.2.*\] .* \*\*slower\*\*"
+            ended.stdout,
+            r"fill/10³ +\| scan +\| +10.0 \| +12.0 \| 1.200 \[1.2.*\] .* \*\*slower\*\*",
         )
         self.assertIn("1 comparisons of B with A: 1 slower", ended.stdout)
         self.assertIn("Not compared: 1 controls, 1 not in both", ended.stdout)

@@ -166,7 +166,9 @@ class LoadTest(CostScratch):
                 self.assertEqual((cell.has_figure, cell.status), (False, status))
 
     def test_cells_that_a_run_did_not_reach_are_counted(self) -> None:
-        unreached = 3 * failed("hold", 10, "scan", "interrupted: the run was ended before this cell")
+        unreached = 3 * failed(
+            "hold", 10, "scan", "interrupted: the run was ended before this cell"
+        )
         results = self.load(measured("fill", 10, "scan", 1.0) + unreached)
         self.assertEqual((results.workloads, results.interrupted), (["fill"], 1))
         self.assertIn("1 cells were not measured", table.markdown(results, 10))

@@ -48,7 +48,17 @@ from campaign.journal import Journal, choice_of, open_journal
 from campaign.plan import Plan, make_plan, prepare
 from campaign.results import write_results
 from campaign.runner import PASSES, Options, Runner
-from console import ArgumentParser, Bar, Failure, Progress, Stop, UsageError, duration, run_main, say
+from console import (
+    ArgumentParser,
+    Bar,
+    Failure,
+    Progress,
+    Stop,
+    UsageError,
+    duration,
+    run_main,
+    say,
+)
 from grid import AGAIN, SLOWER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,8 +138,11 @@ def _campaign(
         slow_down=arguments.slow_down or 0,
     )
     if len(arguments.passes) > 1 and not plan.is_replayed:
-        raise UsageError(f"--passes are for suites of replays, and {plan.suite} is on the wall clock")
-    runners = [Runner(plan, journal, options, pass_) for pass_ in arguments.passes]
+        raise UsageError(
+            f"--passes are for suites of replays, and {plan.suite} is on the wall clock"
+        )
+    runners = [Runner(plan, journal, options)]
+    runners += [Runner(plan, journal, options, pass_, runners[0]) for pass_ in arguments.passes[1:]]
     complaints = []
     if not options.budget and not any(runner.missing() for runner in runners):
         count = sum(len(runner.chosen) for runner in runners)
@@ -424,7 +437,7 @@ def _verify(plan: Plan, journal: Journal, stop: Stop) -> dict[tuple[Path, str], 
     What has been verified before is not again. A backend whose server cannot be reached is measured,
     so that its cells say so.
     """
-    unverified = {}
+    unverified: dict[tuple[Path, str], str] = {}
     known = {line["identity"]: line["failure"] for line in journal.of_kind("verified")}
     for build in plan.builds.values():
         identities = {
@@ -448,9 +461,7 @@ def _verify(plan: Plan, journal: Journal, stop: Stop) -> dict[tuple[Path, str], 
     return unverified
 
 
-def _verdicts(
-    timerbench: Path, backends: Sequence[str], stop: Stop
-) -> tuple[dict[str, str], int]:
+def _verdicts(timerbench: Path, backends: Sequence[str], stop: Stop) -> tuple[dict[str, str], int]:
     """Of each backend that was verified what is wrong with it, or nothing; and the exit code."""
     progress = Progress("Verifying", len(backends), VERIFIED, NOT_VERIFIED)
     program = subprocess.Popen(

@@ -190,9 +190,7 @@ def _differences(a: Side, b: Side) -> dict[str, str]:
     }
 
 
-def _compare(
-    a: Side, b: Side, noise: float, margin: float
-) -> tuple[list[Line], dict[str, int]]:
+def _compare(a: Side, b: Side, noise: float, margin: float) -> tuple[list[Line], dict[str, int]]:
     """All pairs that both have, in A's order; and how many there are for which there is none."""
     others = {_kind(key, b): (key, cell) for key, cell in b.cells().items()}
     left_out: dict[str, int] = {}
@@ -323,7 +321,9 @@ TITLES = ["workload", "backend", "A, ns", "B, ns", "B / A", "rounds", "B is"]
 
 
 def _markdown(a: Side, b: Side, lines: list[Line], notes: list[str]) -> str:
-    rows = [[*row[:-1], f"**{row[-1]}**" if row[-1] in WORDS[:2] else row[-1]] for row in _rows(lines)]
+    rows = [
+        [*row[:-1], f"**{row[-1]}**" if row[-1] in WORDS[:2] else row[-1]] for row in _rows(lines)
+    ]
     head = f"A = `{a.name}`, B = `{b.name}`"
     return "\n\n".join([head, markdown_table(TITLES, rows), *notes])
 

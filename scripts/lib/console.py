@@ -102,7 +102,9 @@ class Stop:
             self._first = time.monotonic()
             with contextlib.suppress(OSError):  # a terminal that is gone
                 os.write(2, b"\nInterrupted: finishing; once more ends at once\n")
-        elif time.monotonic() > self._first + 1:  # not the same wish, told to a process and its group
+        elif (
+            time.monotonic() > self._first + 1
+        ):  # not the same wish, told to a process and its group
             self.is_urgent = True
             self.kill()
 

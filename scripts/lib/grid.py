@@ -34,7 +34,9 @@ class Outcome:
     """What became of a cell."""
 
     failure: str = ""  # not empty: the status, and what is to be said about it
-    noisy: int = 0  # so many repetitions in which it was disturbed, however often they were repeated
+    noisy: int = (
+        0  # so many repetitions in which it was disturbed, however often they were repeated
+    )
 
     @property
     def is_measured(self) -> bool:

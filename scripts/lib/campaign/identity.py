@@ -22,8 +22,8 @@ HARNESS = Path("bench", "replay", "make_backend.h")  # compiled together with ev
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
-def cell_identity(plan: Plan, one: Input, cell: Cell, pass_: str) -> str:
-    """Sixteen digits, the same for any number of rounds."""
+def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
+    """Sixteen digits, the same for any number of rounds. `how`: what else is said of measuring it."""
     facts = plan.build(cell).facts
     backend = facts["backends"].get(cell.backend, {})
     replayed = {key: one.facts.get(key) for key in ("hashes", "items", "unit_ns")}
@@ -32,7 +32,7 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, pass_: str) -> str:
         {
             "format": FORMAT,
             "cell": cell.name,
-            "pass": pass_,
+            "how": how,
             "input": replayed if plan.is_replayed else timed,
             "granularity": plan.facts["granularity"],
             "pages": plan.facts.get("pages", ""),

@@ -135,7 +135,9 @@ def make_plan(
         cells = []
         for name in line["cells"]:
             cells += [
-                Cell(name, variant) for variant in builds if name in others[variant].get("cells", [])
+                Cell(name, variant)
+                for variant in builds
+                if name in others[variant].get("cells", [])
             ]
             if cells and cells[-1].backend in twins:
                 cells += [Cell(name, variant) for variant in variants]

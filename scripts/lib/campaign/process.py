@@ -133,7 +133,8 @@ def _run(command: Sequence[str], output: Any, limits: Limits, stop: Stop) -> int
     """The exit code; None if the limit has passed. The process and all its children are gone then."""
     # It ends with us, even if we are killed.
     program = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.DEVNULL,
+        ["setpriv", "--pdeathsig", "KILL", *command],
+        stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
         process_group=0,

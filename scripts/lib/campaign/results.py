@@ -36,7 +36,7 @@ def write_results(
         histograms = [one for line in lines for one in line.get("distributions", [])]
         if histograms:
             distributions[cell.name] = histograms
-    context = next((line["context"] for line in journal.of_kind("context")), {})
+    context: dict[str, Any] = next((line["context"] for line in journal.of_kind("context")), {})
     context = context | {key: str(value) for key, value in facts.items()}
     context["format"] = str(FORMAT)
     context["limits"] = next((line["limits"] for line in journal.of_kind("run")), {})

@@ -1,5 +1,6 @@
 """Runs a campaign: whatever of its plan is not in the journal yet, one process after the other."""
 
+import math
 import tempfile
 import time
 from collections import defaultdict
@@ -46,7 +47,6 @@ PASSES = {
 # Callgrind takes fifty times as long.
 MOST_COUNTED = 10_000
 
-
 _PASS_OPTIONS = {
     "total": (),
     "tails": ("--pass=tails",),
@@ -59,19 +59,31 @@ class Runner:
     """The state of one pass of a campaign, as its journal has it."""
 
     def __init__(
-        self, plan: Plan, journal: Journal, options: Options, pass_: str = "total"
+        self,
+        plan: Plan,
+        journal: Journal,
+        options: Options,
+        pass_: str = "total",
+        earlier: "Runner | None" = None,
     ) -> None:
+        """`earlier`: a pass whose failures hold for this one too."""
         # Backends that do not keep the contract, by program and name, and why.
         self.unverified: dict[tuple[Path, str], str] = {}
+        self.pass_ = pass_
         self._plan = plan
         self._journal = journal
         self._options = options
-        self.pass_ = pass_
+        self._earlier = earlier
+        self._runs = sum(1 for _ in journal.of_kind("run"))
+        self._has_context = any(journal.of_kind("context"))
         self._identities = {
-            cell.name: cell_identity(plan, one, cell, pass_)
+            cell.name: cell_identity(plan, one, cell, [pass_, *self._slow_down(cell)])
             for one in plan.inputs
             for cell in one.cells
         }
+        self._by_workload: dict[str, list[Input]] = defaultdict(list)
+        for one in plan.inputs:
+            self._by_workload[one.workload].append(one)
         # Of each cell and round the lines, an attempt each.
         self._lines: dict[tuple[str, int], list[Line]] = defaultdict(list)
         self._failed: dict[str, str] = {}  # cells, with what became of them
@@ -101,6 +113,7 @@ class Runner:
         """
         begin = time.monotonic()
         made = 0
+        self._runs = sum(1 for _ in self._journal.of_kind("run"))
         with tempfile.TemporaryDirectory(prefix="timerbench-") as scratch, self._bar() as bar:
             is_budgeted = self._options.budget and self.pass_ == "total"
             steps = self._budgeted(begin) if is_budgeted else self._steps_with_left(bar)
@@ -132,8 +145,11 @@ class Runner:
 
     def _steps_with_left(self, bar: Bar) -> Iterator[tuple[Input, Cell, int]]:
         steps = list(self._steps(self._options.rounds))
+        last = -math.inf
         for i, step in enumerate(steps):
-            bar.left = f"about {duration(self._expect(steps[i:]))} left" if self._seconds else ""
+            if self._seconds and time.monotonic() > last + 1:  # of thousands it takes some time
+                last = time.monotonic()
+                bar.left = f"about {duration(self._expect(steps[i:]))} left"
             if step[1].name not in self._failed:
                 yield step
 
@@ -163,7 +179,8 @@ class Runner:
         """All attempts at one cell in one round; how many."""
         program = self._plan.build(cell).timerbench
         unverified = self.unverified.get((program, cell.backend), "")
-        if failure := unverified or one.failure or self._skipped(one, cell):
+        earlier = self._earlier.failure(cell) if self._earlier else ""
+        if failure := unverified or one.failure or earlier or self._skipped(one, cell):
             self._keep(cell, round_, Measurement(failure.partition(":")[0], 0.0, failure))
             bar.step(cell.name, failure, notable=True)
             return 0
@@ -192,18 +209,24 @@ class Runner:
         choice = [option for option in self._plan.choice if not option.startswith("--backends=")]
         return [
             *(str(self._plan.build(cell).timerbench), "run", *choice),
-            *(f"--backends={cell.backend}",) * (self._plan.is_replayed or cell.backend != "control"),
+            *(f"--backends={cell.backend}",)
+            * (self._plan.is_replayed or cell.backend != "control"),
             f"--cache={self._options.cache}",
-            *(f"--slow-down={self._options.slow_down}",) * (cell.variant == SLOWER),
+            *self._slow_down(cell),
             *_PASS_OPTIONS[self.pass_],
         ]
+
+    def _slow_down(self, cell: Cell) -> list[str]:
+        return [f"--slow-down={self._options.slow_down}"] if cell.variant == SLOWER else []
 
     def _limits(self, cell: Cell) -> Limits:
         seconds = self._options.cell_seconds
         is_remote = self._plan.is_remote(cell.backend)
         if seconds is None and self._plan.is_replayed:
             # Checking, measuring, and as much again for its trace and all else.
-            seconds = 60 + 6 * self._plan.facts["replay_seconds"]["remote" if is_remote else "local"]
+            seconds = (
+                60 + 6 * self._plan.facts["replay_seconds"]["remote" if is_remote else "local"]
+            )
         elif seconds is None:
             seconds = 60 + 20 * self._plan.facts["seconds"]
         is_bound = self._plan.is_replayed and not is_remote
@@ -212,8 +235,8 @@ class Runner:
     def _skipped(self, one: Input, cell: Cell) -> str:
         """Why a cell need not be tried: its backend has not managed a smaller size in time."""
         saturated = 0
-        for smaller in self._plan.inputs:
-            if smaller.workload != one.workload or smaller.size >= one.size:
+        for smaller in self._by_workload[one.workload]:
+            if smaller.size >= one.size:
                 continue
             for other in smaller.cells:
                 is_same = (other.backend, other.variant) == (cell.backend, cell.variant)
@@ -233,7 +256,7 @@ class Runner:
             "round": round_,
             "identity": self._identities[cell.name],
             "pass": self.pass_,
-            "run": sum(1 for _ in self._journal.of_kind("run")),
+            "run": self._runs,
             "status": measured.status,
             "seconds": round(measured.seconds, 3),
             "disturbance": measured.disturbance,
@@ -244,10 +267,10 @@ class Runner:
             content["entry"] = measured.entry
         if measured.distributions:
             content["distributions"] = measured.distributions
-        if measured.context and not any(self._journal.of_kind("context")):
+        if measured.context and not self._has_context:
             self._journal.append("context", context=measured.context)
+            self._has_context = True
         self._take(self._journal.append("cell", **content))
-
 
     def _take(self, line: Line) -> None:
         """Into the state, what has been done."""
