@@ -384,12 +384,15 @@ def _limits() -> dict[str, Any]:
 
 
 def _facts(journal: Journal) -> dict[str, str]:
-    """Of all starts together."""
+    """Of all starts together; of how busy the machine was the most."""
     facts: dict[str, dict[str, None]] = {}
     for run in journal.of_kind("run"):
         for key, value in run["facts"].items():
             facts.setdefault(key, {})[value] = None
-    return {key: "; ".join(values) for key, values in facts.items()}
+    joined = {key: "; ".join(values) for key, values in facts.items()}
+    if "busy" in facts:
+        joined["busy"] = max(facts["busy"], key=lambda text: float(text.split()[0]))
+    return joined
 
 
 def _commit() -> dict[str, str]:
