@@ -47,7 +47,7 @@ from campaign.journal import NAME as JOURNAL
 from campaign.journal import Journal, choice_of, open_journal
 from campaign.plan import Plan, make_plan, prepare
 from campaign.results import write_results
-from campaign.runner import PASSES, Options, Runner
+from campaign.runner import Options, Runner
 from console import (
     ArgumentParser,
     Bar,
@@ -60,6 +60,7 @@ from console import (
     say,
 )
 from grid import AGAIN, SLOWER
+from passes import PASSES
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"

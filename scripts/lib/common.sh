@@ -5,7 +5,7 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly root
-readonly python_modules=(matplotlib rich scipy)
+readonly python_modules=(jinja2 matplotlib rich scipy)
 
 # fail CODE TEXT: one line that says what is wrong and what to do; 2 is wrong usage, 1 the rest.
 fail() {

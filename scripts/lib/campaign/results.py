@@ -7,8 +7,9 @@ from typing import Any
 from campaign.identity import FORMAT
 from campaign.journal import Journal, Line
 from campaign.plan import Cell, Plan
-from campaign.runner import PASSES, Runner
+from campaign.runner import Runner
 from files import replacing
+from passes import PASSES
 
 
 def write_results(

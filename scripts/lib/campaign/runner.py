@@ -36,14 +36,6 @@ class Options:
     seed: int = 1  # of the order
 
 
-# What is measured, each by itself: what it is, and where it goes.
-PASSES = {
-    "total": "results.json",
-    "tails": "tails.json",
-    "memory": "memory.json",
-    "instructions": "instructions.json",
-}
-
 # Callgrind takes fifty times as long.
 MOST_COUNTED = 10_000
 

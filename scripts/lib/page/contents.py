@@ -1,0 +1,267 @@
+"""What the page knows of results: everything that it can show, and no more, as JSON."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import passes
+import realtime_results
+import results as costs
+from counters import CounterCell, Distribution
+from grid import Grid, ResultFile, read_files
+from style import HEADINGS, LINES, MARKERS, PROMISES, RANKED, colour
+from words import machine_line, remake_line
+
+# The shares of samples that are longer, at which durations are told as far as there are enough.
+BEYOND = (1, 0.9, 0.75, 0.5, 0.25, 0.1) + tuple(
+    share / 10**power for power in range(1, 8) for share in (0.5, 0.2, 0.1)
+)
+ENOUGH = 10  # samples beyond
+
+# All timelines of a page together have so many points, lest it grow out of hand.
+TIMELINE_POINTS = 80_000
+LONGEST_TIMELINE, SHORTEST_TIMELINE = 300, 8
+
+# Facts that the page of the machine lists besides those of every file.
+MORE_FACTS = ("governor", "transparent_hugepage", "memory", "load_avg", "grade", "grade_reasons")
+
+# By suite: what is to be chosen of a service's counters; more of them stands in results.json.
+LATENESS = {
+    f"lateness_{name}_ns": f"lateness {name}" for name in ("p50", "p90", "p99", "p99.9", "max")
+}
+COUNTERS = {
+    "accuracy": LATENESS
+    | {
+        "rounding_p99_ns": "rounding p99",
+        "processing_p99_ns": "processing p99",
+        "wakeup_p99_ns": "wake-up p99",
+        "achieved_per_second": "fires per second",
+        "wakeups_per_second": "wakeups per second",
+        "cpu_share": "share of a processor",
+        "cpu_ns_per_operation": "processor time per operation",
+        "generator_p99_ns": "lateness of the load itself p99",
+    },
+    "contention": {
+        "calls_per_second": "calls per second",
+        "cpu_ns_per_call": "processor time per call",
+    }
+    | {
+        f"{call}_{name}_ns": f"{call} {name}"
+        for call in ("schedule", "cancel")
+        for name in ("p50", "p90", "p99", "p99.9", "max")
+    }
+    | {"fired_share": "share that fires"},
+    "purgatory": {
+        "cpu_share": "share of a processor",
+        "cpu_ns_per_request": "processor time per request",
+        **LATENESS,
+        "actual_per_second": "requests per second",
+        "timed_out_share": "share that times out",
+        "wakeups_per_second": "wakeups per second",
+    },
+}
+DURATIONS = {
+    "accuracy": ("lateness", "rounding", "processing", "wakeup", "generator"),
+    "contention": ("schedule", "cancel"),
+    "purgatory": ("lateness", "arrival_lateness", "completion_lateness"),
+}
+
+
+def contents(paths: Sequence[Path]) -> dict[str, Any]:
+    """Of files and folders of results; each is a campaign of its own, and none is mixed with another."""
+    return {
+        "promises": {
+            name: {
+                "heading": HEADINGS[name],
+                "meaning": meaning,
+                "ranked": name in RANKED,
+                "marker": MARKERS[name],
+                "line": LINES[name],
+            }
+            for name, meaning in PROMISES.items()
+        },
+        "beyond": BEYOND,
+        "campaigns": [_campaign(path) for path in dict.fromkeys(path.resolve() for path in paths)],
+    }
+
+
+def _campaign(path: Path) -> dict[str, Any]:
+    [file] = read_files([path])
+    suite = next((name for name in file.suites if name in realtime_results.SUITES), "")
+    if suite:
+        services = realtime_results.load_files([file])
+        told = {"kind": suite, **_of_services(services)}
+        grid: Grid[Any] = services
+    else:
+        replays = costs.load_files([file])
+        told = {"kind": "costs", **_of_replays(replays), **_of_passes(file.path)}
+        grid = replays
+    return {
+        "name": path.name if path.is_dir() else path.stem,
+        "source": str(path),
+        "remake": remake_line(grid.facts),
+        "machine": machine_line(grid.facts),
+        "facts": grid.facts
+        | {key: str(file.context[key]) for key in MORE_FACTS if key in file.context},
+        "caches": _caches(file),
+        "limits": file.context.get("limits", {}),
+        "interrupted": grid.interrupted,
+        "scenarios": [{"name": name, "item": grid.item(name)} for name in grid.scenarios],
+        "backends": [
+            {
+                "name": name,
+                "promise": grid.precision(name),
+                "colour": colour(name),
+                "summary": str(grid.described.get(name, {}).get("summary", "")),
+            }
+            for name in grid.backends
+        ],
+        **told,
+    }
+
+
+def _of_replays(results: costs.Results) -> dict[str, Any]:
+    return {
+        "cells": _rows(results, results.cells, _costs),
+        "variants": {
+            name: _rows(results, cells, _costs) for name, cells in results.variants.items()
+        },
+        "inputs": {
+            name.rpartition("/")[0]: {
+                key: value for key, value in facts.items() if key not in ("hashes", "item", "items")
+            }
+            for name, facts in results.inputs.items()
+            if not name.endswith("/remote")
+        },
+    }
+
+
+def _costs(cell: costs.Cell) -> list[Any]:
+    """In ns per item, by round; the rounds only if they are not just counted through."""
+    rounds = [] if cell.rounds == list(range(len(cell.costs))) else [cell.rounds]
+    return [[_rounded(cost, 5) for cost in cell.costs], cell.items, *rounds]
+
+
+def _of_passes(path: Path) -> dict[str, Any]:
+    """Of the files of passes beside a campaign's own."""
+    told: dict[str, Any] = {}
+    if path.name != passes.PASSES["total"]:
+        return told
+    for name, file in passes.PASSES.items():
+        beside = path.with_name(file)
+        if name == "total" or not beside.exists():
+            continue
+        grid = passes.load_pass(beside)
+        most = TIMELINE_POINTS // len(grid.cells)
+        longest = max(SHORTEST_TIMELINE, min(LONGEST_TIMELINE, most))
+
+        def figures(cell: passes.PassCell, longest: int = longest) -> list[Any]:
+            spectra = _spectra(cell, list(cell.histograms))
+            timeline = _thinned(cell.timeline, longest)
+            return [_counters(cell, list(cell.counters)), *([spectra, timeline] if spectra else [])]
+
+        told[name] = _rows(grid, grid.cells, figures)
+    return told
+
+
+def _of_services(results: realtime_results.RealtimeResults) -> dict[str, Any]:
+    counters, durations = COUNTERS[results.suite], DURATIONS[results.suite]
+
+    def figures(cell: realtime_results.RealtimeCell) -> list[Any]:
+        return [_counters(cell, list(counters)), _spectra(cell, durations), cell.saturated]
+
+    return {
+        "cells": _rows(results, results.cells, figures),
+        "counters": counters,
+        "durations": durations,
+        "size_is": realtime_results.SUITES[results.suite],
+    }
+
+
+def _rows(grid: Grid[Any], cells: Mapping[Any, Any], figures: Any) -> list[Any]:
+    """Of each cell its scenario, size and backend, its figures or null, its failure, and how many of
+    its repetitions were disturbed."""
+    rows = []
+    for (scenario, size, backend), cell in cells.items():
+        failure = cell.failure or ("" if cell.is_measured else "error: no figure")
+        row = [scenario, size, backend, figures(cell) if cell.has_figure else None]
+        if failure or cell.noisy:
+            row.append(failure)
+        if cell.noisy:
+            row.append(cell.noisy)
+        rows.append(row)
+    return rows
+
+
+def _counters(cell: CounterCell, names: Sequence[str]) -> dict[str, Any]:
+    """The values of each repetition."""
+    return {
+        name: [_rounded(value, 4) for value in values]
+        for name in names
+        if name not in UNTOLD and (values := cell.values(name))
+    }
+
+
+# What Google Benchmark says of every entry.
+UNTOLD = {
+    *("family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads"),
+    *("iterations", "real_time", "cpu_time", "round"),
+}
+
+
+def _spectra(cell: CounterCell, names: Sequence[str]) -> dict[str, list[float]]:
+    """By quantity, the durations that the shares BEYOND of all samples are longer than."""
+    return {
+        name: list(_quantiles(distribution))
+        for name in names
+        if (distribution := cell.distribution(name))
+    }
+
+
+def _quantiles(distribution: Distribution) -> Iterator[float]:
+    """Interpolated in proportion, as buckets are logarithmic; as far as there are samples enough."""
+    bucket = 1
+    for share in BEYOND:
+        if share < 0.5 and share * distribution.count < ENOUGH:
+            return
+        rank = (1 - share) * distribution.count
+        while distribution.below[bucket] < rank or distribution.below[bucket] == 0:
+            bucket += 1
+        low, high = distribution.edges[bucket - 1 : bucket + 1]
+        before, until = distribution.below[bucket - 1 : bucket + 1]
+        part = (rank - before) / (until - before) if until > before else 1.0
+        inside = low * (high / low) ** part if low > 0 else low + (high - low) * part
+        yield _rounded(inside, 3)
+
+
+def _thinned(timeline: dict[str, list[float]], most: int) -> list[list[float]]:
+    """The columns op, max_ns, fired and moved; of each stretch the longest, so that no peak is lost."""
+    if not timeline:
+        return []
+    stretch = math.ceil(len(timeline["op"]) / most)
+    costs_ = timeline["max_ns"]
+    kept = [
+        max(range(start, min(start + stretch, len(costs_))), key=costs_.__getitem__)
+        for start in range(0, len(costs_), max(1, stretch))
+    ]
+    return [
+        [int(column[i]) if name == "op" else _rounded(column[i], 3) for i in kept]
+        for name, column in timeline.items()
+    ]
+
+
+def _caches(file: ResultFile) -> list[dict[str, Any]]:
+    """Those for data, by level."""
+    caches = file.context.get("caches", [])
+    return [
+        {"name": f"L{cache['level']}", "bytes": cache["size"]}
+        for cache in (caches if isinstance(caches, list) else [])
+        if isinstance(cache, dict) and cache.get("type") in ("Data", "Unified")
+    ]
+
+
+def _rounded(value: float, digits: int) -> float:
+    """So many digits tell all that was measured, and take less room."""
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short

@@ -1,0 +1,420 @@
+'use strict';
+// Decide: for a load, what there is to choose from.
+
+const LATENESS = {
+  exact: ['not at all', ['exact']],
+  granular: ['until the end of its granule', ['exact', 'granular']],
+  relative: ['by an eighth of the delay', ['exact', 'granular', 'relative']],
+};
+const MEMORY_LIMITS = [16, 32, 64, 128, 256, 512];
+const TAIL_LIMITS = [1e3, 1e4, 1e5, 1e6, 1e7];
+
+// What is measured, as loads: how many timers, how many of them never fire, how long their delays are.
+function loadsOf(campaign) {
+  const keys = new Set(
+    campaign.cells.filter((cell) => cell.hasFigure).map((cell) => `${cell.scenario}/${cell.size}`),
+  );
+  return [...keys].map((key) => {
+    const [scenario, size] = key.split('/');
+    const input = campaign.input(scenario, size);
+    return {
+      key,
+      scenario,
+      size: Number(size),
+      population: Math.max(1, input?.peak_pending ?? Number(size)),
+      share: input ? input.cancelled_share + input.moved_share : null,
+      delay: input?.delay_ns?.p50 || null,
+    };
+  });
+}
+
+// In decades of timers and of delays, and in tenths of the share.
+function distance(load, wanted) {
+  const decades = (a, b) => (a === null || b === null ? 0 : Math.abs(Math.log10(a / b)));
+  const share =
+    load.share === null || wanted.share === null ? 0 : Math.abs(load.share - wanted.share) * 10;
+  return (
+    2 * decades(load.population, wanted.population) +
+    share / 2 +
+    decades(load.delay, wanted.delay) / 2
+  );
+}
+
+function wordsOfLoad({scenario, population, share, delay}) {
+  return [
+    `${scenario}, at most ${power(population)} timers`,
+    share !== null && `${percent(share)} of them cancelled or moved`,
+    delay !== null && `half of the delays below ${time(delay)}`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+function halfDecades(values) {
+  const steps = [];
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  for (let i = Math.floor(2 * Math.log10(low)); i <= Math.ceil(2 * Math.log10(high)); ++i) {
+    steps.push(Math.round(i % 2 ? 3 * 10 ** ((i - 1) / 2) : 10 ** (i / 2)));
+  }
+  return [...new Set(steps)];
+}
+
+function drawDecide(view) {
+  const campaign = view.campaign('costs');
+  if (!campaign) return nothing('scripts/bench');
+  const loads = loadsOf(campaign);
+  if (!loads.length) return failuresOf(campaign);
+  const load = chooseLoad(view, loads);
+  const [, promises] =
+    LATENESS[
+      view.choose(
+        'late',
+        'A timer may be late',
+        Object.entries(LATENESS).map(([name, [text]]) => [name, text]),
+        'relative',
+      )
+    ];
+  const limits = [
+    limitOn(
+      view,
+      campaign,
+      'memory',
+      'mem',
+      'Memory, at most',
+      'bytes_per_timer',
+      MEMORY_LIMITS,
+      (value) => `${bytes(value)} a timer`,
+      bytes,
+    ),
+    limitOn(
+      view,
+      campaign,
+      'tails',
+      'tail',
+      'Longest advance, at most',
+      'worst_ns',
+      TAIL_LIMITS,
+      time,
+      time,
+    ),
+  ];
+  const baseline = view.baseline(campaign, 'the cheapest of each promise');
+  const granularity = campaign.facts.granularity ?? '1';
+  const cells = campaign.at(load.scenario, load.size);
+  return [
+    h(
+      'p',
+      {},
+      'The nearest load that was measured: ',
+      h('strong', {}, wordsOfLoad(load)),
+      `. Granules of ${granularity} tick${granularity === '1' ? ', in which granular is as exact as exact' : 's'}.`,
+    ),
+    roundsNote(campaign, cells),
+    campaign
+      .byPromise(cells.map((cell) => cell.backend))
+      .map(([promise, names]) =>
+        rankCard(
+          campaign,
+          load,
+          promise,
+          names,
+          promises.includes(promise) || !PROMISES[promise].ranked,
+          limits,
+          baseline,
+        ),
+      ),
+  ];
+}
+
+// By sliders, unless one is picked by name.
+function chooseLoad(view, loads) {
+  const populations = loads.map((load) => load.population);
+  const shares = loads.map((load) => load.share).filter((share) => share !== null);
+  const delays = loads.map((load) => load.delay).filter((delay) => delay !== null);
+  const wanted = {
+    population: view.slide('n', 'Timers pending', halfDecades(populations), power),
+    share: shares.length
+      ? view.slide(
+          'never',
+          'Cancelled or moved',
+          [0, 10, 25, 50, 75, 90, 95, 99, 100],
+          (value) => `${value} %`,
+          90,
+        ) / 100
+      : null,
+    delay: delays.length
+      ? view.slide('delay', 'Half of the delays below', halfDecades(delays), time)
+      : null,
+  };
+  const byDistance = [...loads].sort((a, b) => distance(a, wanted) - distance(b, wanted));
+  const picked = view.choose('load', 'Load', [
+    ['', 'the nearest'],
+    ...loads.map((load) => [load.key, `${load.scenario} at ${power(load.size)}`]),
+  ]);
+  return loads.find((load) => load.key === picked) ?? byDistance[0];
+}
+
+// What is wrong with a cell for the limit, or nothing.
+function limitOn(view, campaign, pass, key, label, counter, values, text, unit) {
+  if (!campaign.passes[pass]) return () => '';
+  const limit = view.choose(key, label, [
+    ['', 'any'],
+    ...values.map((value) => [String(value), text(value)]),
+  ]);
+  return ({scenario, size, backend}) => {
+    if (!limit) return '';
+    const value = campaign.pass(pass, scenario, size, backend)?.value(counter);
+    if (value === null || value === undefined) return `its ${counter} was not measured`;
+    return value > Number(limit) ? `${counter} is ${unit(value)}` : '';
+  };
+}
+
+// One promise: a ranking, unless it is none of those that are asked for.
+function rankCard(campaign, load, promise, names, isWanted, limits, baseline) {
+  const {heading, meaning, ranked} = PROMISES[promise];
+  const cells = names.map((name) => campaign.cell(load.scenario, load.size, name));
+  const why = (cell) =>
+    !cell.hasFigure ? cell.failure : (limits.map((limit) => limit(cell)).find(Boolean) ?? '');
+  const excluded = isWanted ? cells.filter((cell) => why(cell)) : [];
+  const left = isWanted ? cells.filter((cell) => !why(cell)) : [];
+  const head =
+    promise === 'unknown'
+      ? 'Without a figure'
+      : `${ranked ? 'Those that are ' : ''}${heading}: ${meaning}`;
+  if (!isWanted)
+    return h('p', {class: 'note'}, `${head}: later than you want (${names.join(', ')}).`);
+  const out =
+    excluded.length > 0 &&
+    h(
+      'p',
+      {class: 'note'},
+      'Left out: ',
+      excluded.map((cell, i) => [i ? '; ' : '', named(cell.backend, campaign), ` (${why(cell)})`]),
+    );
+  if (!left.length) return h('section', {class: 'card'}, h('h3', {}, head), out);
+  const groups = ranked
+    ? ranking(left, campaign.noise)
+    : [...left].sort((a, b) => a.cost - b.cost).map((cell) => [cell]);
+  const rows = rowsOf(campaign, load, groups, ranked, baseline);
+  const drawn = card({
+    title: `${load.scenario} at ${power(load.size)}, ${heading}`,
+    note:
+      `${capital(meaning)}. Cost in ns per ${campaign.item(load.scenario)}, median over the rounds with its 95 % interval.` +
+      (ranked ? ' Those with the same rank are not told apart.' : ''),
+    remake: campaign.remake,
+    height: rows.length * 26 + 70,
+    config: (theme, width) => barsOf(campaign, rows, theme, width),
+    columns: columnsOf(campaign, ranked),
+    rows,
+    isOpen: true,
+    rowClass: (row) =>
+      [
+        row.isFirst && row.rank > 1 ? 'group' : '',
+        row.together ? 'together' : '',
+        row.cell.backend === baseline ? 'baseline' : '',
+      ]
+        .join(' ')
+        .trim(),
+  });
+  if (out) drawn.append(out);
+  return drawn;
+}
+
+function rowsOf(campaign, load, groups, ranked, baseline) {
+  const cells = groups.flat();
+  const base = campaign.cell(load.scenario, load.size, baseline || cells[0].backend);
+  const compared = base?.hasFigure
+    ? compareAll(
+        cells.filter((cell) => cell !== base).map((cell) => pairedLogRatios(base, cell)),
+        campaign.noise,
+      )
+    : [];
+  const others = compared.values();
+  let rank = 1;
+  return groups.flatMap((group) => {
+    const rows = group.map((cell, i) => ({
+      cell,
+      rank: ranked ? rank : null,
+      isFirst: i === 0,
+      together: ranked && group.length > 1,
+      base,
+      ratio: cell === base ? null : (others.next().value ?? null),
+    }));
+    rank += group.length;
+    return rows;
+  });
+}
+
+function columnsOf(campaign, ranked) {
+  const pass =
+    (name, counter) =>
+    ({cell}) =>
+      campaign.pass(name, cell.scenario, cell.size, cell.backend)?.value(counter) ?? null;
+  const optional = (name, counter, title, unit) =>
+    campaign.passes[name]
+      ? [
+          {
+            title,
+            csv: counter,
+            value: pass(name, counter),
+            text: (row) => {
+              const value = pass(name, counter)(row);
+              return value === null ? null : unit(value);
+            },
+          },
+        ]
+      : [];
+  return [
+    ...(ranked ? [{title: 'rank', value: ({rank}) => rank}] : []),
+    {
+      title: 'backend',
+      left: true,
+      value: ({cell}) => cell.backend,
+      text: ({cell}) => [
+        named(cell.backend, campaign),
+        cell.noisy ? ' (disturbed)' : '',
+        fewerMark(campaign, cell),
+      ],
+    },
+    {
+      title: 'ns [95 %]',
+      csv: 'ns',
+      value: ({cell}) => cell.cost,
+      text: ({cell}) => costWithInterval(cell),
+    },
+    {
+      title: 'to the baseline',
+      csv: 'ratio',
+      value: ({ratio: one}) => one?.middle ?? 1,
+      text: ({ratio: one, base}) => (one ? ratioWithInterval(one) : base ? '1' : '–'),
+    },
+    {
+      title: 'so it is',
+      left: true,
+      value: ({ratio: one}) => one?.word ?? '',
+      text: ({ratio: one, base, cell}) =>
+        one ? h('span', {class: one.word}, one.word) : base === cell ? 'the baseline' : '',
+    },
+    ...optional('tails', 'worst_ns', 'longest advance', time),
+    ...optional('memory', 'bytes_per_timer', 'memory a timer', bytes),
+    ...optional('instructions', 'instructions_per_item', 'instructions', digits),
+    {title: 'rounds', value: ({cell}) => cell.costs.length},
+  ];
+}
+
+// Measured over less than half of the operations that others were.
+function fewerMark(campaign, cell) {
+  const most = Math.max(...campaign.at(cell.scenario, cell.size).map((other) => other.items ?? 0));
+  return cell.items < most / 2 ? h('span', {title: 'measured over fewer operations'}, ' †') : '';
+}
+
+function barsOf(campaign, rows, theme, width) {
+  const colours = rows.map(({cell}) => colourOf(cell.backend, campaign, theme));
+  const points = rows.map(({cell}) => ({
+    x: cell.cost,
+    y: cell.backend,
+    low: cell.interval.low,
+    high: cell.interval.high,
+    text: `${cell.backend}: ${costWithInterval(cell)} ns`,
+  }));
+  const values = points.flatMap(({x, low, high}) => [x, low, high]);
+  return {
+    type: 'line',
+    data: {
+      labels: points.map(({y}) => y),
+      datasets: [
+        {
+          data: points,
+          showLine: false,
+          pointRadius: 5,
+          pointHoverRadius: 7,
+          pointStyle: MARKERS[PROMISES[campaign.promiseOf(points[0].y)].marker],
+          backgroundColor: colours,
+          borderColor: colours,
+          pointBackgroundColor: colours,
+          pointBorderColor: colours,
+          whiskerColour: colours,
+        },
+      ],
+    },
+    options: optionsOf(theme, width, {
+      indexAxis: 'y',
+      legend: false,
+      scales: {
+        x: logScale(theme, 'ns', digits, values),
+        y: scaleOf(theme, '', () => '', {
+          type: 'category',
+          offset: true,
+          labels: points.map(({y}) => y),
+          ticks: {autoSkip: false, color: theme.ink, callback: (i) => points[i].y},
+        }),
+      },
+    }),
+  };
+}
+
+// What too few rounds mean.
+function roundsNote(campaign, cells) {
+  const ranked = cells.filter((cell) => cell.hasFigure && campaign.isRanked(cell.backend));
+  if (!ranked.length) return null;
+  const most = Math.max(
+    ...campaign
+      .byPromise([...new Set(ranked.map((cell) => cell.backend))])
+      .map(([, names]) => names.length - 1),
+  );
+  const rounds = Math.min(...ranked.map((cell) => cell.costs.length));
+  const needed = roundsNeeded(Math.max(1, most));
+  if (most < 1 || rounds >= needed) return null;
+  const told = Math.floor(ALPHA * 2 ** (rounds - 1)); // comparisons with the first
+  return h(
+    'p',
+    {class: 'warning'},
+    `${counted(rounds, 'round')} can tell ${told ? `no more than ${told + 1} backends` : 'no backends'} of a promise apart; for ${most + 1} it takes ${needed}: `,
+    h('code', {}, `${campaign.remake} --rounds=${needed}`),
+  );
+}
+
+function nothing(command) {
+  return h(
+    'p',
+    {class: 'warning'},
+    'There are no results for this page. ',
+    h('code', {}, command),
+    ' makes some, and scripts/report takes several folders at once.',
+  );
+}
+
+// What became of those without a figure: never left unsaid.
+function failuresNote(campaign, cells) {
+  const failed = cells.filter((cell) => !cell.hasFigure);
+  if (!failed.length) return null;
+  const backends = [...new Set(failed.map((cell) => cell.backend))];
+  return h(
+    'p',
+    {class: 'note'},
+    'Without a figure: ',
+    backends.map((backend, i) => [
+      i ? '; ' : '',
+      named(backend, campaign),
+      ' ',
+      failed
+        .filter((cell) => cell.backend === backend)
+        .map((cell) => `at ${power(cell.size)} (${cell.failure})`)
+        .join(', '),
+    ]),
+  );
+}
+
+// Of a campaign without any figure.
+function failuresOf(campaign) {
+  return [
+    h('p', {class: 'warning'}, 'None of the cells has a figure:'),
+    tableOf(
+      [
+        {title: 'cell', left: true, value: (cell) => keyOf(cell.scenario, cell.size, cell.backend)},
+        {title: 'what became of it', left: 'words', value: (cell) => cell.failure},
+      ],
+      campaign.cells.slice(0, 200),
+    ),
+  ];
+}

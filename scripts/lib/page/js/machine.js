@@ -1,0 +1,192 @@
+'use strict';
+// Machine: on what the figures were measured, how fit it was, and how far they can be believed.
+
+const FACT_NAMES = {
+  num_cpus: 'processors',
+  transparent_hugepage: 'huge pages',
+  load_avg: 'load averages',
+  grade_reasons: 'graded down for',
+  not_verified: 'not verified',
+  busy: 'busy with other work',
+  format: 'format of the results',
+};
+
+function drawMachine(view) {
+  const campaign = view.campaign('');
+  const {grade, ...facts} = campaign.facts;
+  return [
+    h(
+      'section',
+      {class: 'card'},
+      h('h3', {}, 'The machine'),
+      h(
+        'p',
+        {},
+        'Fitness for measuring: ',
+        grade
+          ? [
+              h('span', {class: 'grade'}, grade),
+              ` of A (best) to F. `,
+              h('code', {}, 'timerbench doctor'),
+              ' says how to mend what can be.',
+            ]
+          : 'not recorded.',
+      ),
+      tableOf(
+        [
+          {
+            title: 'fact',
+            left: true,
+            text: ([name]) => FACT_NAMES[name] ?? name.replaceAll('_', ' '),
+          },
+          {title: '', left: 'words', text: ([, value]) => value},
+        ],
+        [...Object.entries(facts), ['results', campaign.source]],
+      ),
+    ),
+    limitsCard(campaign),
+    campaign.kind === 'costs' && [noiseCard(campaign), controlsCard(campaign)],
+    statusCard(campaign),
+    CAMPAIGNS.length > 1 &&
+      h(
+        'p',
+        {class: 'note'},
+        'Campaigns are never mixed with each other: ' +
+          'those of different machines are not to be compared by their figures.',
+      ),
+  ];
+}
+
+// What any structure is bounded by here.
+function limitsCard(campaign) {
+  const {memory = [], append_ns, clock_ns, sleep_late_ns} = campaign.limits ?? {};
+  if (!memory.length) return null;
+  return h(
+    'section',
+    {class: 'card'},
+    h('h3', {}, 'Its limits, measured beside the campaign'),
+    h(
+      'p',
+      {},
+      `A clock read takes ${time(clock_ns)}, appending a number ${time(append_ns)}; a sleep ends ${time(sleep_late_ns)} late.`,
+    ),
+    tableOf(
+      [
+        {title: 'memory used', text: (row) => bytes(row.bytes)},
+        {title: 'random access', text: (row) => time(row.random_access_ns)},
+        {title: 'a step of a list', text: (row) => time(row.list_walk_ns)},
+      ],
+      memory,
+    ),
+  );
+}
+
+// A backend against itself.
+function noiseCard(campaign) {
+  return h(
+    'section',
+    {class: 'card'},
+    h('h3', {}, 'The noise'),
+    h('p', {}, noiseNote(campaign)),
+    campaign.variants.map(([name, table]) => {
+      const pairs = table.cells
+        .map((twin) => [campaign.cell(twin.scenario, twin.size, twin.backend), twin])
+        .filter(([one, twin]) => one?.hasFigure && twin.hasFigure);
+      const compared = compareAll(
+        pairs.map(([one, twin]) => pairedLogRatios(one, twin)),
+        campaign.noise,
+      );
+      return h(
+        'details',
+        {},
+        h('summary', {}, `${name}, ${pairs.length} cells`),
+        tableOf(
+          [
+            {
+              title: 'cell',
+              left: true,
+              text: ([, twin]) => `${keyOf(twin.scenario, twin.size, twin.backend)}${name}`,
+            },
+            {title: 'over itself', text: ([, , one]) => ratioWithInterval(one)},
+            {title: 'is', left: true, text: ([, , one]) => one.word},
+          ],
+          pairs.map((pair, i) => [...pair, compared[i]]),
+        ),
+      );
+    }),
+  );
+}
+
+// What the harness itself takes.
+function controlsCard(campaign) {
+  const controls = campaign.cells.filter(
+    (cell) => campaign.promiseOf(cell.backend) === 'none' && cell.hasFigure,
+  );
+  if (!controls.length) return null;
+  return h(
+    'section',
+    {class: 'card'},
+    h('h3', {}, 'The controls: what the harness itself takes'),
+    h(
+      'details',
+      {},
+      h('summary', {}, `${controls.length} cells`),
+      tableOf(
+        [
+          {
+            title: 'cell',
+            left: true,
+            text: (cell) => keyOf(cell.scenario, cell.size, cell.backend),
+          },
+          {title: 'ns [95 %]', text: costWithInterval},
+        ],
+        controls,
+      ),
+    ),
+  );
+}
+
+// Cells without a figure, and those whose figures are doubtful.
+function statusCard(campaign) {
+  const odd = campaign.cells.filter((cell) => !cell.hasFigure || cell.noisy);
+  const counts = new Map();
+  for (const cell of odd) {
+    const word = cell.hasFigure ? 'disturbed' : cell.status;
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  const summed = [...counts].map(([word, number]) => `${number} ${word}`).join(', ');
+  return h(
+    'section',
+    {class: 'card'},
+    h('h3', {}, 'What became of the cells'),
+    h(
+      'p',
+      {},
+      `${campaign.cells.length} cells${summed ? `, of which ${summed}` : ', all with figures'}` +
+        (campaign.interrupted ? `; ${campaign.interrupted} more were not reached` : '') +
+        '.',
+    ),
+    odd.length > 0 &&
+      h(
+        'details',
+        {},
+        h('summary', {}, 'Which'),
+        tableOf(
+          [
+            {
+              title: 'cell',
+              left: true,
+              text: (cell) => keyOf(cell.scenario, cell.size, cell.backend),
+            },
+            {
+              title: 'what became of it',
+              left: 'words',
+              text: (cell) =>
+                cell.failure || `disturbed in ${cell.noisy} of its rounds, however often repeated`,
+            },
+          ],
+          odd.slice(0, 500),
+        ),
+      ),
+  );
+}

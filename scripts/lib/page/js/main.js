@@ -1,0 +1,151 @@
+'use strict';
+// The pages, and how they begin.
+
+const PAGES = [
+  {
+    id: 'decide',
+    title: 'Decide',
+    draw: drawDecide,
+    kind: 'costs',
+    lead: 'Which structure, for your load? Say what it is like; backends are ranked among those that promise the same.',
+  },
+  {
+    id: 'scaling',
+    title: 'Scaling',
+    draw: drawScaling,
+    kind: 'costs',
+    lead: 'What an operation costs, against the number of pending timers.',
+  },
+  {
+    id: 'map',
+    title: 'Map',
+    draw: drawMap,
+    kind: 'costs',
+    lead: 'Which backend is the cheapest, by how many timers there are and how many of them never fire.',
+  },
+  {
+    id: 'tails',
+    title: 'Tails',
+    draw: drawTails,
+    kind: 'costs',
+    pass: 'tails',
+    lead: 'How long single calls take, the longest advance and what it did, and how it came about.',
+  },
+  {
+    id: 'accuracy',
+    title: 'Accuracy',
+    draw: drawServices('accuracy', 'scripts/bench accuracy'),
+    kind: 'accuracy',
+    lead: 'How late the timers of services fire on the wall clock, and why.',
+  },
+  {
+    id: 'contention',
+    title: 'Contention',
+    draw: drawServices('contention', 'scripts/bench contention'),
+    kind: 'contention',
+    lead: 'What several threads do to services: calls per second, and how long they take.',
+  },
+  {
+    id: 'purgatory',
+    title: 'Purgatory',
+    draw: drawServices('purgatory', 'scripts/bench purgatory'),
+    kind: 'purgatory',
+    lead: 'Requests that are answered or time out: processor time and lateness against their rate.',
+  },
+  {
+    id: 'memory',
+    title: 'Memory',
+    draw: drawMemory,
+    kind: 'costs',
+    pass: 'memory',
+    lead: 'What a timer takes of memory, and an operation of instructions.',
+  },
+  {
+    id: 'pairwise',
+    title: 'Pairwise',
+    draw: drawPairwise,
+    kind: 'costs',
+    lead: 'One backend with another on every load, and all with all on one: faster, slower, equivalent or unresolved.',
+  },
+  {
+    id: 'machine',
+    title: 'Machine',
+    draw: drawMachine,
+    kind: '',
+    lead: 'On what the figures were measured, how fit it was, and how far they can be believed.',
+  },
+  {id: 'raw', title: 'Raw', draw: drawRaw, kind: '', lead: 'Every cell, with what became of it.'},
+];
+
+function hasResults({kind, pass}) {
+  return CAMPAIGNS.some(
+    (campaign) => (!kind || campaign.kind === kind) && (!pass || campaign.passes[pass]),
+  );
+}
+
+function chooseTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  const button = document.getElementById('theme');
+  button.textContent = theme === 'dark' ? '☀' : '☾';
+  button.setAttribute('aria-label', theme === 'dark' ? 'Light' : 'Dark');
+}
+
+async function begin() {
+  const main = document.getElementById('page');
+  if (typeof DecompressionStream === 'undefined') {
+    main.textContent = 'This browser is too old for the page: it needs one of 2023 or later.';
+    return;
+  }
+  understand(await unpack(document.getElementById('data').textContent));
+  chooseTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+  const view = new View(main);
+  document.getElementById('theme').addEventListener('click', () => {
+    chooseTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
+    view.draw();
+  });
+  document.querySelector('nav').replaceChildren(
+    ...PAGES.map((page) =>
+      h(
+        'a',
+        {
+          href: `#${page.id}`,
+          class: hasResults(page) ? undefined : 'empty',
+          onclick: (event) => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+            event.preventDefault();
+            view.open(page.id);
+          },
+        },
+        page.title,
+      ),
+    ),
+  );
+  // Left and right go from page to page.
+  document.querySelector('nav').addEventListener('keydown', ({key, target}) => {
+    const next = {ArrowRight: target.nextElementSibling, ArrowLeft: target.previousElementSibling}[
+      key
+    ];
+    next?.focus();
+  });
+  addEventListener('popstate', () => {
+    view.readAddress();
+    view.draw();
+  });
+  // Paper is light, whatever the screen is.
+  let onScreen = '';
+  addEventListener('beforeprint', () => {
+    onScreen = document.documentElement.dataset.theme;
+    chooseTheme('light');
+    view.draw();
+  });
+  addEventListener('afterprint', () => {
+    chooseTheme(onScreen);
+    view.draw();
+  });
+  view.readAddress();
+  if (!location.hash) view.page = PAGES.find(hasResults).id;
+  view.draw();
+  document.body.dataset.ready = 'yes';
+}
+
+begin();

@@ -1,0 +1,180 @@
+'use strict';
+// Map: by population and by the share that never fires, which backend is the cheapest.
+
+function drawMap(view) {
+  const campaign = view.campaign('costs');
+  if (!campaign) return nothing('scripts/bench map');
+  const promise = view.promise(campaign);
+  const columns = columnsOfMap(campaign);
+  const swept = columns.filter(({scenario}) => campaign.sizes(scenario).length > 1);
+  const sizes = [
+    ...new Set((swept.length ? swept : columns).flatMap(({scenario}) => campaign.sizes(scenario))),
+  ].sort((a, b) => a - b);
+  const rows = columns.flatMap((column, x) =>
+    campaign
+      .sizes(column.scenario)
+      .map((size) =>
+        tileOf(campaign, promise, column, size, x, sizes.indexOf(nearestSize(sizes, size))),
+      ),
+  );
+  if (!rows.some((row) => row.first)) return failuresOf(campaign);
+  return [
+    roundsNote(campaign, campaign.cells),
+    card({
+      title: `The cheapest of those that are ${promise}, by load`,
+      note:
+        `${capital(PROMISES[promise].meaning)}. Hatched: one or more others are not told apart from it; the data name them. ` +
+        (columns.some(({share}) => share === null)
+          ? 'The file does not say how many timers are cancelled. '
+          : 'From left to right, more of the timers are cancelled or moved. ') +
+        noiseNote(campaign),
+      remake: campaign.remake,
+      height: sizes.length * 56 + 130,
+      config: (theme, width) => mapOf(campaign, columns, sizes, rows, theme, width),
+      columns: [
+        {title: 'load', csv: 'workload', left: true, value: ({column}) => column.scenario},
+        {
+          title: 'cancelled or moved',
+          csv: 'share',
+          value: ({share}) => share,
+          text: ({share}) => (share === null ? null : percent(share)),
+        },
+        {title: 'timers', csv: 'size', value: ({size}) => size, text: ({size}) => power(size)},
+        {
+          title: 'cheapest',
+          left: true,
+          value: ({first}) => first?.backend,
+          text: ({first}) => (first ? named(first.backend, campaign) : 'none has a figure'),
+        },
+        {
+          title: 'ns [95 %]',
+          csv: 'ns',
+          value: ({first}) => first?.cost,
+          text: ({first}) => (first ? costWithInterval(first) : null),
+        },
+        {
+          title: 'not told apart from it',
+          left: 'words',
+          value: ({others}) => others.map((cell) => cell.backend).join(' '),
+        },
+      ],
+      rows,
+      rowClass: ({others}) => (others.length ? 'together' : ''),
+    }),
+  ];
+}
+
+// A recording has a size of its own, and stands in the nearest row.
+function nearestSize(sizes, size) {
+  return sizes.reduce((best, one) =>
+    Math.abs(Math.log(one / size)) < Math.abs(Math.log(best / size)) ? one : best,
+  );
+}
+
+// Workloads by the share of their timers that never fire.
+function columnsOfMap(campaign) {
+  const share = (scenario) => {
+    const known = campaign
+      .sizes(scenario)
+      .map((size) => campaign.input(scenario, size))
+      .filter(Boolean)
+      .map((input) => input.cancelled_share + input.moved_share);
+    return known.length ? median(known) : null;
+  };
+  return campaign.scenarios
+    .map((scenario) => ({scenario, share: share(scenario)}))
+    .sort((a, b) => (a.share ?? 0) - (b.share ?? 0));
+}
+
+function tileOf(campaign, promise, column, size, x, y) {
+  const cells = campaign
+    .at(column.scenario, size)
+    .filter((cell) => cell.hasFigure && campaign.promiseOf(cell.backend) === promise);
+  const [[first, ...others] = []] = cells.length ? ranking(cells, campaign.noise) : [];
+  const input = campaign.input(column.scenario, size);
+  return {
+    column,
+    size,
+    x,
+    y,
+    first,
+    others,
+    share: input ? input.cancelled_share + input.moved_share : column.share,
+  };
+}
+
+// On several lines, broken where the name has a joint.
+function wrapped(name) {
+  return name.split('_').reduce((lines, word) => {
+    const last = lines.at(-1);
+    return last && last.length + word.length < 11
+      ? [...lines.slice(0, -1), `${last}_${word}`]
+      : [...lines, word];
+  }, []);
+}
+
+function mapOf(campaign, columns, sizes, rows, theme, width) {
+  const shown = rows.filter(({first}) => first);
+  const points = shown.map(({x, y, first, others}) => ({
+    x,
+    y,
+    colour: colourOf(first.backend, campaign, theme),
+    isOpen: others.length > 0,
+    lines: [
+      first.backend,
+      ...(others.length ? [`+ ${others.length}`] : []),
+      ...(sizes.includes(first.size) ? [] : [`${power(first.size)} timers`]),
+    ],
+    text:
+      `${first.scenario} at ${power(first.size)}: ${first.backend}, ${costWithInterval(first)} ns` +
+      (others.length ? `; not told apart: ${others.map((cell) => cell.backend).join(', ')}` : ''),
+  }));
+  const winners = [...new Set(shown.map(({first}) => first.backend))];
+  const isUpright = columns.length * 70 > width;
+  const label = ({scenario, share}) => [
+    ...(isUpright ? [scenario] : wrapped(scenario)),
+    ...(share === null ? [] : [percent(share)]),
+  ];
+  const datasets = winners.map((backend) => ({
+    label: backend,
+    isTiles: true,
+    pointRadius: 0,
+    pointHoverRadius: 0,
+    pointHitRadius: 30,
+    pointStyle: 'rect',
+    backgroundColor: colourOf(backend, campaign, theme),
+    borderColor: colourOf(backend, campaign, theme),
+    data: points.filter((_, i) => shown[i].first.backend === backend),
+  }));
+  const positions = (axis, length) => {
+    axis.ticks = Array.from({length}, (_, value) => ({value}));
+  };
+  return {
+    type: 'scatter',
+    data: {datasets},
+    options: optionsOf(theme, width, {
+      scales: {
+        x: scaleOf(
+          theme,
+          'load, and the share of its timers that is cancelled or moved',
+          (i) => label(columns[i] ?? {scenario: '', share: null}),
+          {
+            min: -0.5,
+            max: columns.length - 0.5,
+            afterBuildTicks: (axis) => positions(axis, columns.length),
+            grid: {display: false},
+            ticks: {autoSkip: false, maxRotation: 90, minRotation: isUpright ? 90 : 0},
+          },
+        ),
+        y: scaleOf(theme, 'pending timers', (i) => (sizes[i] ? power(sizes[i]) : ''), {
+          min: -0.5,
+          max: sizes.length - 0.5,
+          afterBuildTicks: (axis) => positions(axis, sizes.length),
+          grid: {display: false},
+          ticks: {autoSkip: false},
+        }),
+      },
+      plugins: {tiles: {ink: theme.ink, paper: theme.paper}},
+    }),
+  };
+}

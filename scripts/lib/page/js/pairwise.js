@@ -1,0 +1,207 @@
+'use strict';
+// Pairwise: one backend with another on every load, and all with all on one.
+
+function drawPairwise(view) {
+  const campaign = view.campaign('costs');
+  if (!campaign) return nothing('scripts/bench');
+  const names = [...campaign.backends.keys()];
+  if (names.length < 2) return h('p', {class: 'note'}, 'There is but one backend.');
+  const [first, second = first] = names.filter((name) => campaign.isRanked(name)).concat(names);
+  const a = view.choose(
+    'b',
+    'A, the baseline',
+    names.map((name) => [name, name]),
+    first,
+  );
+  const b = view.choose(
+    'b2',
+    'B',
+    names.map((name) => [name, name]),
+    second,
+  );
+  const scenario = view.scenario(campaign, 'Workload of the matrices');
+  const size = view.size(campaign, scenario);
+  const ranked = campaign
+    .byPromise(
+      campaign
+        .at(scenario, size)
+        .filter((cell) => cell.hasFigure)
+        .map((cell) => cell.backend),
+    )
+    .filter(([promise, group]) => PROMISES[promise].ranked && group.length > 1);
+  return [
+    pairCard(campaign, a, b),
+    ranked.map(([promise, group]) => matrixCard(campaign, scenario, size, promise, group)),
+  ];
+}
+
+function pairCard(campaign, a, b) {
+  const keys = [...new Set(campaign.cells.map((cell) => `${cell.scenario}/${cell.size}`))].map(
+    (key) => key.split('/'),
+  );
+  const both = keys.map(([scenario, size]) => [
+    campaign.cell(scenario, size, a),
+    campaign.cell(scenario, size, b),
+  ]);
+  const pairs = both.filter(([one, other]) => one?.hasFigure && other?.hasFigure);
+  const left = both.filter(([one, other]) => one && other && !(one.hasFigure && other.hasFigure));
+  const [promiseA, promiseB] = [campaign.promiseOf(a), campaign.promiseOf(b)];
+  const unlike =
+    promiseA === promiseB ? '' : ` They promise different things: A is ${promiseA}, B ${promiseB}.`;
+  if (!pairs.length)
+    return h('p', {class: 'warning'}, `${a} and ${b} have no load in common with figures of both.`);
+  const compared = compareAll(
+    pairs.map(([one, other]) => pairedLogRatios(one, other)),
+    campaign.noise,
+  );
+  const rows = pairs.map(([one, other], i) => ({
+    one,
+    other,
+    ratio: compared[i],
+    key: `${one.scenario} at ${power(one.size)}`,
+  }));
+  const needed = roundsNeeded(rows.length);
+  const fewest = Math.min(...rows.map((row) => row.ratio.rounds));
+  return card({
+    title: `${b} compared with ${a}`,
+    note:
+      `B's cost divided by A's, median over the rounds; all intervals together are sure to 95 %.${unlike} ${noiseNote(campaign)}` +
+      (fewest < needed
+        ? ` With ${counted(fewest, 'round')} none of ${counted(rows.length, 'comparison')} can be sure; it takes ${needed}.`
+        : '') +
+      (left.length
+        ? ` Without a figure of both: ${left.map(([one]) => `${one.scenario} at ${power(one.size)}`).join(', ')}.`
+        : ''),
+    remake: campaign.remake,
+    height: rows.length * 24 + 80,
+    config: (theme, width) => forestOf(rows, campaign, theme, width),
+    columns: [
+      {title: 'load', left: true, value: ({key}) => key},
+      {title: 'A, ns', value: ({one}) => one.cost, text: ({one}) => digits(one.cost)},
+      {title: 'B, ns', value: ({other}) => other.cost, text: ({other}) => digits(other.cost)},
+      {
+        title: 'B / A',
+        csv: 'ratio',
+        value: ({ratio: it}) => it.middle,
+        text: ({ratio: it}) => ratioWithInterval(it),
+      },
+      {title: 'rounds', value: ({ratio: it}) => it.rounds},
+      {
+        title: 'B is',
+        left: true,
+        value: ({ratio: it}) => it.word,
+        text: ({ratio: it}) => h('span', {class: it.word}, it.word),
+      },
+    ],
+    rows,
+    isOpen: true,
+  });
+}
+
+function forestOf(rows, campaign, theme, width) {
+  const noise = Math.max(campaign.noise, Math.log1p(LEAST_EFFECT));
+  const points = rows.map(({ratio: it, key}) => ({
+    x: it.middle,
+    y: key,
+    low: it.low,
+    high: it.high,
+    text: `${key}: ${ratioWithInterval(it)}, ${it.word}`,
+  }));
+  const inks = rows.map(
+    ({ratio: it}) =>
+      ({
+        faster: theme.isDark ? '#7cc98f' : '#1b7837',
+        slower: theme.isDark ? '#ff8a80' : '#b3261e',
+      })[it.word] ?? theme.faint,
+  );
+  const values = points.flatMap(({x, low, high}) => [x, low, high]);
+  return {
+    type: 'line',
+    data: {
+      labels: points.map(({y}) => y),
+      datasets: [
+        {
+          data: points,
+          showLine: false,
+          pointRadius: 5,
+          borderColor: inks,
+          pointBackgroundColor: inks,
+          pointBorderColor: inks,
+          whiskerColour: inks,
+        },
+      ],
+    },
+    options: optionsOf(theme, width, {
+      indexAxis: 'y',
+      legend: false,
+      scales: {
+        x: logScale(theme, 'B / A', (value) => `×${value}`, [
+          ...values,
+          Math.exp(-noise),
+          Math.exp(noise),
+        ]),
+        y: scaleOf(theme, '', () => '', {
+          type: 'category',
+          offset: true,
+          labels: points.map(({y}) => y),
+          ticks: {autoSkip: false, color: theme.ink, callback: (i) => points[i].y},
+        }),
+      },
+      plugins: {marks: {ink: theme.faint, lines: [{at: 1, text: ''}]}},
+    }),
+  };
+}
+
+// All of one promise with each other, on one load.
+function matrixCard(campaign, scenario, size, promise, names) {
+  const cells = names
+    .map((name) => campaign.cell(scenario, size, name))
+    .sort((a, b) => a.cost - b.cost);
+  const pairs = cells
+    .flatMap((row, i) => cells.map((column, j) => ({i, j, row, column})))
+    .filter(({i, j}) => i < j);
+  const compared = compareAll(
+    pairs.map(({row, column}) => pairedLogRatios(row, column)),
+    campaign.noise,
+  );
+  const byPlace = new Map(pairs.map(({i, j}, k) => [`${i}/${j}`, compared[k]]));
+  const entry = (i, j) => {
+    if (i === j) return '·';
+    const one = byPlace.get(`${Math.min(i, j)}/${Math.max(i, j)}`);
+    const turned =
+      i < j
+        ? one
+        : {
+            ...one,
+            middle: 1 / one.middle,
+            word: {faster: 'slower', slower: 'faster'}[one.word] ?? one.word,
+          };
+    return h(
+      'span',
+      {
+        class: turned.word,
+        title: `${cells[j].backend} compared with ${cells[i].backend}: ${turned.word}`,
+      },
+      ratio(turned.middle),
+    );
+  };
+  const needed = roundsNeeded(pairs.length);
+  return h(
+    'section',
+    {class: 'card matrix'},
+    h('h3', {}, `${scenario} at ${power(size)}: those that are ${promise}, each with each`),
+    h(
+      'p',
+      {class: 'note'},
+      `What the backend above costs, divided by what that at the left does. Green is surely less, red surely more, grey not told apart or equivalent. ` +
+        `${counted(pairs.length, 'comparison')}, which takes ${needed} rounds; there are ${Math.min(...cells.map((cell) => cell.costs.length))}.`,
+    ),
+    tableOf(
+      [
+        {title: '', left: true, text: (i) => named(cells[i].backend, campaign)},
+        ...cells.map((cell, j) => ({title: cell.backend, text: (i) => entry(i, j)})),
+      ],
+      cells.map((_, i) => i),
+    ),
+  );
+}

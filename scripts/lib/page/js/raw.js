@@ -1,0 +1,105 @@
+'use strict';
+// Raw: every cell, to be searched and taken away.
+
+const ROWS_AT_ONCE = 200;
+
+function drawRaw(view) {
+  const campaign = view.campaign('');
+  const wanted = view.search('find', 'Find').toLowerCase().split(/\s+/).filter(Boolean);
+  const found = campaign.cells.filter((cell) => {
+    const text =
+      `${keyOf(cell.scenario, cell.size, cell.backend)} ${campaign.promiseOf(cell.backend)} ${cell.hasFigure ? 'ok' : cell.status} ${cell.noisy ? 'noisy' : ''}`.toLowerCase();
+    return wanted.every((word) => text.includes(word));
+  });
+  const pages = Math.max(1, Math.ceil(found.length / ROWS_AT_ONCE));
+  const page = Number(
+    view.choose(
+      'n',
+      'Rows',
+      Array.from({length: pages}, (_, i) => [
+        String(i),
+        `${i * ROWS_AT_ONCE + 1} to ${Math.min(found.length, (i + 1) * ROWS_AT_ONCE)}`,
+      ]),
+      '0',
+    ) ?? 0,
+  );
+  const columns = columnsOfRaw(campaign);
+  return h(
+    'section',
+    {class: 'card'},
+    h(
+      'h3',
+      {},
+      `${grouped(String(found.length))} of ${grouped(String(campaign.cells.length))} cells`,
+    ),
+    h(
+      'div',
+      {class: 'below'},
+      h(
+        'button',
+        {
+          type: 'button',
+          'data-export': 'CSV',
+          onclick: () =>
+            download(
+              `timerbench_${fileName(campaign.name)}.csv`,
+              'text/csv',
+              csvOf(columns, found),
+            ),
+        },
+        'CSV of these',
+      ),
+      h('span', {}, 'Remake: ', h('code', {}, campaign.remake)),
+    ),
+    tableOf(columns, found.slice(page * ROWS_AT_ONCE, (page + 1) * ROWS_AT_ONCE)),
+  );
+}
+
+function columnsOfRaw(campaign) {
+  const isCosts = campaign.kind === 'costs';
+  return [
+    {title: isCosts ? 'workload' : 'scenario', left: true, value: (cell) => cell.scenario},
+    {
+      title: isCosts ? 'timers' : campaign.size_is,
+      csv: 'size',
+      value: (cell) => cell.size,
+      text: (cell) => power(cell.size),
+    },
+    {
+      title: isCosts ? 'backend' : 'service',
+      left: true,
+      value: (cell) => cell.backend,
+      text: (cell) => named(cell.backend, campaign),
+    },
+    {title: 'promise', left: true, value: (cell) => campaign.promiseOf(cell.backend)},
+    {
+      title: 'status',
+      left: true,
+      value: (cell) => (!cell.hasFigure ? cell.failure : cell.noisy ? 'noisy' : 'ok'),
+    },
+    ...(isCosts
+      ? [
+          {
+            title: 'ns [95 %]',
+            csv: 'ns',
+            value: (cell) => cell.cost,
+            text: (cell) => (cell.hasFigure ? costWithInterval(cell) : null),
+          },
+          {title: 'per', left: true, value: (cell) => campaign.item(cell.scenario)},
+          {title: 'rounds', value: (cell) => cell.costs?.length ?? null},
+          {
+            title: 'each round, ns',
+            csv: 'rounds_ns',
+            left: true,
+            value: (cell) => cell.costs?.join(' '),
+            text: (cell) => cell.costs?.map(digits).join(' ') ?? null,
+          },
+        ]
+      : Object.entries(campaign.counters).map(([name, title]) => ({
+          title,
+          csv: name,
+          value: (cell) => cell.value(name),
+          text: (cell) => (cell.value(name) === null ? null : unitOf(name)(cell.value(name))),
+        }))),
+  ];
+}

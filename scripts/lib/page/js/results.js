@@ -1,0 +1,173 @@
+'use strict';
+// The results as the pages ask for them.
+
+// One contender on one scenario at one size. Of replays it has costs, of services counters.
+class Cell {
+  constructor([scenario, size, backend, figures, failure = '', noisy = 0], kind) {
+    Object.assign(this, {scenario, size, backend, failure, noisy, hasFigure: figures !== null});
+    if (kind === 'costs' && figures) {
+      [this.costs, this.items, this.rounds = this.costs.map((_, i) => i)] = figures;
+      this.cost = median(this.costs);
+      this.interval = medianInterval(this.costs);
+    } else if (figures) {
+      [this.counters, this.spectra = {}, this.rest] = figures;
+    }
+  }
+
+  get status() {
+    return this.failure.split(':')[0].trim();
+  }
+
+  values(counter) {
+    return this.counters?.[counter] ?? [];
+  }
+
+  value(counter) {
+    const values = this.values(counter);
+    return values.length ? median(values) : null;
+  }
+}
+
+class Table {
+  constructor(rows, kind) {
+    this.cells = rows.map((row) => new Cell(row, kind));
+    this.byKey = new Map(
+      this.cells.map((cell) => [keyOf(cell.scenario, cell.size, cell.backend), cell]),
+    );
+  }
+
+  cell(scenario, size, backend) {
+    return this.byKey.get(keyOf(scenario, size, backend));
+  }
+
+  // Of cells that the test holds for, or all.
+  sizes(scenario) {
+    const sizes = this.cells.filter((cell) => cell.scenario === scenario).map((cell) => cell.size);
+    return [...new Set(sizes)].sort((a, b) => a - b);
+  }
+
+  at(scenario, size) {
+    return this.cells.filter((cell) => cell.scenario === scenario && cell.size === size);
+  }
+
+  get scenarios() {
+    return [...new Set(this.cells.map((cell) => cell.scenario))];
+  }
+}
+
+function keyOf(scenario, size, backend) {
+  return `${scenario}/${size}/${backend}`;
+}
+
+// The results of one RESULTS argument. They are never mixed with another's.
+class Campaign extends Table {
+  constructor(raw, index) {
+    super(raw.cells, raw.kind);
+    const {cells, variants, tails, memory, instructions, scenarios, backends, ...facts} = raw;
+    Object.assign(this, facts, {index});
+    this.items = new Map(scenarios.map(({name, item}) => [name, item]));
+    this.backends = new Map(backends.map((backend) => [backend.name, backend]));
+    this.variants = Object.entries(variants ?? {}).map(([name, rows]) => [
+      name,
+      new Table(rows, raw.kind),
+    ]);
+    this.passes = Object.fromEntries(
+      Object.entries({tails, memory, instructions})
+        .filter(([, rows]) => rows)
+        .map(([name, rows]) => [name, new Table(rows, name)]),
+    );
+    this.noise = noiseFloor(this.twinRatios());
+  }
+
+  // Whether anything was measured twice; else 1 % stands for the noise.
+  get knowsNoise() {
+    return this.twinRatios().length > 0;
+  }
+
+  twinRatios() {
+    const [, twins] = this.variants.find(([name]) => name === '@again') ?? [];
+    return (twins?.cells ?? [])
+      .map((twin) => [this.cell(twin.scenario, twin.size, twin.backend), twin])
+      .filter(([one, twin]) => one?.hasFigure && twin.hasFigure)
+      .map(([one, twin]) => pairedLogRatios(one, twin));
+  }
+
+  promiseOf(backend) {
+    return this.backends.get(backend)?.promise ?? 'unknown';
+  }
+
+  isRanked(backend) {
+    return PROMISES[this.promiseOf(backend)].ranked;
+  }
+
+  // Those that promise the same together, in the order in which promises are shown.
+  byPromise(backends) {
+    return Object.keys(PROMISES)
+      .map((promise) => [promise, backends.filter((name) => this.promiseOf(name) === promise)])
+      .filter(([, names]) => names.length);
+  }
+
+  item(scenario) {
+    return this.items.get(scenario) ?? 'item';
+  }
+
+  pass(name, scenario, size, backend) {
+    return this.passes[name]?.cell(scenario, size, backend);
+  }
+
+  input(scenario, size) {
+    return this.inputs?.[`${scenario}/${size}`];
+  }
+
+  // The command for what is on this page alone.
+  remakeOf(pass) {
+    return pass && !this.remake.includes(`--passes`)
+      ? `${this.remake} --passes=${pass}`
+      : this.remake;
+  }
+}
+
+// Of the rounds in which both were measured.
+function pairedLogRatios(a, b) {
+  const others = new Map(b.rounds.map((round, i) => [round, b.costs[i]]));
+  return a.rounds
+    .map((round, i) => [round, a.costs[i]])
+    .sort(([one], [other]) => one - other)
+    .filter(([round]) => others.has(round))
+    .map(([round, cost]) => Math.log(others.get(round) / cost));
+}
+
+// Cells that may be ranked with each other, in groups: who is first in a group is faster than none in
+// it as far as the rounds can tell, and surely faster than all in the groups below. All comparisons
+// with the first of each group are made together.
+function ranking(cells, noise) {
+  let left = [...cells].sort((a, b) => a.cost - b.cost);
+  const groups = [];
+  while (left.length) {
+    const [first, ...others] = left;
+    const compared = compareAll(
+      others.map((cell) => pairedLogRatios(first, cell)),
+      noise,
+    );
+    const isSlower = new Map(others.map((cell, i) => [cell, compared[i].word === 'slower']));
+    groups.push([first, ...others.filter((cell) => !isSlower.get(cell))]);
+    left = others.filter((cell) => isSlower.get(cell));
+  }
+  return groups;
+}
+
+async function unpack(base64) {
+  const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const stream = new Response(packed).body.pipeThrough(new DecompressionStream('gzip'));
+  return JSON.parse(await new Response(stream).text());
+}
+
+let PROMISES = {};
+let BEYOND = [];
+let CAMPAIGNS = [];
+
+function understand(contents) {
+  PROMISES = contents.promises;
+  BEYOND = contents.beyond;
+  CAMPAIGNS = contents.campaigns.map((raw, index) => new Campaign(raw, index));
+}

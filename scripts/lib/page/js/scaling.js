@@ -1,0 +1,188 @@
+'use strict';
+// Scaling: cost against the number of pending timers, a line for each backend.
+
+const ASSUMED_BYTES = 64; // a timer, where the memory pass has not said
+
+function drawScaling(view) {
+  const campaign = view.campaign('costs');
+  if (!campaign) return nothing('scripts/bench');
+  const scenario = view.scenario(campaign);
+  const baseline = view.baseline(campaign, 'none: in ns');
+  const cells = campaign.cells.filter((cell) => cell.scenario === scenario);
+  if (!cells.some((cell) => cell.hasFigure)) return failuresOf({cells});
+  const isRelative = Boolean(baseline);
+  const item = campaign.item(scenario);
+  const rows = cells.map((cell) => {
+    const base = isRelative ? campaign.cell(scenario, cell.size, baseline) : null;
+    const shown = !cell.hasFigure
+      ? null
+      : !isRelative
+        ? {y: cell.cost, ...boundsOf(cell.interval)}
+        : base?.hasFigure
+          ? relativeTo(base, cell)
+          : null;
+    return {cell, shown};
+  });
+  return [
+    card({
+      title: isRelative
+        ? `${scenario}: cost by number of timers, over that of ${baseline}`
+        : `${scenario}: cost by number of timers`,
+      note:
+        `Per ${item}; whiskers are 95 % intervals of medians over the rounds. ${cachesNote(campaign)} ` +
+        (isRelative
+          ? `${noiseNote(campaign)} Shaded: that far apart are two that do the same. `
+          : '') +
+        'Lines of different promises are not to be ranked with each other.',
+      remake: campaign.remake,
+      height: heightFor(campaign.backends.size, 430),
+      config: (theme, width) =>
+        linesOf(
+          campaign,
+          scenario,
+          rows,
+          isRelative ? 'times as much' : `ns per ${item}`,
+          isRelative,
+          theme,
+          width,
+        ),
+      columns: [
+        {
+          title: 'timers',
+          csv: 'size',
+          value: ({cell}) => cell.size,
+          text: ({cell}) => power(cell.size),
+        },
+        {
+          title: 'backend',
+          left: true,
+          value: ({cell}) => cell.backend,
+          text: ({cell}) => named(cell.backend, campaign),
+        },
+        {title: 'promise', left: true, value: ({cell}) => campaign.promiseOf(cell.backend)},
+        {
+          title: 'ns [95 %]',
+          csv: 'ns',
+          value: ({cell}) => cell.cost,
+          text: ({cell}) => (cell.hasFigure ? costWithInterval(cell) : cell.failure),
+        },
+        ...(isRelative
+          ? [
+              {
+                title: `to ${baseline}`,
+                csv: 'ratio',
+                value: ({shown}) => shown?.y,
+                text: ({shown}) =>
+                  shown
+                    ? ratioWithInterval({
+                        middle: shown.y,
+                        low: shown.low ?? 0,
+                        high: shown.high ?? Infinity,
+                      })
+                    : null,
+              },
+            ]
+          : []),
+      ],
+      rows,
+    }),
+    failuresNote(campaign, cells),
+  ];
+}
+
+function boundsOf({low, high}) {
+  return Number.isFinite(low) && Number.isFinite(high) ? {low, high} : {};
+}
+
+function relativeTo(base, cell) {
+  const ratios = pairedLogRatios(base, cell);
+  if (!ratios.length) return null;
+  const {low, middle, high} = medianInterval(ratios);
+  const bounds = boundsOf({low, high});
+  return {
+    y: Math.exp(middle),
+    ...('low' in bounds ? {low: Math.exp(low), high: Math.exp(high)} : {}),
+  };
+}
+
+function linesOf(campaign, scenario, rows, axis, isRelative, theme, width) {
+  const sizes = campaign.sizes(scenario);
+  const datasets = [...campaign.backends.keys()]
+    .map((backend) =>
+      lineOf(
+        backend,
+        campaign,
+        theme,
+        rows
+          .filter(({cell}) => cell.backend === backend)
+          .map(({cell, shown}) => ({
+            x: cell.size,
+            y: shown?.y ?? NaN,
+            low: shown?.low,
+            high: shown?.high,
+            text: `${backend} at ${power(cell.size)}: ${shown ? (isRelative ? ratio(shown.y) : `${costWithInterval(cell)} ns`) : cell.status}`,
+          })),
+      ),
+    )
+    .filter(({data}) => data.length);
+  const values = datasets.flatMap(({data}) =>
+    data.flatMap(({y, low, high}) => [y, low ?? y, high ?? y]),
+  );
+  const noise = Math.max(campaign.noise, Math.log1p(LEAST_EFFECT));
+  return {
+    type: 'line',
+    data: {datasets},
+    options: optionsOf(theme, width, {
+      scales: {
+        x: logScale(theme, 'pending timers', power, sizes, sizes),
+        y: logScale(
+          theme,
+          axis,
+          isRelative ? (value) => `×${value}` : digits,
+          isRelative ? [...values, 1] : values,
+        ),
+      },
+      plugins: {
+        marks: {
+          ink: theme.faint,
+          shade: theme.shade,
+          lines: cacheLines(campaign),
+          band: isRelative
+            ? [sizes[0] / 2, sizes.at(-1) * 2].map((x) => ({
+                x,
+                low: Math.exp(-noise),
+                high: Math.exp(noise),
+              }))
+            : bandOfHarness(campaign, scenario),
+        },
+      },
+    }),
+  };
+}
+
+// Where no backend can be: below what the harness takes by itself.
+function bandOfHarness(campaign, scenario) {
+  return campaign
+    .sizes(scenario)
+    .map((size) => campaign.cell(scenario, size, 'null'))
+    .filter((cell) => cell?.hasFigure)
+    .map((cell) => ({x: cell.size, low: 1e-3, high: cell.cost}));
+}
+
+function cacheLines(campaign) {
+  return campaign.caches.map(({name, bytes: size}) => ({at: size / ASSUMED_BYTES, text: name}));
+}
+
+function cachesNote(campaign) {
+  if (!campaign.caches.length) return '';
+  const sizes = campaign.caches
+    .map(({name, bytes: size}) => `${name} of ${bytes(size)}`)
+    .join(', ');
+  return `Dashed: as many timers as fill a cache at ${ASSUMED_BYTES} bytes each (${sizes}).`;
+}
+
+function noiseNote(campaign) {
+  return campaign.knowsNoise
+    ? `A backend differs from itself by up to ${percent(Math.expm1(campaign.noise))} (nine of ten pairs).`
+    : 'Nothing was measured twice, so the noise is unknown, and 1 % stands for it.';
+}

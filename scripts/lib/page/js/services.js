@@ -1,0 +1,267 @@
+'use strict';
+// Accuracy, contention and purgatory: services on the wall clock, of which counters are told.
+
+function drawServices(kind, command) {
+  return (view) => {
+    const campaign = view.campaign(kind);
+    if (!campaign) return nothing(command);
+    const scenario = view.scenario(campaign, 'Scenario');
+    const counters = Object.entries(campaign.counters).filter(([name]) =>
+      campaign.cells.some((cell) => cell.scenario === scenario && cell.value(name) !== null),
+    );
+    if (!counters.length)
+      return failuresOf({cells: campaign.cells.filter((cell) => cell.scenario === scenario)});
+    const counter = view.choose('f', 'Figure', counters);
+    const sizes = campaign.sizes(scenario);
+    const size = Number(
+      view.choose(
+        's',
+        capital(campaign.size_is),
+        sizes.map((one) => [String(one), power(one)]),
+        String(sizes[sizes.length >> 1]),
+      ),
+    );
+    const quantities = campaign.durations.filter((name) =>
+      campaign.at(scenario, size).some((cell) => cell.spectra?.[name]),
+    );
+    const quantity = view.choose(
+      'q',
+      'Durations of',
+      quantities.map((name) => [name, name.replaceAll('_', ' ')]),
+    );
+    return [
+      sizes.length > 1
+        ? againstLoadCard(campaign, scenario, counter)
+        : atLoadCard(campaign, scenario, size, counter),
+      failuresNote(
+        campaign,
+        campaign.cells.filter((cell) => cell.scenario === scenario),
+      ),
+      quantity &&
+        spectrumCard({
+          campaign,
+          title: `${scenario} at ${power(size)} ${campaign.size_is}: ${quantity.replaceAll('_', ' ')}`,
+          remake: campaign.remake,
+          note: 'One in ten takes longer than the duration at 10, and so on, as far as ten samples or more lie beyond; of all rounds together.',
+          cells: campaign.at(scenario, size).filter((cell) => cell.hasFigure),
+          quantity,
+          longest: (cell) =>
+            cell.values(`${quantity}_max_ns`).length
+              ? Math.max(...cell.values(`${quantity}_max_ns`))
+              : null,
+        }),
+      allCard(campaign, scenario, size),
+    ];
+  };
+}
+
+function measuredRows(campaign, counter, cells) {
+  return cells.map((cell) => {
+    const values = cell.values(counter);
+    return {
+      cell,
+      y: values.length ? median(values) : null,
+      low: Math.min(...values),
+      high: Math.max(...values),
+    };
+  });
+}
+
+const RANGE_NOTE =
+  'Median of the rounds, whiskers from the least to the greatest. Crosses: the service did not keep up. ';
+
+function columnsOfCounter(campaign, counter) {
+  const unit = unitOf(counter);
+  return [
+    {
+      title: campaign.size_is,
+      csv: 'size',
+      value: ({cell}) => cell.size,
+      text: ({cell}) => power(cell.size),
+    },
+    {
+      title: 'service',
+      left: true,
+      value: ({cell}) => cell.backend,
+      text: ({cell}) => named(cell.backend, campaign),
+    },
+    {title: 'promise', left: true, value: ({cell}) => campaign.promiseOf(cell.backend)},
+    {
+      title: campaign.counters[counter],
+      csv: counter,
+      value: ({y}) => y,
+      text: ({cell, y}) =>
+        !cell.hasFigure ? cell.failure : y === null ? 'too few samples' : unit(y),
+    },
+    {
+      title: 'least',
+      value: ({y, low}) => (y === null ? null : low),
+      text: ({y, low}) => (y === null ? null : unit(low)),
+    },
+    {
+      title: 'greatest',
+      value: ({y, high}) => (y === null ? null : high),
+      text: ({y, high}) => (y === null ? null : unit(high)),
+    },
+    {
+      title: 'keeps up',
+      left: true,
+      value: ({cell}) => (!cell.hasFigure ? '' : cell.rest ? 'no' : 'yes'),
+    },
+  ];
+}
+
+function againstLoadCard(campaign, scenario, counter) {
+  const rows = measuredRows(
+    campaign,
+    counter,
+    campaign.cells.filter((cell) => cell.scenario === scenario),
+  );
+  const unit = unitOf(counter);
+  const sizes = campaign.sizes(scenario);
+  return card({
+    title: `${scenario}: ${campaign.counters[counter]} by ${campaign.size_is}`,
+    note:
+      RANGE_NOTE +
+      (campaign.backends.has('control')
+        ? 'The control is how late the machine itself wakes up.'
+        : ''),
+    remake: campaign.remake,
+    height: heightFor(campaign.backends.size, 400),
+    config: (theme, width) => {
+      const datasets = [...campaign.backends.keys()]
+        .map((backend) => {
+          const own = rows.filter(({cell}) => cell.backend === backend);
+          const line = lineOf(
+            backend,
+            campaign,
+            theme,
+            own.map(({cell, y, low, high}) => ({
+              x: cell.size,
+              y: y ?? NaN,
+              low,
+              high,
+              text: `${backend} at ${power(cell.size)}: ${y === null ? cell.status || 'too few samples' : unit(y)}${cell.rest ? ', does not keep up' : ''}`,
+            })),
+          );
+          return {
+            ...line,
+            pointStyle: own.map(({cell}) => (cell.rest ? 'crossRot' : line.pointStyle)),
+            pointRadius: own.map(({cell}) => (cell.rest ? 6 : 4)),
+            pointBorderWidth: own.map(({cell}) => (cell.rest ? 2.5 : 1)),
+          };
+        })
+        .filter(({data}) => data.length);
+      const values = rows.filter(({y}) => y !== null).flatMap(({y, low, high}) => [y, low, high]);
+      const isLinear = values.some((value) => value <= 0);
+      return {
+        type: 'line',
+        data: {datasets},
+        options: optionsOf(theme, width, {
+          scales: {
+            x: logScale(theme, campaign.size_is, power, sizes, sizes.length > 8 ? null : sizes),
+            y: isLinear
+              ? scaleOf(theme, campaign.counters[counter], tick(unit))
+              : logScale(theme, campaign.counters[counter], unit, values),
+          },
+        }),
+      };
+    },
+    columns: columnsOfCounter(campaign, counter),
+    rows,
+  });
+}
+
+// Where there is but one size, a line for each service.
+function atLoadCard(campaign, scenario, size, counter) {
+  const rows = measuredRows(campaign, counter, campaign.at(scenario, size));
+  const shown = rows.filter(({y}) => y !== null);
+  const unit = unitOf(counter);
+  return card({
+    title: `${scenario} at ${power(size)} ${campaign.size_is}: ${campaign.counters[counter]}`,
+    note: RANGE_NOTE,
+    remake: campaign.remake,
+    height: shown.length * 30 + 70,
+    config: (theme, width) => {
+      const colours = shown.map(({cell}) => colourOf(cell.backend, campaign, theme));
+      const points = shown.map(({cell, y, low, high}) => ({
+        x: y,
+        y: cell.backend,
+        low,
+        high,
+        text: `${cell.backend}: ${unit(y)}`,
+      }));
+      const values = points.flatMap(({x, low, high}) => [x, low, high]);
+      return {
+        type: 'line',
+        data: {
+          labels: points.map(({y}) => y),
+          datasets: [
+            {
+              data: points,
+              showLine: false,
+              pointRadius: shown.map(({cell}) => (cell.rest ? 7 : 5)),
+              borderColor: colours,
+              whiskerColour: colours,
+              pointBackgroundColor: colours,
+              pointBorderColor: colours,
+              pointStyle: shown.map(({cell}) => (cell.rest ? 'crossRot' : 'circle')),
+            },
+          ],
+        },
+        options: optionsOf(theme, width, {
+          indexAxis: 'y',
+          legend: false,
+          scales: {
+            x: values.some((value) => value <= 0)
+              ? scaleOf(theme, '', tick(unit), {beginAtZero: true})
+              : logScale(theme, '', unit, values),
+            y: scaleOf(theme, '', () => '', {
+              type: 'category',
+              offset: true,
+              labels: points.map(({y}) => y),
+              ticks: {autoSkip: false, color: theme.ink, callback: (i) => points[i].y},
+            }),
+          },
+        }),
+      };
+    },
+    columns: columnsOfCounter(campaign, counter),
+    rows,
+    isOpen: true,
+  });
+}
+
+// All figures of all services at one load.
+function allCard(campaign, scenario, size) {
+  const cells = campaign.at(scenario, size);
+  const counters = Object.entries(campaign.counters).filter(([name]) =>
+    cells.some((cell) => cell.value(name) !== null),
+  );
+  return h(
+    'section',
+    {class: 'card'},
+    h('h3', {}, `${scenario} at ${power(size)} ${campaign.size_is}: all figures`),
+    tableOf(
+      [
+        {
+          title: 'service',
+          left: true,
+          value: ({backend}) => backend,
+          text: ({backend}) => named(backend, campaign),
+        },
+        {title: 'promise', left: true, value: ({backend}) => campaign.promiseOf(backend)},
+        ...counters.map(([name, title], i) => ({
+          title,
+          text: (cell) =>
+            !cell.hasFigure && i === 0
+              ? cell.failure
+              : cell.value(name) === null
+                ? null
+                : unitOf(name)(cell.value(name)),
+        })),
+      ],
+      cells,
+    ),
+  );
+}

@@ -1,0 +1,244 @@
+'use strict';
+// Tails: how long single calls take, the longest of them, and why.
+
+const CALLS = {advance: 'advance', schedule: 'schedule', cancel: 'cancel or move'};
+
+function drawTails(view) {
+  const campaign = view.campaign('costs');
+  if (!campaign?.passes.tails) return nothing('scripts/bench --passes=tails');
+  const table = campaign.passes.tails;
+  const scenario = view.choose(
+    'w',
+    'Workload',
+    table.scenarios.map((name) => [name, name]),
+  );
+  const size = Number(
+    view.choose(
+      's',
+      'Pending timers',
+      table.sizes(scenario).map((one) => [String(one), power(one)]),
+      String(tellingSize(table, scenario, table.sizes(scenario))),
+    ),
+  );
+  const call = view.choose('call', 'Call', Object.entries(CALLS));
+  const cells = table.at(scenario, size);
+  const measured = cells.filter((cell) => cell.hasFigure);
+  if (!measured.length) return failuresOf({cells});
+  const followed = view.choose('of', 'Timeline of', [
+    ['', 'all ranked'],
+    ...measured.map(({backend}) => [backend, backend]),
+  ]);
+  const where = `${scenario} at ${power(size)}`;
+  const timelines = measured
+    .filter((cell) => cell.rest?.[0]?.length)
+    .filter(({backend}) => (followed ? backend === followed : campaign.isRanked(backend)));
+  return [
+    spectrumCard({
+      campaign,
+      title: `${where}: durations of ${CALLS[call]}`,
+      remake: campaign.remakeOf('tails'),
+      note:
+        'One in ten calls takes longer than the duration at 10, and so on, as far as ten samples or more lie beyond; ' +
+        'at the end the longest, with whatever the machine did meanwhile. A clock read is part of each. Every advance is timed, of the other calls one in 64.',
+      cells: measured,
+      quantity: call,
+      longest: (cell) => cell.value(`${call}_max_ns`),
+      samples: (cell) => cell.value(`${call}_count`),
+    }),
+    worstCard(campaign, where, cells),
+    timelines.length > 0 && timelineCard(campaign, where, timelines),
+  ];
+}
+
+// Durations by the share that is longer, a line for each contender; the way tails are best seen.
+function spectrumCard({campaign, title, note, remake, cells, quantity, longest, samples}) {
+  const known = cells.filter((cell) => cell.spectra[quantity]?.length);
+  if (!known.length) return h('p', {class: 'note'}, `${title}: there are no samples.`);
+  const pointsOf = (cell) => {
+    const points = cell.spectra[quantity].map((ns, i) => ({
+      x: 1 / BEYOND[i],
+      y: Math.max(ns, 0.1),
+    }));
+    const [most, n] = [longest?.(cell), samples?.(cell)];
+    if (most && n > points.at(-1).x) points.push({x: n, y: most, isLongest: true});
+    return points.map((point) => ({
+      ...point,
+      text: `${cell.backend}: ${point.isLongest ? 'the longest' : `1 in ${digits(point.x)} is longer than`} ${time(point.y)}`,
+    }));
+  };
+  const shares = [0.5, 0.1, 0.01, 0.001, 0.0001];
+  return card({
+    title,
+    note,
+    remake,
+    height: heightFor(known.length, 380),
+    config: (theme, width) => {
+      const datasets = known.map((cell) => ({
+        ...lineOf(cell.backend, campaign, theme, pointsOf(cell)),
+        pointRadius: 2,
+      }));
+      const points = datasets.flatMap(({data}) => data);
+      return {
+        type: 'line',
+        data: {datasets},
+        options: optionsOf(theme, width, {
+          scales: {
+            x: logScale(
+              theme,
+              'one in so many is longer',
+              count,
+              points.map(({x}) => x),
+            ),
+            y: logScale(
+              theme,
+              '',
+              time,
+              points.map(({y}) => y),
+            ),
+          },
+        }),
+      };
+    },
+    columns: [
+      {
+        title: 'backend',
+        left: true,
+        value: ({backend}) => backend,
+        text: ({backend}) => named(backend, campaign),
+      },
+      ...shares.map((share) => {
+        const at = BEYOND.findIndex((one) => Math.abs(one - share) < 1e-12);
+        const value = (cell) => cell.spectra[quantity][at] ?? null;
+        return {
+          title: `p${digits(100 * (1 - share)).replace(/\.?0+$/, '')}`,
+          csv: `p${100 * (1 - share)}_ns`,
+          value,
+          text: (cell) => (value(cell) === null ? null : time(value(cell))),
+        };
+      }),
+      ...(longest
+        ? [
+            {
+              title: 'longest',
+              csv: 'max_ns',
+              value: longest,
+              text: (cell) => (longest(cell) ? time(longest(cell)) : null),
+            },
+          ]
+        : []),
+      ...(samples
+        ? [{title: 'samples', value: samples, text: (cell) => count(samples(cell) ?? 0)}]
+        : []),
+    ],
+    rows: known,
+  });
+}
+
+function worstCard(campaign, where, cells) {
+  const value = (counter) => (cell) => cell.value(counter);
+  return h(
+    'section',
+    {class: 'card'},
+    h('h3', {}, `${where}: the longest advance, and what it did`),
+    h(
+      'p',
+      {class: 'note'},
+      'The least that it took of three replays of the same trace, so that what the machine did meanwhile is not in it. ' +
+        'Moved: timers that went down a level; passed: those walked over; only of backends that tell. Level: the highest that was touched.',
+    ),
+    tableOf(
+      [
+        {
+          title: 'backend',
+          left: true,
+          value: ({backend}) => backend,
+          text: ({backend}) => named(backend, campaign),
+        },
+        {title: 'promise', left: true, value: ({backend}) => campaign.promiseOf(backend)},
+        {
+          title: 'longest',
+          value: value('worst_ns'),
+          text: (cell) => (cell.hasFigure ? time(cell.value('worst_ns')) : cell.failure),
+        },
+        {title: 'fired', value: value('worst_fired')},
+        {title: 'moved', value: value('worst_moved')},
+        {title: 'passed', value: value('worst_passed')},
+        {title: 'level', value: value('worst_level')},
+        {
+          title: 'a clock read',
+          value: value('clock_ns'),
+          text: (cell) => (cell.hasFigure ? time(cell.value('clock_ns')) : null),
+        },
+      ],
+      [...cells].sort(
+        (a, b) => (a.value('worst_ns') ?? Infinity) - (b.value('worst_ns') ?? Infinity),
+      ),
+    ),
+  );
+}
+
+// The cost of each advance() in the order of the trace; of each stretch the longest.
+function timelineCard(campaign, where, cells) {
+  const rows = cells.flatMap((cell) =>
+    cell.rest[0].map((op, i) => ({
+      backend: cell.backend,
+      op,
+      ns: Math.max(cell.rest[1][i], 0.5),
+      fired: cell.rest[2][i],
+      moved: cell.rest[3][i],
+    })),
+  );
+  return card({
+    title: `${where}: advance by advance`,
+    note: 'In the order of the trace, of each stretch the longest; the least of three replays. Larger dots: timers were moved down a level.',
+    remake: campaign.remakeOf('tails'),
+    height: heightFor(cells.length, 380),
+    config: (theme, width) => {
+      const datasets = cells.map(({backend}) => {
+        const own = rows.filter((row) => row.backend === backend);
+        return {
+          ...lineOf(
+            backend,
+            campaign,
+            theme,
+            own.map(({op, ns, fired, moved}) => ({
+              x: op,
+              y: ns,
+              text:
+                `${backend}, operation ${grouped(String(op))}: ${time(ns)}, ${fired} fired` +
+                (moved ? `, ${moved} moved` : ''),
+            })),
+          ),
+          type: 'scatter',
+          showLine: false,
+          pointRadius: own.map(({moved}) => (moved ? 4.5 : 2)),
+          backgroundColor: see(colourOf(backend, campaign, theme), 0.65),
+          borderWidth: 0,
+        };
+      });
+      return {
+        type: 'scatter',
+        data: {datasets},
+        options: optionsOf(theme, width, {
+          scales: {
+            x: scaleOf(theme, 'operation of the trace', tick(count), {min: 0}),
+            y: logScale(
+              theme,
+              'one advance',
+              time,
+              rows.map(({ns}) => ns),
+            ),
+          },
+        }),
+      };
+    },
+    columns: [
+      {title: 'backend', left: true, value: ({backend}) => backend},
+      {title: 'operation', value: ({op}) => op, text: ({op}) => grouped(String(op))},
+      {title: 'took', csv: 'ns', value: ({ns}) => ns, text: ({ns}) => time(ns)},
+      {title: 'fired', value: ({fired}) => fired},
+      {title: 'moved', value: ({moved}) => moved},
+    ],
+    rows,
+  });
+}

@@ -1,0 +1,276 @@
+'use strict';
+// What is looked at: a page, and what is chosen on it. The address behind # says so, as
+// #scaling&w=hold&b=ring_512; it names only what differs from what the page would choose itself.
+//
+// A page is a function of the view. It asks for what is chosen, view.choose(...), by which the control
+// comes to be, and returns what there is to see. It is run again after each change.
+
+class View {
+  constructor(main) {
+    this.heading = h('h2');
+    this.lead = h('p', {class: 'lead'});
+    this.bar = h('div', {class: 'controls', role: 'group', 'aria-label': 'What is shown'});
+    this.content = h('div');
+    main.replaceChildren(this.heading, this.lead, this.bar, this.content);
+    this.values = new Map(); // chosen, on all pages
+    this.page = '';
+    this.builtFrom = '';
+  }
+
+  readAddress() {
+    const [page, ...pairs] = decodeURIComponent(location.hash.slice(1)).split('&');
+    this.page = PAGES.some(({id}) => id === page) ? page : PAGES[0].id;
+    this.values = new Map(
+      pairs.map((pair) => {
+        const at = pair.indexOf('=');
+        return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+      }),
+    );
+  }
+
+  get address() {
+    const pairs = this.controls
+      .filter(({key, value, fallback}) => key && value !== fallback)
+      .map(({key, value}) => `&${key}=${value}`);
+    return '#' + encodeURI(this.page + pairs.join(''));
+  }
+
+  open(page) {
+    this.page = page;
+    this.draw();
+    history.pushState(null, '', this.address);
+    document.getElementById('page').focus({preventScroll: true});
+    scrollTo(0, 0);
+  }
+
+  set(key, value) {
+    this.values.set(key, value);
+    this.scheduled ??= requestAnimationFrame(() => {
+      this.scheduled = undefined;
+      this.draw();
+      history.replaceState(null, '', this.address);
+    });
+  }
+
+  draw() {
+    const page = PAGES.find(({id}) => id === this.page);
+    const focused = document.activeElement?.dataset?.key;
+    this.controls = [];
+    removeCharts();
+    let shown;
+    try {
+      shown = page.draw(this);
+    } catch (error) {
+      console.error(error);
+      shown = h('p', {class: 'warning'}, `This cannot be shown: ${error.message}`);
+    }
+    this.heading.textContent = page.title;
+    this.lead.textContent = page.lead;
+    this.placeControls();
+    if (focused) this.bar.querySelector(`[data-key="${focused}"]`)?.focus();
+    this.content.replaceChildren(...[shown].flat(Infinity).filter((part) => part));
+    mountCharts();
+    for (const link of document.querySelectorAll('nav a')) {
+      if (link.hash === `#${this.page}`) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+    document.title = `timerbench: ${page.title}`;
+  }
+
+  // Controls stay while they are the same, so that one can be dragged while the page changes.
+  placeControls() {
+    const from = JSON.stringify([
+      this.page,
+      ...this.controls.map(({key, label, options}) => [key, label, options]),
+    ]);
+    if (from !== this.builtFrom) {
+      this.bar.replaceChildren(...this.controls.map((control) => control.build()));
+      this.builtFrom = from;
+    } else {
+      this.controls.forEach((control, i) => control.update?.(this.bar.children[i]));
+    }
+    this.bar.hidden = this.controls.length === 0;
+  }
+
+  // One of [[value, text], ...]; `fallback` if nothing, or nothing that there is, has been chosen.
+  choose(key, label, options, fallback = options[0]?.[0]) {
+    const chosen = this.values.get(key);
+    const value = options.some(([known]) => known === chosen) ? chosen : fallback;
+    const build = () =>
+      h(
+        'label',
+        {},
+        label,
+        h(
+          'select',
+          {'data-key': key, onchange: ({target}) => this.set(key, target.value)},
+          options.map(([known, text]) =>
+            h('option', {value: known, selected: known === value}, text),
+          ),
+        ),
+      );
+    const update = (element) => {
+      element.querySelector('select').value = value;
+    };
+    if (options.length > 1)
+      this.controls.push({key, label, options, value, fallback, build, update});
+    return value;
+  }
+
+  check(key, label, fallback = false) {
+    const value = this.values.has(key) ? this.values.get(key) === '1' : fallback;
+    const build = () =>
+      h(
+        'label',
+        {class: 'check'},
+        h('input', {
+          'data-key': key,
+          type: 'checkbox',
+          checked: value,
+          onchange: ({target}) => this.set(key, target.checked ? '1' : '0'),
+        }),
+        label,
+      );
+    const update = (element) => {
+      element.querySelector('input').checked = value;
+    };
+    this.controls.push({
+      key,
+      label,
+      value: value ? '1' : '0',
+      fallback: fallback ? '1' : '0',
+      build,
+      update,
+    });
+    return value;
+  }
+
+  // One of ascending numbers, by a slider.
+  slide(key, label, steps, text, fallback = steps[steps.length >> 1]) {
+    const chosen = Number(this.values.get(key));
+    const value =
+      this.values.has(key) && Number.isFinite(chosen) ? nearest(steps, chosen) : fallback;
+    const build = () =>
+      h(
+        'label',
+        {class: 'slider'},
+        h('span', {}, `${label}: `, h('output', {}, text(value))),
+        h('input', {
+          'data-key': key,
+          type: 'range',
+          min: 0,
+          max: steps.length - 1,
+          value: steps.indexOf(value),
+          oninput: ({target}) => this.set(key, String(steps[target.value])),
+          'aria-valuetext': text(value),
+        }),
+      );
+    const update = (element) => {
+      element.querySelector('output').textContent = text(value);
+      element.querySelector('input').value = steps.indexOf(value);
+      element.querySelector('input').setAttribute('aria-valuetext', text(value));
+    };
+    if (steps.length > 1) {
+      this.controls.push({
+        key,
+        label,
+        options: steps,
+        value: String(value),
+        fallback: String(fallback),
+        build,
+        update,
+      });
+    }
+    return value;
+  }
+
+  search(key, label) {
+    const value = this.values.get(key) ?? '';
+    const build = () =>
+      h(
+        'label',
+        {},
+        label,
+        h('input', {
+          'data-key': key,
+          type: 'search',
+          value,
+          oninput: ({target}) => this.set(key, target.value),
+        }),
+      );
+    this.controls.push({key, label, value, fallback: '', build});
+    return value;
+  }
+
+  // A campaign of the kind, if there is any.
+  campaign(kind) {
+    const fitting = CAMPAIGNS.filter((campaign) => kind === '' || campaign.kind === kind);
+    const options = fitting.map((campaign) => [String(campaign.index), campaignText(campaign)]);
+    return CAMPAIGNS[this.choose({'': 'any', costs: 'c'}[kind] ?? kind, 'Campaign', options)];
+  }
+
+  scenario(campaign, label = 'Workload') {
+    return this.choose(
+      'w',
+      label,
+      campaign.scenarios.map((name) => [name, name]),
+    );
+  }
+
+  size(campaign, scenario, label = 'Pending timers') {
+    const sizes = campaign.sizes(scenario);
+    return Number(
+      this.choose(
+        's',
+        label,
+        sizes.map((size) => [String(size), power(size)]),
+        String(tellingSize(campaign, scenario, sizes)),
+      ),
+    );
+  }
+
+  promise(campaign) {
+    const groups = campaign
+      .byPromise([...campaign.backends.keys()])
+      .filter(([promise]) => PROMISES[promise].ranked);
+    return this.choose(
+      'p',
+      'Promise',
+      groups.map(([promise]) => [promise, `${promise}: ${PROMISES[promise].meaning}`]),
+    );
+  }
+
+  baseline(campaign, none) {
+    return this.choose('b', 'Baseline', [
+      ['', none],
+      ...[...campaign.backends.keys()].map((name) => [name, name]),
+    ]);
+  }
+}
+
+function campaignText(campaign) {
+  const same = CAMPAIGNS.filter((other) => other.name === campaign.name);
+  return (
+    `${same.length > 1 ? `${campaign.name} (${same.indexOf(campaign) + 1})` : campaign.name} · ` +
+    `${campaign.facts.processor ?? 'unknown machine'}`
+  );
+}
+
+function nearest(steps, value) {
+  return steps.reduce((best, step) =>
+    Math.abs(step - value) < Math.abs(best - value) ? step : best,
+  );
+}
+
+// The largest at which three quarters of the contenders have a figure, or at which most have.
+function tellingSize(campaign, scenario, sizes) {
+  const share = (size) => {
+    const cells = campaign.at(scenario, size);
+    return cells.filter((cell) => cell.hasFigure).length / cells.length;
+  };
+  const descending = [...sizes].reverse();
+  return (
+    descending.find((size) => share(size) >= 0.75) ??
+    descending.reduce((best, size) => (share(size) > share(best) ? size : best), descending[0])
+  );
+}

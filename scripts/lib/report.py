@@ -1,0 +1,49 @@
+"""Makes one HTML file of results, to be opened by any browser without a network.
+
+RESULTS are folders of scripts/bench, or files that 'timerbench run --benchmark_out' wrote, of any
+suites; the passes in a folder (tails.json, memory.json, instructions.json) are shown too. Each stays
+a campaign of its own in the page, and none is mixed with another.
+
+  scripts/report results/local/quick
+  scripts/report results/local/* --out=timers.html
+"""
+
+import argparse
+from pathlib import Path
+
+from console import ArgumentParser, run_main
+from files import replacing
+from page.contents import contents
+from page.render import render
+
+
+def main() -> int:
+    arguments = _parse()
+    text = render(contents(arguments.results))
+    first = arguments.results[0]
+    out = arguments.out or (first if first.is_dir() else first.parent) / "report.html"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(out) as partial:
+        partial.write_text(text, encoding="utf-8")
+    print(out)
+    return 0
+
+
+def _parse() -> argparse.Namespace:
+    parser = ArgumentParser(
+        prog="scripts/report",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="where to write; report.html in the folder of the first RESULTS if not given",
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    run_main("scripts/report", main)

@@ -1,0 +1,745 @@
+"""scripts/report, in a real browser without a network: what its pages show is what the results say."""
+
+import csv
+import io
+import json
+import math
+import random
+import subprocess
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+from base64 import b64decode
+from pathlib import Path
+from typing import Any, ClassVar
+
+from scripts_testing import ROOT, Scratch
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+import statistics_of_rounds as rounds_
+import words
+
+PAGES = [
+    *("decide", "scaling", "map", "tails", "accuracy", "contention", "purgatory"),
+    *("memory", "pairwise", "machine", "raw"),
+]
+ROUNDS = 10
+FACTS: dict[str, Any] = {
+    "granularity": "1",
+    "grade": "C",
+    "num_cpus": 2,
+    "caches": [{"type": "Data", "level": 1, "size": 32768}],
+    "limits": {
+        "clock_ns": 20.0,
+        "append_ns": 1.0,
+        "sleep_late_ns": 5e4,
+        "memory": [{"bytes": 32768, "random_access_ns": 2.0, "list_walk_ns": 2.0}],
+    },
+}
+
+
+def entry(name: str, backend: str, promise: str, round_: int = 0, **figures: Any) -> dict[str, Any]:
+    return {
+        "name": f"{name}/{backend}/manual_time",
+        "label": f"{promise}, per insert",
+        "run_type": "iteration",
+        "round": round_,
+        "repetition_index": round_,
+        "items": 100.0,
+        **figures,
+    }
+
+
+def failed(name: str, backend: str, why: str) -> dict[str, Any]:
+    return {"name": f"{name}/{backend}/x", "error_occurred": True, "error_message": why}
+
+
+def costs(name: str, backend: str, promise: str, cost: float, noise: float = 0.01) -> list[Any]:
+    generator = random.Random(f"{name}{backend}")
+    return [
+        entry(name, backend, promise, i, ns_per_item=cost * math.exp(generator.gauss(0, noise)))
+        for i in range(ROUNDS)
+    ]
+
+
+def load(share: float, size: int, delay: float) -> dict[str, Any]:
+    return {
+        "cancelled_share": share,
+        "moved_share": 0.0,
+        "fired_share": 1 - share,
+        "peak_pending": size,
+        "delay_ns": {"p50": delay},
+        "hashes": ["abc"],
+    }
+
+
+class ReportTest(Scratch):
+    """Pages in one browser for all tests."""
+
+    browser: ClassVar[webdriver.Chrome]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        profile = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(profile.cleanup)
+        for argument in (
+            *("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run"),
+            *("disable-background-networking", "disable-component-update", "disable-sync"),
+            *("window-size=1280,1000", f"user-data-dir={profile.name}"),
+        ):
+            options.add_argument(f"--{argument}")
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        service = Service("/usr/bin/chromedriver")
+        cls.browser = webdriver.Chrome(options=options, service=service)
+        cls.addClassCleanup(cls.browser.quit)
+
+    def report(self, *results: Path, out: str = "report.html") -> Path:
+        run = self.run_report(*results, "--out", self.folder / out)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        return self.folder / out
+
+    def run_report(self, *arguments: object) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [ROOT / "scripts" / "report", *map(str, arguments)], text=True, capture_output=True
+        )
+
+    def campaign(
+        self, entries: list[Any], name: str = "campaign", passes: Any = None, **facts: Any
+    ) -> Path:
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        context = {"processor": "Test 1000", "suite": "quick", "command": "scripts/bench quick"}
+        context |= FACTS | facts
+        for file, content in {"results": entries, **(passes or {})}.items():
+            text = json.dumps({"context": context, "benchmarks": content})
+            (folder / f"{file}.json").write_text(text)
+        return folder
+
+    def open(self, page: Path, hash_: str = "") -> None:
+        self.browser.get("about:blank")
+        for kind in ("browser", "performance"):
+            self.browser.get_log(kind)
+        self.browser.get(f"{page.as_uri()}{hash_ and '#' + hash_}")
+        self.wait("return document.body.dataset.ready === 'yes'")
+
+    def wait(self, condition: str) -> None:
+        WebDriverWait(self.browser, 20).until(lambda browser: browser.execute_script(condition))
+
+    def check_quiet(self) -> None:
+        """No error, and not one request to a network."""
+        self.assertEqual(self.browser.get_log("browser"), [])
+        messages = [
+            json.loads(line["message"])["message"] for line in self.browser.get_log("performance")
+        ]
+        urls = [
+            message["params"]["request"]["url"]
+            for message in messages
+            if message["method"] == "Network.requestWillBeSent"
+        ]
+        asked = [url for url in urls if not url.startswith(("file:", "data:", "blob:"))]
+        self.assertEqual(asked, [])
+
+    def go(self, page: str) -> None:
+        self.browser.find_element(By.CSS_SELECTOR, f"nav a[href='#{page}']").click()
+        self.settle()
+
+    def choose(self, key: str, value: str) -> None:
+        control = self.browser.find_element(By.CSS_SELECTOR, f"[data-key='{key}']")
+        Select(control).select_by_value(value)
+        self.settle()
+
+    def settle(self) -> None:
+        """Until what was chosen is drawn."""
+        self.browser.execute_async_script(
+            "const done = arguments[0];"
+            "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));"
+        )
+
+    def text(self) -> str:
+        return str(self.browser.execute_script("return document.getElementById('page').innerText"))
+
+    def tables(self) -> list[list[list[str]]]:
+        """The text of all tables, line by line; closed ones too."""
+        tables: list[list[list[str]]] = self.browser.execute_script(
+            "return [...document.querySelectorAll('#page table')].map((table) =>"
+            " [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim())))"
+        )
+        return tables
+
+    def titles(self) -> list[str]:
+        titles: list[str] = self.browser.execute_script(
+            "return [...document.querySelectorAll('#page h3')].map((title) => title.textContent)"
+        )
+        return titles
+
+    def saved(self, kind: str, of: str = "") -> str:
+        """What a button would save, as text; of PNG in base64."""
+        return str(
+            self.browser.execute_async_script(
+                """
+                const [kind, of, done] = arguments;
+                const before = window.download;
+                window.download = async (name, type, content) => {
+                  window.download = before;
+                  if (!(content instanceof Blob)) return done(content);
+                  const bytes = new Uint8Array(await content.arrayBuffer());
+                  done(btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')));
+                };
+                document.querySelector(`#page ${of} [data-export="${kind}"]`).click();
+                """,
+                kind,
+                of,
+            )
+        )
+
+
+class Statistics(ReportTest):
+    """What the page works out is what scripts/compare does."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.open(self.report(self.write(costs("quick/fill/10", "scan", "exact", 1))))
+
+    def run_js(self, expression: str, *arguments: Any) -> Any:
+        return self.browser.execute_script(f"return {expression}", *arguments)
+
+    def test_comparisons(self) -> None:
+        generator = random.Random(1)
+        for _ in range(60):
+            pairs = [
+                [
+                    generator.gauss(shift, 0.02) if generator.random() < 0.95 else 0.0
+                    for _ in range(generator.randint(0, 40))
+                ]
+                for shift in generator.choices([0, 0.005, -0.03, 0.2], k=generator.randint(1, 8))
+            ]
+            noise = generator.choice([0, 0.004, 0.05])
+            ours = rounds_.compare(pairs, noise, 0.03)
+            theirs = self.run_js(
+                "compareAll(arguments[0], arguments[1]).map((one) => ({...one, low: String(one.low),"
+                " high: String(one.high)}))",
+                pairs,
+                noise,
+            )
+            for one, other in zip(ours, theirs, strict=True):
+                self.assertEqual((one.word, one.rounds), (other["word"], other["rounds"]))
+                for expected, found in (
+                    (one.p, other["p"]),
+                    (one.ratio.low, float(other["low"].replace("Infinity", "inf"))),
+                    (one.ratio.middle, other["middle"]),
+                    (one.ratio.high, float(other["high"].replace("Infinity", "inf"))),
+                ):
+                    self.assertTrue(math.isclose(expected, found, rel_tol=1e-9), (one, other))
+
+    def test_noise_and_rounds(self) -> None:
+        generator = random.Random(2)
+        twins = [[generator.gauss(0, 0.01) for _ in range(7)] for _ in range(13)] + [[]]
+        for some in ([], twins[:1], twins):
+            self.assertAlmostEqual(
+                rounds_.noise_floor(some), self.run_js("noiseFloor(arguments[0])", some), places=12
+            )
+        for n in (1, 2, 9, 45, 10_000):
+            self.assertEqual(rounds_.rounds_needed(n), self.run_js("roundsNeeded(arguments[0])", n))
+
+    def test_words(self) -> None:
+        generator = random.Random(3)
+        numbers = [10 ** generator.uniform(-3, 9) for _ in range(300)] + [0, 1, 9.995, 999.5, 1e6]
+        texts = self.run_js("arguments[0].map(digits)", numbers)
+        self.assertEqual(list(map(words.digits, numbers)), texts)
+        sizes = [1, 999, 1000, 13862, 30_000, 10**7, 2 * 10**8]
+        self.assertEqual(
+            list(map(words.power, sizes)), self.run_js("arguments[0].map(power)", sizes)
+        )
+
+
+class Pages(ReportTest):
+    """Each page shows what its data say."""
+
+    def generated(self) -> Path:
+        """Two loads; lazy and heap are alike on one, ring promises less, and oak does not finish."""
+        entries: list[Any] = []
+        for size, scale in ((1000, 1.0), (100_000, 3.0)):
+            name = f"quick/churn/{size}"
+            entries += costs(name, "heap", "exact", 100 * scale)
+            entries += costs(name, "lazy", "exact", 40 * scale)
+            entries += costs(name, "lazy@again", "exact", 40 * scale)
+            entries += costs(name, "ring", "granular", 10)
+            entries += costs(name, "null", "none", 1)
+            entries.append(failed(name, "oak", "timeout: over 5 s"))
+        entries += costs("quick/hold/1000", "heap", "exact", 70, 0.05)
+        entries += costs("quick/hold/1000", "lazy", "exact", 70, 0.05)
+        inputs = {
+            "churn/1000/both": load(1.0, 1000, 3e10),
+            "churn/100000/both": load(1.0, 100_000, 3e10),
+            "hold/1000/both": load(0.0, 1000, 1e9),
+        }
+        name = "quick/churn/1000"
+        tails = [
+            entry(name, "heap", "exact", worst_ns=120.0, worst_fired=3.0, advance_count=1000.0,
+                  advance_max_ns=500.0, clock_ns=20.0),
+            entry(name, "ring", "granular", worst_ns=90_000.0, worst_moved=77.0, worst_level=2.0,
+                  advance_count=1000.0, advance_max_ns=95_000.0, clock_ns=20.0),
+        ]  # fmt: skip
+        memory = [
+            entry(name, "heap", "exact", bytes_per_timer=56.0, peak_bytes=56_000.0),
+            entry(name, "lazy", "exact", bytes_per_timer=300.0, peak_bytes=300_000.0),
+            failed(name, "oak", "timeout: over 5 s"),
+        ]
+        instructions = [entry(name, "heap", "exact", instructions_per_item=752.0)]
+        passes = {"tails": tails, "memory": memory, "instructions": instructions}
+        folder = self.campaign(entries, passes=passes, inputs=inputs)
+        distributions = {
+            f"{name}/heap": [{"advance": {"edges": [10, 20, 40], "counts": [900, 100]}}],
+            f"{name}/ring": [
+                {
+                    "advance": {"edges": [10, 100], "counts": [1000]},
+                    "timeline": {
+                        "op": list(range(2000)),
+                        "max_ns": [90_000 if i == 777 else 30 for i in range(2000)],
+                        "fired": [0] * 2000,
+                        "moved": [77 if i == 777 else 0 for i in range(2000)],
+                    },
+                }
+            ],
+        }
+        (folder / "tails.distributions.json").write_text(json.dumps(distributions))
+        return folder
+
+    def test_decide(self) -> None:
+        self.open(self.report(self.generated()), "decide&load=churn/1000")
+        self.assertEqual(
+            self.titles(),
+            [
+                *("churn at 10³, exact", "churn at 10³, granular"),
+                *("Without a figure", "churn at 10³, controls, not ranked"),
+            ],
+        )
+        exact, granular, controls = self.tables()
+        self.assertEqual([row[1] for row in exact[1:]], ["lazy", "heap"])
+        self.assertEqual([row[0] for row in exact[1:]], ["1", "2"])
+        self.assertIn("slower", exact[2])
+        self.assertEqual([row[1] for row in granular[1:]], ["ring"])
+        self.assertNotIn("rank", controls[0])
+        self.assertIn("oak (timeout: over 5 s)", self.text())
+        self.assertIn("56.0 B", exact[2])
+        self.assertIn("752", exact[2])
+        self.check_quiet()
+
+    def test_decide_by_sliders_and_limits(self) -> None:
+        self.open(self.report(self.generated()), "decide&never=0&n=1000")
+        self.assertIn("hold, at most 10³ timers, 0 % of them cancelled or moved", self.text())
+        [exact] = self.tables()
+        self.assertEqual([row[0] for row in exact[1:]], ["1", "1"], "they are not told apart")
+        self.open(self.report(self.generated()), "decide&load=churn/1000")
+        self.choose("mem", "64")
+        self.assertEqual([row[1] for row in self.tables()[0][1:]], ["heap"])
+        self.assertIn("lazy (bytes_per_timer is 300 B)", self.text())
+        self.choose("tail", "10000")
+        self.assertIn("ring (its bytes_per_timer was not measured)", self.text())
+        self.choose("mem", "")
+        self.assertIn("ring (worst_ns is 90.0 µs)", self.text())
+        self.choose("late", "exact")
+        self.assertIn("later than you want (ring)", self.text())
+        self.check_quiet()
+
+    def test_baselines(self) -> None:
+        self.open(self.report(self.generated()), "decide&load=churn/1000&b=ring")
+        exact, granular, _ = self.tables()
+        heap = next(row for row in exact if row[1] == "heap")
+        self.assertRegex(heap[3], r"×(9|10)\.?\d* \[.+ – .+\]")
+        self.assertIn("the baseline", granular[1])
+        self.go("scaling")
+        self.choose("b", "lazy")
+        [rows] = self.tables()
+        ratios = {(row[0], row[1]): row[4] for row in rows[1:]}
+        self.assertRegex(ratios["10³", "heap"], r"×2\.\d\d \[2\.\d\d – 2\.\d\d\]")
+        self.assertEqual(ratios["10³", "oak"], "–")
+        self.check_quiet()
+
+    def test_scaling(self) -> None:
+        self.open(self.report(self.generated()), "scaling")
+        [rows] = self.tables()
+        self.assertEqual(len(rows), 1 + 10)
+        oak = next(row for row in rows if row[1] == "oak")
+        self.assertIn("timeout: over 5 s", oak)
+        self.assertEqual(self.browser.execute_script("return mounted[0].data.datasets.length"), 5)
+        self.assertIn("oak at 10³ (timeout: over 5 s), at 10⁵ (timeout: over 5 s)", self.text())
+        self.check_quiet()
+
+    def test_map(self) -> None:
+        self.open(self.report(self.generated()), "map")
+        [rows] = self.tables()
+        found = {(row[0], row[2]): (row[3], row[5]) for row in rows[1:]}
+        self.assertEqual(found["churn", "10³"], ("lazy", ""))
+        self.assertEqual(found["churn", "10⁵"], ("lazy", ""))
+        self.assertIn(found["hold", "10³"], (("lazy", "heap"), ("heap", "lazy")))
+        tiles = self.browser.execute_script(
+            "return mounted[0].data.datasets.flatMap((one) => one.data.map((tile) => [tile.lines[0], tile.isOpen]))"
+        )
+        self.assertEqual(sorted(is_open for _, is_open in tiles), [False, False, True])
+        self.check_quiet()
+
+    def test_tails(self) -> None:
+        self.open(self.report(self.generated()), "tails")
+        spectrum, worst, timeline = self.tables()
+        heap = next(row for row in spectrum if row[0] == "heap")
+        self.assertEqual(heap[2], "20.0 ns")  # nine tenths of 1000 lie below
+        self.assertEqual(
+            heap[3:6], ["37.3 ns", "–", "–"]
+        )  # 20 * 2**0.9; beyond p99 there are too few
+        ring = next(row for row in worst if row[0] == "ring")
+        self.assertEqual(ring[2:7], ["90.0 µs", "–", "77", "–", "2"])
+        self.assertLess(len(timeline), 310)
+        self.assertIn(["ring", "777", "90.0 µs", "0", "77"], timeline, "no peak is lost")
+        self.choose("call", "cancel")
+        self.assertIn("there are no samples", self.text())
+        self.check_quiet()
+
+    def test_memory_and_pairwise(self) -> None:
+        self.open(self.report(self.generated()), "memory")
+        bytes_, uses = self.tables()
+        self.assertIn(["10³", "heap", "56.0 B"], bytes_)
+        self.assertIn(["10³", "oak", "timeout: over 5 s"], bytes_)
+        self.assertEqual(next(row for row in uses if row[0] == "heap")[-1], "752")
+        self.go("pairwise")
+        self.choose("b2", "lazy")
+        pairs = self.tables()[0]
+        self.assertEqual(
+            [row[0] for row in pairs[1:]], ["churn at 10³", "churn at 10⁵", "hold at 10³"]
+        )
+        self.assertEqual([row[-1] for row in pairs[1:]], ["faster", "faster", "unresolved"])
+        self.choose("b2", "ring")
+        self.assertIn("They promise different things: A is exact, B granular.", self.text())
+        self.choose("b2", "oak")
+        self.assertIn("no load in common with figures of both", self.text())
+        self.check_quiet()
+
+    def test_machine_and_raw(self) -> None:
+        self.open(self.report(self.generated()), "machine")
+        for said in ("Test 1000", "C of A (best) to F", "A clock read takes 20.0 ns", "2 timeout"):
+            self.assertIn(said, self.text())
+        self.go("raw")
+        found = self.browser.find_element(By.CSS_SELECTOR, "[data-key='find']")
+        found.send_keys("timeout")
+        self.settle()
+        [rows] = self.tables()
+        self.assertEqual([row[2] for row in rows[1:]], ["oak", "oak"])
+        found = self.browser.switch_to.active_element  # typing has not lost the focus
+        found.send_keys(Keys.BACKSPACE * 7, "heap hold")
+        self.settle()
+        [row] = list(csv.DictReader(io.StringIO(self.saved("CSV"))))
+        self.assertEqual((row["workload"], row["backend"], row["status"]), ("hold", "heap", "ok"))
+        self.assertEqual(len(row["rounds_ns"].split()), ROUNDS)
+        self.check_quiet()
+
+    def test_services(self) -> None:
+        entries = [
+            entry("accuracy/rate/1000", "control", "none", lateness_p50_ns=50e3, cpu_share=0.01),
+            entry("accuracy/rate/1000", "swift", "exact", lateness_p50_ns=80e3, cpu_share=0.02),
+            entry("accuracy/rate/10000", "swift", "exact", lateness_p50_ns=9e6, cpu_share=0.9)
+            | {"label": "exact, per fire, saturated"},
+            failed("accuracy/rate/1000", "dead", "crash: killed by SIGSEGV"),
+            entry("accuracy/herd/10", "swift", "exact", lateness_p50_ns=1e3, cpu_share=0.0),
+        ]
+        distributions = {
+            "accuracy/rate/1000/swift": [{"lateness": {"edges": [1e3, 1e5], "counts": [500]}}]
+        }
+        folder = self.campaign(entries, suite="accuracy", command="scripts/bench accuracy")
+        (folder / "results.distributions.json").write_text(json.dumps(distributions))
+        self.open(self.report(folder))
+        self.assertTrue(self.browser.current_url.endswith("report.html"))
+        self.assertIn(
+            "rate: lateness p50 by timers per second", self.titles(), "the page that has results"
+        )
+        rows = self.tables()[0]
+        self.assertIn(["10⁴", "swift", "exact", "9.00 ms", "9.00 ms", "9.00 ms", "no"], rows)
+        self.assertIn("crash: killed by SIGSEGV", self.text())
+        self.choose("s", "1000")
+        self.assertIn("rate at 10³ timers per second: lateness", self.titles())
+        self.choose("w", "herd")
+        self.assertIn("herd at 10 timers per second: lateness p50", self.titles())
+        self.choose("f", "cpu_share")
+        self.assertIn("0 %", self.text())
+        for page in PAGES:
+            self.go(page)
+        self.check_quiet()
+
+    def test_results_that_fail_or_are_interrupted(self) -> None:
+        only_failures = self.campaign(
+            [
+                failed("quick/fill/10", "scan", "crash: killed by SIGSEGV"),
+                failed("quick/fill/10", "ring", "oom"),
+            ]
+        )
+        page = self.report(only_failures)
+        for name in PAGES:
+            self.open(page, name)
+            self.check_quiet()
+            if name in ("decide", "scaling", "map", "raw"):
+                self.assertIn("crash: killed by SIGSEGV", self.text(), name)
+
+    def test_names_are_only_text(self) -> None:
+        nasty = "<img src=x onerror=alert(1)>&amp;\"'"
+        folder = self.campaign(
+            [
+                *costs("quick/<b>fill/10", nasty, "exact", 1),
+                *costs("quick/<b>fill/10", "plain", "exact", 2),
+                failed("quick/<b>fill/10", "<i>", f"crash: {nasty}"),
+            ],
+            name="<script>alert(1)<",
+            command="scripts/bench '<script>alert(2)</script>'",
+        )
+        page = self.report(folder)
+        for name in PAGES:
+            self.open(page, name)
+            self.assertEqual(
+                self.browser.execute_script(
+                    "return document.querySelectorAll('#page img, #page b, #page i').length"
+                ),
+                0,
+            )
+            self.check_quiet()
+        self.open(page, "raw")
+        self.assertIn(nasty, self.text())
+        self.open(page, "scaling")
+        svg = self.saved("SVG", "figure")
+        self.assertIn(nasty, [node.text for node in xml.etree.ElementTree.fromstring(svg).iter()])
+
+
+class Everything(ReportTest):
+    """What holds for all pages."""
+
+    REAL = sorted(ROOT.glob("results/2*"))
+
+    def test_real_results_on_all_pages(self) -> None:
+        self.assertTrue(self.REAL)
+        page = self.report(*self.REAL)
+        self.open(page)
+        for name in PAGES:
+            self.go(name)
+            self.assertGreater(len(self.text()), 100, name)
+            self.assertNotIn("undefined", self.text(), name)
+            self.assertNotIn("NaN", self.text(), name)
+            self.assertNotIn("cannot be shown", self.text(), name)
+            self.assertEqual(
+                "Remake: " in self.text(),
+                bool(self.browser.find_elements(By.CSS_SELECTOR, "canvas, [data-export]")),
+                name,
+            )
+        for control in ("c", "w", "p", "s", "b", "f", "q", "load"):
+            for name in (
+                "decide",
+                "scaling",
+                "map",
+                "accuracy",
+                "contention",
+                "purgatory",
+                "pairwise",
+            ):
+                self.go(name)
+                found = self.browser.find_elements(By.CSS_SELECTOR, f"select[data-key='{control}']")
+                for value in (
+                    [option.get_attribute("value") for option in Select(found[0]).options][-2:]
+                    if found
+                    else []
+                ):
+                    self.choose(control, str(value))
+                    self.assertNotIn("cannot be shown", self.text(), (name, control, value))
+        self.check_quiet()
+
+    def test_a_link_restores_the_view(self) -> None:
+        page = self.report(*self.REAL)
+        self.open(page)
+        self.go("scaling")
+        self.assertTrue(
+            self.browser.current_url.endswith("#scaling"), "short where all is as it comes"
+        )
+        self.choose("w", "hold")
+        self.choose("b", "ring_512")
+        link, seen = self.browser.current_url, self.text()
+        self.assertTrue(link.endswith("#scaling&w=hold&b=ring_512"), link)
+        self.go("raw")
+        self.browser.back()
+        self.settle()
+        self.assertEqual(self.text(), seen)
+        self.browser.get("about:blank")
+        self.browser.get(link)
+        self.wait("return document.body.dataset.ready === 'yes'")
+        self.assertEqual(self.text(), seen)
+        for nonsense in ("nowhere", "scaling&w=nothing&b=%25&=&&", "decide&n=abc&mem=-1&load=x"):
+            self.open(page, nonsense)
+            self.assertNotIn("cannot be shown", self.text())
+            self.check_quiet()
+
+    def test_charts_can_be_taken_away(self) -> None:
+        page = self.report(*self.REAL)
+        for name in ("decide", "scaling", "map", "accuracy", "contention", "pairwise"):
+            self.open(page, name)
+            svg = xml.etree.ElementTree.fromstring(self.saved("SVG", "figure"))
+            texts = [node.text for node in svg.iter() if node.tag.endswith("text")]
+            self.assertGreater(len(texts), 8, name)
+            self.assertGreater(
+                len([node for node in svg.iter() if node.tag.endswith("path")]), 10, name
+            )
+            png = b64decode(self.saved("PNG", "figure"))
+            self.assertTrue(png.startswith(b"\x89PNG") and len(png) > 8000, name)
+            rows = list(csv.reader(io.StringIO(self.saved("CSV", "figure"))))
+            shown = self.tables()[0]
+            self.assertEqual(len(rows), len(shown), name)
+            self.assertEqual({len(row) for row in rows}, {len(shown[0])}, name)
+            self.check_quiet()
+
+    def test_keyboard(self) -> None:
+        self.open(self.report(*self.REAL), "decide")
+        body = self.browser.find_element(By.TAG_NAME, "body")
+        body.send_keys(Keys.TAB)
+        self.assertEqual(self.browser.switch_to.active_element.text, "To the figures")
+        self.browser.switch_to.active_element.send_keys(Keys.TAB)
+        self.browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+        self.browser.switch_to.active_element.send_keys(Keys.ENTER)
+        self.settle()
+        self.assertIn("#scaling", self.browser.current_url)
+        self.go("decide")
+        slider = self.browser.find_element(By.CSS_SELECTOR, "[data-key='n']")
+        before = slider.get_attribute("aria-valuetext")
+        slider.send_keys(Keys.ARROW_LEFT)
+        self.settle()
+        self.browser.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+        self.settle()
+        now = self.browser.switch_to.active_element
+        self.assertEqual(now.get_attribute("data-key"), "n", "it stays where one is")
+        self.assertNotEqual(now.get_attribute("aria-valuetext"), before)
+        self.assertIn("n=", self.browser.current_url)
+
+    def test_dark_and_print(self) -> None:
+        self.open(self.report(*self.REAL), "scaling")
+        background = "return getComputedStyle(document.body).backgroundColor"
+        self.assertEqual(self.browser.execute_script(background), "rgb(255, 255, 255)")
+        self.browser.find_element(By.ID, "theme").click()
+        self.settle()
+        self.assertEqual(self.browser.execute_script(background), "rgb(20, 23, 26)")
+        darkest = self.browser.execute_script(
+            "return Math.min(...mounted[0].data.datasets.map(({borderColor}) =>"
+            " brightness([1, 3, 5].map((i) => parseInt(borderColor.slice(i, i + 2), 16)))))"
+        )
+        self.assertGreater(darkest, 0.15, "lines that nobody sees")
+        self.assertIn(
+            "#ffffff", self.saved("SVG", "figure").partition("<path fill")[0], "paper is white"
+        )
+        printed = b64decode(self.browser.print_page())
+        self.assertTrue(printed.startswith(b"%PDF") and len(printed) > 20_000)
+        self.assertEqual(
+            self.browser.execute_script(background), "rgb(20, 23, 26)", "and dark again"
+        )
+        self.check_quiet()
+
+    def test_a_phone(self) -> None:
+        page = self.report(*self.REAL)
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": 375, "height": 800, "deviceScaleFactor": 2, "mobile": True},
+        )
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+        for name in PAGES:
+            self.open(page, name)
+            width = self.browser.execute_script("return document.documentElement.scrollWidth")
+            self.assertLessEqual(width, 375, name)
+        self.check_quiet()
+
+    def test_ten_thousand_cells(self) -> None:
+        generator = random.Random(4)
+        sizes = [10**i for i in range(2, 7)]
+        backends = [f"backend_{i}" for i in range(50)]
+        entries, tails = [], []
+        distributions: dict[str, Any] = {}
+        for workload in (f"workload_{i}" for i in range(40)):
+            for size in sizes:
+                for backend in backends:
+                    name = f"full/{workload}/{size}"
+                    for i in range(6):
+                        cost = generator.uniform(5, 5000)
+                        entries.append(entry(name, backend, "exact", i, ns_per_item=cost))
+                    count = {"advance_count": 1000.0, "worst_ns": generator.uniform(100, 1e6)}
+                    tails.append(entry(name, backend, "exact", **count))
+                    edges = sorted(generator.uniform(10, 1e5) for _ in range(40))
+                    counts = [generator.randint(1, 1000) for _ in range(39)]
+                    ops = {
+                        column: [generator.randint(1, 10**5) for _ in range(60)]
+                        for column in ("op", "max_ns", "fired", "moved")
+                    }
+                    histogram = {"edges": edges, "counts": counts}
+                    distributions[f"{name}/{backend}"] = [{"advance": histogram, "timeline": ops}]
+        folder = self.campaign(entries, passes={"tails": tails})
+        (folder / "tails.distributions.json").write_text(json.dumps(distributions))
+        page = self.report(folder)
+        self.assertEqual(len(entries), 60_000)
+        self.assertLessEqual(page.stat().st_size, 3 * 2**20)
+        began = time.monotonic()
+        self.open(page)
+        for name in PAGES:
+            self.go(name)
+            self.assertNotIn("cannot be shown", self.text())
+        self.assertLess(time.monotonic() - began, 60, "it hangs")
+        self.check_quiet()
+
+
+class BadInput(ReportTest):
+    """One clear line, and nothing written."""
+
+    def check_refused(self, *results: object, says: str) -> None:
+        run = self.run_report(*results, "--out", self.folder / "never.html")
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertRegex(run.stderr, says)
+        self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+        self.assertEqual(list(self.folder.glob("never*")), [])
+
+    def test_results_that_are_none(self) -> None:
+        good = self.campaign(costs("quick/fill/10", "scan", "exact", 1), name="good")
+        text = (good / "results.json").read_text()
+        cut = self.folder / "cut"
+        cut.mkdir()
+        (cut / "results.json").write_text(text[: len(text) // 2])
+        (self.folder / "empty").mkdir()
+        foreign = self.folder / "foreign.json"
+        foreign.write_text('{"benchmarks": [{"name": "BM_Sort/8", "real_time": 1}]}')
+        for results, says in (
+            (cut, "not a complete JSON file"),
+            (self.folder / "empty", "No such file"),
+            (foreign, "is not a cell"),
+            (self.folder / "nowhere", "No such file"),
+        ):
+            self.check_refused(good, results, says=says)
+
+    def test_passes_that_are_none(self) -> None:
+        folder = self.campaign(costs("quick/fill/10", "scan", "exact", 1))
+        (folder / "tails.json").write_text('{"benchmarks": [')
+        self.check_refused(folder, says="tails.json: not a complete JSON file")
+        (folder / "tails.json").write_text(
+            json.dumps({"benchmarks": [entry("quick/fill/10", "scan", "exact", worst_ns=1)]})
+        )
+        (folder / "tails.distributions.json").write_text('{"quick/fill/10/scan": [{"advance": 3}]}')
+        self.check_refused(folder, says="tails.distributions.json: not the distributions")
+
+    def test_a_folder_that_cannot_be_written(self) -> None:
+        folder = self.campaign(costs("quick/fill/10", "scan", "exact", 1))
+        (self.folder / "file").write_text("")
+        run = self.run_report(folder, "--out", self.folder / "file" / "x.html")
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(run.stderr, r"scripts/report: .*file.*")
+
+    def test_usage(self) -> None:
+        self.assertEqual(self.run_report().returncode, 2)
+        help_ = self.run_report("--help")
+        self.assertEqual(help_.returncode, 0)
+        self.assertIn("--out FILE", help_.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
