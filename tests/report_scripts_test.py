@@ -23,6 +23,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import statistics_of_rounds as rounds_
 import words
+from results import Cell, Results
 
 PAGES = [
     *("decide", "scaling", "map", "tails", "accuracy", "contention", "purgatory"),
@@ -237,6 +238,23 @@ class Statistics(ReportTest):
                     (one.ratio.high, float(other["high"].replace("Infinity", "inf"))),
                 ):
                     self.assertTrue(math.isclose(expected, found, rel_tol=1e-9), (one, other))
+
+    def test_rankings(self) -> None:
+        generator = random.Random(5)
+        for _ in range(40):
+            names = [f"b{i}" for i in range(generator.randint(1, 9))]
+            base = generator.choices([1, 1.01, 1.2, 3], k=len(names))
+            grid = Results()
+            for name, cost in zip(names, base):
+                numbers = range(generator.randint(5, 14))
+                of_rounds = [cost * math.exp(generator.gauss(0, 0.03)) for _ in numbers]
+                grid.cells["w", 10, name] = Cell(costs=of_rounds, rounds=list(numbers))
+            theirs = self.run_js(
+                "ranking(arguments[0].map(([backend, costs]) => ({backend, costs, cost: median(costs),"
+                " rounds: costs.map((_, i) => i)})), 0).map((group) => group.map((cell) => cell.backend))",
+                [[name, cell.costs] for (_, _, name), cell in grid.cells.items()],
+            )
+            self.assertEqual(grid.ranking("w", 10, names), theirs)
 
     def test_noise_and_rounds(self) -> None:
         generator = random.Random(2)

@@ -33,7 +33,7 @@ from commits import commit_of, measure
 from console import ArgumentParser, Failure, UsageError, run_main, say
 from grid import Key, read_files
 from realtime_results import SUITES as REALTIME_SUITES
-from results import Cell, Results, load_files
+from results import MARGIN, Cell, Results, load_files
 from statistics_of_rounds import (
     Comparison,
     Interval,
@@ -131,7 +131,7 @@ def _parse() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument(
         "--margin",
         type=_share,
-        default=0.03,
+        default=MARGIN,
         metavar="SHARE",
         help="within which two are equivalent (3%%)",
     )

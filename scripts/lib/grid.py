@@ -20,7 +20,11 @@ BINDING = (
     *("processor", "num_cpus", "compiler", "flags", "build", "commit", "granularity", "seed"),
     "pages",
 )
-FACTS = (*BINDING, "format", "suite", "kernel", "command", "date", "not_verified", "busy")
+FACTS = (
+    *BINDING,
+    *("format", "suite", "kernel", "command", "date", "not_verified", "busy"),
+    *("grade", "grade_reasons"),
+)
 
 Key = tuple[str, int, str]  # scenario, size, backend
 

@@ -7,6 +7,8 @@ as PNG and SVG,
   of accuracy    lateness_ecdf, lateness_by_rate, waiting, granularity and task_cost
   of contention  throughput_<pattern>, with the durations of calls, and finer_locks
   of purgatory   cpu_by_rate, cpu_per_request and expiry_lateness
+With --paper they are, in DIR/paper, PDFs of a column's width without titles, table.tex (with
+booktabs) and method.tex, a paragraph on how it was measured.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from console import ArgumentParser, Failure, run_main
+from figures.paper import STYLE
 from files import replacing
 from reports import Report, open_report
 
@@ -35,7 +38,8 @@ def main() -> int:
         return 0
     folder = arguments.out or _folder_of(arguments.results[0])
     folder.mkdir(parents=True, exist_ok=True)
-    for path in write_report(report, folder):
+    write = write_paper if arguments.paper else write_report
+    for path in write(report, folder):
         print(path)
     for warning in report.warnings():
         print(f"scripts/plot: {warning}", file=sys.stderr)
@@ -55,6 +59,24 @@ def write_report(report: Report, folder: Path) -> list[Path]:
     for name, draw in report.figures():
         paths.append(folder / f"{name}.png")
         _save(draw(), paths[-1])
+    return paths
+
+
+def write_paper(report: Report, folder: Path) -> list[Path]:
+    """Writes what a paper takes; the paths."""
+    folder = folder / "paper"
+    folder.mkdir(exist_ok=True)
+    paths = []
+    for name, text in (("table.tex", report.latex()), ("method.tex", report.method())):
+        paths.append(folder / name)
+        with replacing(paths[-1]) as partial:
+            partial.write_text(text, encoding="utf-8")
+    for name, draw in report.paper_figures():
+        paths.append(folder / f"{name}.pdf")
+        figure = draw()
+        with replacing(paths[-1]) as partial, plt.rc_context(STYLE):
+            figure.savefig(partial, format="pdf", metadata={"CreationDate": None})
+        plt.close(figure)
     return paths
 
 
@@ -95,6 +117,7 @@ def _parse() -> argparse.Namespace:
         "quarters of the cells have a figure. On the wall clock: the only size in the table, and "
         "the rate of lateness_ecdf",
     )
+    parser.add_argument("--paper", action="store_true", help="for LaTeX, in DIR/paper")
     parser.add_argument("--table", action="store_true", help="print the table and write nothing")
     return parser.parse_args()
 

@@ -7,12 +7,14 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+import paper
 import realtime_results
 import realtime_table
 import results as costs
 import table
 from console import UsageError
 from figures import all_figures
+from figures.paper import paper_figures
 from figures.realtime import realtime_figures
 from grid import Grid, read_files
 from words import power
@@ -36,6 +38,15 @@ class CostReport:
     def figures(self) -> Figures:
         return all_figures(self.results, self.size)
 
+    def latex(self) -> str:
+        return paper.latex_table(self.results, self.size)
+
+    def method(self) -> str:
+        return paper.method(self.results, self.results.repetitions)
+
+    def paper_figures(self) -> Figures:
+        return paper_figures(self.results)
+
     def warnings(self) -> list[str]:
         return []
 
@@ -55,6 +66,15 @@ class RealtimeReport:
 
     def figures(self) -> Figures:
         return realtime_figures(self.results, self.size)
+
+    def latex(self) -> str:
+        return paper.latex_realtime_table(self.results, self.size)
+
+    def method(self) -> str:
+        return paper.method(self.results, self.results.repetitions)
+
+    def paper_figures(self) -> Figures:
+        return paper_figures(self.results)
 
     def warnings(self) -> list[str]:
         """Only lateness_ecdf needs the distributions."""

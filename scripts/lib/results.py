@@ -13,7 +13,10 @@ from statistics import median
 from typing import Any
 
 from grid import Grid, Outcome, ResultFile, collect, read_files
+from statistics_of_rounds import compare, noise_floor, paired_log_ratios, rounds_needed
 from words import FEWER
+
+MARGIN = 0.03  # within which two are equivalent
 
 
 @dataclass
@@ -67,6 +70,47 @@ class Results(Grid[Cell]):
     @property
     def repetitions(self) -> int:
         return max((len(cell.costs) for cell in self.cells.values()), default=0)
+
+    @cached_property
+    def noise(self) -> float:
+        """What a backend differs from itself by, in logarithms; 0 if nothing was measured twice."""
+        return noise_floor(
+            [
+                paired_log_ratios(self.cells[key].by_round, twin.by_round)
+                for key, twin in self.twins.items()
+                if twin.has_figure and key in self.cells and self.cells[key].has_figure
+            ]
+        )
+
+    def ranking(self, workload: str, size: int, backends: Iterable[str]) -> list[list[str]]:
+        """Those that have figures, the cheapest first, in groups. Nobody in a group is surely slower
+        than its first, and all of the next are; the comparisons with a first are made together.
+        """
+        costs = {
+            name: cell
+            for name in backends
+            if (cell := self.cell(workload, size, name)) and cell.has_figure
+        }
+        left = sorted(costs, key=lambda name: costs[name].cost)
+        groups = []
+        while left:
+            first, *others = left
+            rounds = costs[first].by_round
+            pairs = [paired_log_ratios(rounds, costs[name].by_round) for name in others]
+            compared = zip(others, compare(pairs, self.noise, MARGIN))
+            left = [name for name, one in compared if one.word == "slower"]
+            groups.append([first, *(name for name in others if name not in left)])
+        return groups
+
+    def best(self, workload: str, size: int, backends: Iterable[str]) -> list[str]:
+        """The first group; empty where the rounds are too few to tell so many apart."""
+        groups = self.ranking(workload, size, backends)
+        ranked = [name for group in groups for name in group]
+        cells = [self.cells[workload, size, name] for name in ranked]
+        if len(cells) < 2:
+            return []
+        rounds = min(len(cell.costs) for cell in cells)
+        return groups[0] if rounds >= rounds_needed(len(cells) - 1) else []
 
     def costs(
         self, workload: str, size: int | None = None, backend: str | None = None

@@ -26,7 +26,7 @@ class Entry:
     """A cell of the table."""
 
     text: str
-    is_best: bool = False  # or not told apart from the best
+    is_best: bool = False  # or not surely slower than the best
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,12 @@ def caption(results: Results, size: int) -> str:
         if results.repetitions > 1
         else ""
     )
-    fewer = any(FEWER in entry.text for row in rows(results, size) for entry in row.entries)
+    entries = [entry for row in rows(results, size) for entry in row.entries]
+    fewer = any(FEWER in entry.text for entry in entries)
     return (
         f"Cost in ns at {power(size)} pending timers, {what}{spread}. "
-        "Bold: the cheapest of those that promise the same, and all whose range meets its."
-        + (f" {FEWER_NOTE}." if fewer else "")
+        "Bold where the repetitions can tell: the cheapest of those that promise the same, and all "
+        "that are not surely slower." + (f" {FEWER_NOTE}." if fewer else "")
     )
 
 
@@ -123,8 +124,7 @@ def _column(
 ) -> list[Entry]:
     shown = results.shown_size(workload, size)
     cells = [results.cell(workload, shown, backend) for backend in backends]
-    measured = [cell for cell in cells if cell and cell.has_figure]
-    best = min(measured, key=lambda cell: cell.cost) if is_ranked and len(measured) > 1 else None
+    best = results.best(workload, shown, backends) if is_ranked else []
     entries = []
     for backend, cell in zip(backends, cells):
         if not cell:
@@ -134,8 +134,7 @@ def _column(
         else:
             spread = f" ±{cell.spread:.0%}" if len(cell.costs) > 1 else ""
             mark = results.mark(workload, shown, backend)
-            is_best = best is not None and min(cell.costs) <= max(best.costs)
-            entries.append(Entry(digits(cell.cost) + spread + mark, is_best))
+            entries.append(Entry(digits(cell.cost) + spread + mark, backend in best))
     return entries
 
 

@@ -24,7 +24,7 @@ TIMELINE_POINTS = 80_000
 LONGEST_TIMELINE, SHORTEST_TIMELINE = 300, 8
 
 # Facts that the page of the machine lists besides those of every file.
-MORE_FACTS = ("governor", "transparent_hugepage", "memory", "load_avg", "grade", "grade_reasons")
+MORE_FACTS = ("governor", "transparent_hugepage", "memory", "load_avg")
 
 # By suite: what is to be chosen of a service's counters; more of them stands in results.json.
 LATENESS = {

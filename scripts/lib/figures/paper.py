@@ -1,0 +1,178 @@
+"""Figures for papers: a column wide, without titles, for what they say belongs into the caption."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from figures.against_load import counter
+from figures.contention import count
+from figures.parts import format_costs, format_decades, line_of, with_unit
+from grid import Grid
+from realtime_results import SUITES, RealtimeResults
+from results import Results
+from statistics_of_rounds import median_interval
+from words import power
+
+WIDTH, HEIGHT = 3.33, 2.1  # inches: a column of most proceedings, and the plot
+LEFT, BELOW = 0.62, 0.34  # inches of the axes' labels
+LEGEND_SIZE = 5.5
+LETTER, SAMPLE = 0.042, 0.24  # inches of a letter in the legend, and of what stands before a name
+
+# Fonts that may be embedded anywhere.
+STYLE = {"pdf.fonttype": 42, "font.size": 7, "axes.linewidth": 0.5, "lines.linewidth": 0.9}
+
+# Of a suite on the wall clock: what is drawn of each scenario that has several sizes.
+SHOWN: dict[str, dict[str, tuple[str, Callable[[float], str]]]] = {
+    "accuracy": {
+        "lateness_p50_ns": ("lateness, p50", with_unit),
+        "lateness_p99_ns": ("lateness, p99", with_unit),
+    },
+    "contention": {
+        "calls_per_second": ("calls per second", count),
+        "schedule_p99.9_ns": ("schedule, p99.9", with_unit),
+    },
+    "purgatory": {
+        "cpu_ns_per_request": ("CPU time per request", with_unit),
+        "lateness_p99_ns": ("lateness, p99", with_unit),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A contender: its median at each size, with an interval; NaN where it has none."""
+
+    name: str
+    sizes: list[int]
+    middles: list[float]
+    lows: list[float]
+    highs: list[float]
+
+
+def paper_figures(results: Results | RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """The name of each figure that the results allow, and what draws it."""
+    if isinstance(results, Results):
+        for workload in results.workloads:
+            if len(results.sizes(workload)) > 1 and results.costs(workload):
+                yield f"cost_{workload}", partial(_draw_costs, results, workload)
+        return
+    for scenario in results.scenarios:
+        for name, (label, unit) in SHOWN[results.suite].items():
+            lines = _lines_of_counter(results, scenario, name)
+            if len(results.sizes(scenario)) > 1 and lines:
+                shown = partial(_draw, results, lines, SUITES[results.suite], label, unit)
+                yield f"{results.suite}_{scenario}_{name.removesuffix('_ns').replace('.', '_')}", shown
+
+
+def _draw_costs(results: Results, workload: str) -> Figure:
+    """Whiskers are 95 % intervals; without them, where there are too few rounds for one."""
+    lines = []
+    for backend in results.backends:
+        sizes = results.sizes(workload, backend)
+        cells = [results.cells[workload, size, backend] for size in sizes]
+        costs = [cell.costs if cell.has_figure else [math.nan] for cell in cells]
+        intervals = [median_interval(values) for values in costs]
+        middles = [interval.middle for interval in intervals]
+        if not all(map(math.isnan, middles)):
+            lines.append(
+                Line(
+                    backend,
+                    sizes,
+                    middles,
+                    [_finite(interval.low, interval.middle) for interval in intervals],
+                    [_finite(interval.high, interval.middle) for interval in intervals],
+                )
+            )
+    label = f"cost per {results.item(workload)}"
+    return _draw(results, lines, "pending timers", label, None)
+
+
+def _finite(bound: float, middle: float) -> float:
+    return middle if math.isinf(bound) else bound
+
+
+def _lines_of_counter(results: RealtimeResults, scenario: str, name: str) -> list[Line]:
+    """From the least to the greatest of the rounds."""
+    values = counter(results, scenario, name)
+    lines = []
+    for service in results.members(scenario):
+        sizes = results.sizes(scenario, service)
+        points = [sorted(values(size, service)) or [math.nan] for size in sizes]
+        if any(not math.isnan(point[0]) for point in points):
+            middles = [point[len(point) // 2] for point in points]
+            lows, highs = [point[0] for point in points], [point[-1] for point in points]
+            lines.append(Line(service, sizes, middles, lows, highs))
+    return lines
+
+
+def _draw(
+    results: Grid[Any],
+    lines: Sequence[Line],
+    xlabel: str,
+    ylabel: str,
+    unit: Callable[[float], str] | None,
+) -> Figure:
+    """`unit` writes a tick; of costs the axis is that of all other figures of costs. A cross ends the
+    line of one that has no figure at larger sizes.
+    """
+    with plt.rc_context(STYLE):
+        longest = max(len(line.name) for line in lines)
+        columns = min(4, max(1, int(WIDTH / (longest * LETTER + SAMPLE))))
+        legend = math.ceil(len(lines) / columns) * LEGEND_SIZE * 1.3 / 72 + 0.06
+        height = HEIGHT + BELOW + legend
+        figure = plt.figure(figsize=(WIDTH, height))
+        bottom = (legend + BELOW) / height
+        axes = figure.add_axes((LEFT / WIDTH, bottom, 1 - (LEFT + 0.06) / WIDTH, 0.98 - bottom))
+        for line in lines:
+            whiskers = (
+                [middle - low for middle, low in zip(line.middles, line.lows)],
+                [high - middle for middle, high in zip(line.middles, line.highs)],
+            )
+            style = line_of(results, line.name, linewidth=0.9, markersize=2.6)
+            axes.errorbar(line.sizes, line.middles, whiskers, elinewidth=0.5, capsize=1.2, **style)
+            known = [at for at, middle in enumerate(line.middles) if not math.isnan(middle)]
+            if known[-1] + 1 < len(line.sizes):  # it failed at the next size
+                end = line.sizes[known[-1]], line.middles[known[-1]]
+                axes.plot(*end, "x", color=style["color"], markersize=5, markeredgewidth=0.9)
+        sizes = sorted({size for line in lines for size in line.sizes})
+        axes.set(xscale="log", yscale="log", xlim=(sizes[0] / 1.2, sizes[-1] * 1.2))
+        axes.xaxis.set_major_locator(FixedLocator(sizes))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: power(round(size))))
+        axes.set_xlabel(xlabel, labelpad=1.5)
+        axes.set_ylabel(ylabel, labelpad=1.5)
+        axes.tick_params(labelsize=6, length=2, width=0.5, pad=1.5)
+        if unit:
+            format_decades(axes.yaxis, unit)
+        else:
+            format_costs(axes.yaxis)
+        handles = [
+            Line2D(
+                [],
+                [],
+                label=line.name,
+                **line_of(results, line.name, linewidth=0.9, markersize=2.6),
+            )
+            for line in lines
+        ]
+        figure.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(0, 0),
+            ncols=columns,
+            frameon=False,
+            fontsize=LEGEND_SIZE,
+            handlelength=2,
+            columnspacing=1,
+            labelspacing=0.25,
+            handletextpad=0.4,
+            borderpad=0.2,
+        )
+    return figure

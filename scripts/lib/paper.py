@@ -1,0 +1,189 @@
+"""What a paper needs of results besides figures: a table in LaTeX, and a paragraph on the method.
+
+The table needs the package booktabs. Both are to be \\input.
+"""
+
+import re
+from collections import Counter
+from math import expm1, isinf
+from typing import Any
+
+import realtime_table
+from grid import Grid
+from realtime_results import RealtimeResults
+from results import Cell, Results
+from statistics_of_rounds import LEAST_ROUNDS, median_interval
+from style import HEADINGS, RANKED
+from table import NOT_RUN, headers
+from words import digits, remake_line
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "\u202f": r"\,",
+    "·": r"$\cdot$",
+    "±": r"$\pm$",
+    "–": "--",
+    "µ": r"$\mu$",
+    "×": r"$\times$",
+    "<": r"$<$",
+    ">": r"$>$",
+}
+
+
+def escaped(text: str) -> str:
+    """As LaTeX prints it. Powers such as 10⁵ become those of its own."""
+    plain = "".join(_SPECIAL.get(letter, letter) for letter in text)
+    digits_of = {ord(high): str(low) for low, high in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+    return re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"$^{{{found[0].translate(digits_of)}}}$", plain)
+
+
+def latex_table(results: Results, size: int) -> str:
+    """Medians with 95 % intervals, promise by promise; bold as in table.md."""
+    titles = headers(results, size)
+    lines = [
+        rf"% Cost in ns at {size} pending timers: median over {results.repetitions} rounds and its 95 %",
+        "% interval. Bold where the rounds can tell: the cheapest of those that promise the same, and",
+        f"% all that are not surely slower. Remake: {remake_line(results.facts)}",
+        rf"\begin{{tabular}}{{l{'r' * len(titles)}}}",
+        r"\toprule",
+        " & ".join(["", *(escaped(name) for name, _ in titles)]) + r" \\",
+        " & ".join(["", *(rf"\footnotesize {escaped(note)}" for _, note in titles)]) + r" \\",
+    ]
+    for promise, backends in results.backends_by_promise().items():
+        lines.append(r"\midrule")
+        lines.append(rf"\multicolumn{{{1 + len(titles)}}}{{l}}{{\emph{{{HEADINGS[promise]}}}}} \\")
+        columns = [_column(results, name, size, backends, promise) for name in results.workloads]
+        for backend, *entries in zip(backends, *columns):
+            lines.append(" & ".join([rf"\texttt{{{escaped(backend)}}}", *entries]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _column(
+    results: Results, workload: str, size: int, backends: list[str], promise: str
+) -> list[str]:
+    shown = results.shown_size(workload, size)
+    best = results.best(workload, shown, backends) if promise in RANKED else []
+    entries = []
+    for backend in backends:
+        cell = results.cell(workload, shown, backend)
+        text = escaped(NOT_RUN) if cell is None else _entry(cell)
+        entries.append(rf"\textbf{{{text}}}" if backend in best else text)
+    return entries
+
+
+def _entry(cell: Cell) -> str:
+    if not cell.has_figure:
+        return rf"\emph{{{escaped(cell.status)}}}"
+    interval = median_interval(cell.costs)
+    if isinf(interval.low):
+        return escaped(digits(interval.middle))
+    low, high = digits(interval.low), digits(interval.high)
+    return escaped(digits(interval.middle)) + rf" {{\scriptsize [{escaped(low)}, {escaped(high)}]}}"
+
+
+def latex_realtime_table(results: RealtimeResults, size: int | None) -> str:
+    """A tabular for each scenario."""
+    parts = [f"% {realtime_table.caption(results)}", f"% Remake: {remake_line(results.facts)}"]
+    for sheet in realtime_table.sheets(results, size):
+        parts += [
+            f"% {sheet.scenario}",
+            rf"\begin{{tabular}}{{rl{'r' * (len(sheet.titles) - 2)}}}",
+            r"\toprule",
+            " & ".join(map(escaped, sheet.titles)) + r" \\",
+            r"\midrule",
+            *(" & ".join(map(escaped, line)) + r" \\" for line in sheet.lines),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+    return "\n".join([*parts, ""])
+
+
+def method(results: Grid[Any], repetitions: int) -> str:
+    """How it was measured, in sentences; from the facts alone, and as much as they tell."""
+    facts = results.facts
+    is_replayed = isinstance(results, Results)
+    sentences = [_where(facts), *_how(results, repetitions, is_replayed)]
+    if isinstance(results, Results):
+        sentences += _checked_and_summed_up(results)
+    sentences += _what_is_missing(results)
+    if grade := facts.get("grade"):
+        reasons = facts.get("grade_reasons", "").replace("; ", ", ").replace("_", " ")
+        because = f", for {reasons}" if reasons else ""
+        sentences.append(
+            f"The machine's fitness for measuring was graded {grade} of A to F{because}."
+        )
+    text = " ".join(map(escaped, sentences))
+    return f"{text} The figures are remade by \\texttt{{{escaped(remake_line(facts))}}}.\n"
+
+
+def _where(facts: dict[str, str]) -> str:
+    commit = f" (commit {facts['commit']})" if "commit" in facts else ""
+    compiled = " ".join(facts[key] for key in ("compiler", "flags") if facts.get(key))
+    machine = f"a machine with {facts.get('processor', 'an unknown processor')}"
+    if count := facts.get("num_cpus"):
+        machine += f", {count} processor{'' if count == '1' else 's'}"
+    system = ", ".join(part for part in (facts.get("kernel", ""), compiled) if part)
+    return f"We measured with timerbench{commit} on {machine}{f' ({system})' if system else ''}."
+
+
+def _how(results: Grid[Any], repetitions: int, is_replayed: bool) -> list[str]:
+    what = (
+        "a backend on a workload at a size" if is_replayed else "a service in a scenario at a load"
+    )
+    cells = f"Each of the {len(results.cells)} cells, {what}, was measured {_times(repetitions)}"
+    if "format" not in results.facts:  # not by a campaign
+        return [cells + "."]
+    bound = ", bound to one processor unless it is a server's client" if is_replayed else ""
+    return [
+        f"{cells}, each time by a process of its own{bound}; the contenders took turns in each round, in "
+        "the order of Latin squares"
+        + (", on the same traces, which hashes confirm." if is_replayed else ".")
+    ]
+
+
+def _times(repetitions: int) -> str:
+    return "once" if repetitions == 1 else f"{repetitions} times"
+
+
+def _checked_and_summed_up(results: Results) -> list[str]:
+    granularity = results.facts.get("granularity", "1")
+    sentences = [
+        "Every backend was verified against a model before, and what fired in a timed replay was "
+        "compared with what must.",
+        f"Granules are of {granularity} tick{'' if granularity == '1' else 's'}.",
+    ]
+    if 1 < results.repetitions < LEAST_ROUNDS:
+        sentences.append(f"We report medians; {results.repetitions} rounds allow no interval.")
+    elif results.repetitions > 1:
+        sentences.append(
+            "We report medians with exact 95 % intervals by the sign test, and compare by paired "
+            "log-ratios within rounds, corrected for the number of comparisons (Holm)."
+        )
+    if results.twins:
+        sentences.append(
+            f"A backend measured against itself differs by up to {100 * expm1(results.noise):.1f} % "
+            "(nine of ten pairs); nothing smaller is claimed."
+        )
+    else:
+        sentences.append("Nothing was measured against itself, so the noise is unknown.")
+    return sentences
+
+
+def _what_is_missing(results: Grid[Any]) -> list[str]:
+    statuses = Counter(cell.status for cell in results.cells.values() if not cell.has_figure)
+    noisy = sum(cell.noisy > 0 for cell in results.cells.values())
+    sentences = []
+    if statuses:
+        counted = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
+        sentences.append(f"{statuses.total()} cells have no figure ({counted}).")
+    if noisy:
+        sentences.append(
+            f"In {noisy} cells a measurement stayed disturbed by other processes, however often it "
+            "was made again."
+        )
+    if results.interrupted:
+        sentences.append(f"{results.interrupted} cells were not measured.")
+    return sentences
