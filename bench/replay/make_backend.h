@@ -38,6 +38,7 @@ TimedReplay time_replay(const QueueConfig& config, std::span<const Op> setup,
   Tick now = config.start;
   Outcome outcome = replay(queue, setup, now, stop);
   sync(queue);
+  fetch(measured.data(), measured.size_bytes());
   const DisturbanceMeter meter;
   const auto start = Clock::now();
   const Outcome measured_outcome = measured_replay(queue, measured, now, stop);

@@ -45,12 +45,14 @@ MemoryUse replay_memory(const QueueConfig& config, std::span<const Op> setup,
     use.at_most_pending = std::max(use.at_most_pending, allocations().bytes - before);
   };
   const auto replay_all = [&](std::span<const Op> ops) {
-    while (!ops.empty() && !stop.load()) {
-      const auto block = ops.first(std::min(kBlock, ops.size()));
-      ops = ops.subspan(block.size());
-      use.outcome += replay(queue, block, now, stop);
-      look();
-    }
+    for_each_window(ops, [&](std::span<const Op> window) {
+      while (!window.empty() && !stop.load()) {
+        const auto block = window.first(std::min(kBlock, window.size()));
+        window = window.subspan(block.size());
+        use.outcome += replay(queue, block, now, stop);
+        look();
+      }
+    });
   };
   replay_all(setup);
   const std::uint64_t made_before = allocations().made;

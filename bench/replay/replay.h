@@ -7,14 +7,14 @@
 #include "core/timer_queue.h"
 #include "system/stop.h"
 #include "trace/op.h"
+#include "trace/op_store.h"
 #include "trace/outcome.h"
 
 namespace timerbench {
 
-// Replays `ops` from `clock` on, which it moves. Returns what happened up to the end or, if `stop`
-// was set meanwhile, to the advance() after that. REQUIRES: every id is below the queue's capacity.
+// One window of `replay`.
 template <class Queue>
-Outcome replay(Queue& queue, std::span<const Op> ops, Tick& clock, const StopFlag& stop) {
+Outcome replay_window(Queue& queue, std::span<const Op> ops, Tick& clock, const StopFlag& stop) {
   // Operations between two looks at the flag where no advance() does so.
   constexpr std::size_t kBlock = 4096;
   Outcome outcome;
@@ -38,6 +38,17 @@ Outcome replay(Queue& queue, std::span<const Op> ops, Tick& clock, const StopFla
   }
   clock = now;
   outcome.cancelled = cancelled;
+  return outcome;
+}
+
+// Replays `ops` from `clock` on, which it moves. Returns what happened up to the end or, if `stop`
+// was set meanwhile, to the advance() after that. REQUIRES: every id is below the queue's capacity.
+template <class Queue>
+Outcome replay(Queue& queue, std::span<const Op> ops, Tick& clock, const StopFlag& stop) {
+  Outcome outcome;
+  for_each_window(ops, [&](std::span<const Op> window) {
+    outcome += replay_window(queue, window, clock, stop);
+  });
   outcome.pending = queue.size();
   return outcome;
 }

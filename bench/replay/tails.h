@@ -147,6 +147,7 @@ Tails replay_tails(const QueueConfig& config, std::span<const Op> setup,
     } else {
       recorder.schedule(op.id, now + op.arg);
     }
+    if ((i + 1) % kWindowOps == 0) pass_by(&measured[i + 1 - kWindowOps], kWindowBytes);
   }
   sync(queue);
   measured_outcome.pending = queue.size();

@@ -1,7 +1,6 @@
 // Trace::load and Trace::save: NAME.npy, which is mapped, and NAME.json.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,11 +66,6 @@ std::string npy_header(std::uint64_t count) {
   return header + dictionary;
 }
 
-struct MappedFile {
-  std::shared_ptr<const void> storage;
-  std::string_view bytes;
-};
-
 MappedFile map_file(const fs::path& path) {
   const auto fail = [&path](const char* problem) {
     throw TraceError(fmt::format("cannot read {}: {}; a trace is NAME.npy with NAME.json",
@@ -86,12 +80,9 @@ MappedFile map_file(const fs::path& path) {
   if (fstat(file.fd, &status) != 0) fail(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) fail("it is not a regular file");
   if (status.st_size == 0) fail("it is empty");
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* const address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (address == MAP_FAILED) fail(std::strerror(errno));
-  madvise(address, size, MADV_SEQUENTIAL);
-  return {{address, [size](void* mapped) { munmap(mapped, size); }},
-          {static_cast<const char*>(address), size}};
+  MappedFile mapped = timerbench::map_file(file.fd, static_cast<std::size_t>(status.st_size));
+  if (!mapped.storage) fail(std::strerror(errno));
+  return mapped;
 }
 
 // The operations in the bytes of NAME.npy.
@@ -352,7 +343,9 @@ TraceOutput::TraceOutput(const fs::path& path)
 void TraceOutput::write(const Trace& trace) {
   const auto ops = trace.ops();
   npy_.write(npy_header(ops.size()));
-  npy_.write({reinterpret_cast<const char*>(ops.data()), ops.size_bytes()});
+  for_each_window(ops, [this](std::span<const Op> window) {
+    npy_.write({reinterpret_cast<const char*>(window.data()), window.size_bytes()});
+  });
   sidecar_.write(to_json(trace.info(), ops).dump(2, ' ', false, json::error_handler_t::replace) +
                  '\n');
   npy_.sync();

@@ -12,49 +12,59 @@
 
 namespace timerbench {
 
-Trace::Trace(TraceInfo info, std::vector<Op> ops) : info_(std::move(info)) {
+Trace::Trace(TraceInfo info, StoredOps ops)
+    : info_(std::move(info)), storage_(std::move(ops.storage)), ops_(ops.ops) {
   if (!(info_.unit_ns > 0)) throw TraceError("a tick must last longer than 0 ns");
-  check_ids(ops, info_.capacity, info_.workload);
-  if (info_.setup_ops > ops.size()) {
+  check_ids(ops_, info_.capacity, info_.workload);
+  if (info_.setup_ops > ops_.size()) {
     throw TraceError(fmt::format("{}: {} setup operations, but only {} in all", info_.workload,
-                                 info_.setup_ops, ops.size()));
+                                 info_.setup_ops, ops_.size()));
   }
-  const auto owned = std::make_shared<const std::vector<Op>>(std::move(ops));
-  ops_ = *owned;
-  storage_ = owned;
 }
+
+Trace::Trace(TraceInfo info, std::vector<Op> ops)
+    : Trace(std::move(info), [&ops]() -> StoredOps {
+        const auto owned = std::make_shared<const std::vector<Op>>(std::move(ops));
+        return {owned, *owned};
+      }()) {}
 
 OpCounts count_ops(std::span<const Op> ops) {
   OpCounts counts;
-  for (const Op op : ops) {
-    if (op.id == kAdvance) {
-      ++counts.advances;
-    } else if (op.arg == kCancel) {
-      ++counts.cancels;
-    } else {
-      ++counts.schedules;
+  for_each_window(ops, [&counts](std::span<const Op> window) {
+    for (const Op op : window) {
+      if (op.id == kAdvance) {
+        ++counts.advances;
+      } else if (op.arg == kCancel) {
+        ++counts.cancels;
+      } else {
+        ++counts.schedules;
+      }
     }
-  }
+  });
   return counts;
 }
 
 std::uint64_t hash_ops(std::span<const Op> ops) {
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (const Op op : ops) {
-    hash ^= std::uint64_t{op.arg} << 32 | op.id;
-    hash *= 0x100000001b3;
-  }
+  for_each_window(ops, [&hash](std::span<const Op> window) {
+    for (const Op op : window) {
+      hash ^= std::uint64_t{op.arg} << 32 | op.id;
+      hash *= 0x100000001b3;
+    }
+  });
   return hash;
 }
 
 void check_ids(std::span<const Op> ops, TimerId capacity, const std::string& where) {
-  const auto misfit = std::ranges::find_if(
-      ops, [capacity](const Op op) { return op.id >= capacity && op.id != kAdvance; });
-  if (misfit == ops.end()) return;
-  throw TraceError(
-      fmt::format("{}: operation {} (of {}): id {} is not below the capacity {}; raise "
-                  "the capacity, or the operations are damaged",
-                  where, misfit - ops.begin(), ops.size(), misfit->id, capacity));
+  for_each_window(ops, [&](std::span<const Op> window) {
+    const auto misfit = std::ranges::find_if(
+        window, [capacity](const Op op) { return op.id >= capacity && op.id != kAdvance; });
+    if (misfit == window.end()) return;
+    throw TraceError(
+        fmt::format("{}: operation {} (of {}): id {} is not below the capacity {}; raise "
+                    "the capacity, or the operations are damaged",
+                    where, &*misfit - ops.data(), ops.size(), misfit->id, capacity));
+  });
 }
 
 std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity,
@@ -63,17 +73,19 @@ std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity,
   Model model({.capacity = capacity});
   Tick now = 0;
   std::size_t peak = 0;
-  for (const Op op : ops) {
-    throw_if_interrupted();
-    if (op.id == kAdvance) {
-      model.advance(now += op.arg, IgnoreExpiry{});
-    } else if (op.arg == kCancel) {
-      model.cancel(op.id);
-    } else {
-      model.schedule(op.id, now + op.arg);
-      peak = std::max(peak, model.size());
+  for_each_window(ops, [&](std::span<const Op> window) {
+    for (const Op op : window) {
+      throw_if_interrupted();
+      if (op.id == kAdvance) {
+        model.advance(now += op.arg, IgnoreExpiry{});
+      } else if (op.arg == kCancel) {
+        model.cancel(op.id);
+      } else {
+        model.schedule(op.id, now + op.arg);
+        peak = std::max(peak, model.size());
+      }
     }
-  }
+  });
   return peak;
 } catch (const std::bad_alloc&) {
   throw TraceError(

@@ -38,7 +38,7 @@ struct Arrivals {
     const std::uint32_t shortest = 1U << kShortestBits;
     const Tick setup = Tick{shortest} << octaves;
     const std::uint64_t items = options.items != 0 ? options.items : rate * measured_seconds;
-    TraceWriter trace(*this, options, 3 * (items + rate * setup / 1'000'000));
+    TraceWriter trace(*this, options);
     if (octaves > 20) throw ParameterError("octaves: at most 20");
     Random random(options.seed);
     using Timer = std::pair<Tick, TimerId>;  // deadline, id

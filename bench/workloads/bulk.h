@@ -26,7 +26,7 @@ struct Bulk {
   }
 
   Trace generate(const WorkloadOptions& options) const {
-    TraceWriter trace(*this, options, 4 * std::uint64_t{options.size});
+    TraceWriter trace(*this, options);
     if (octaves > 31) throw ParameterError("octaves: at most 31");
     Random random(options.seed);
     for (TimerId id = 0; id < options.size; ++id) trace.schedule(id, random.log_uniform(octaves));

@@ -39,7 +39,7 @@ struct CacheTtl {
   Trace generate(const WorkloadOptions& options) const {
     const TimerId size = options.size;
     const std::uint64_t writes = options.items != 0 ? options.items : 1'000'000;
-    TraceWriter trace(*this, options, size + 3 * writes);
+    TraceWriter trace(*this, options);
     const std::uint32_t ttls[] = {trace.ticks(shortest), trace.ticks(short_ttl),
                                   trace.ticks(long_ttl), trace.ticks(longest)};
     const std::uint64_t ns_a_tick = 1'000'000;

@@ -17,7 +17,7 @@ struct Cancel {
   Parameters parameters() { return {{"delay", &delay, "how far ahead timers are armed"}}; }
 
   Trace generate(const WorkloadOptions& options) const {
-    TraceWriter trace(*this, options, 2 * std::uint64_t{options.size});
+    TraceWriter trace(*this, options);
     Random random(options.seed);
     DelaySampler sample = trace.sampler(delay);
     for (TimerId id = 0; id < options.size; ++id) trace.schedule(id, sample(random));

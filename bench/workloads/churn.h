@@ -37,7 +37,7 @@ struct Churn {
                                 : size < 1'000'000 ? 5'000'000
                                                    : 2'000'000;
     const std::uint64_t pairs_a_tick = std::max(1U, size / pace);
-    TraceWriter trace(*this, options, size + 3 * pairs);
+    TraceWriter trace(*this, options);
     trace.note("pairs_a_tick", pairs_a_tick);
 
     Random random(options.seed);

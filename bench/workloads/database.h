@@ -36,7 +36,7 @@ struct Database {
     constexpr std::uint32_t kWaits = 3;
     const std::uint32_t operations = std::max(1U, options.size / 2);
     const std::uint64_t items = options.items != 0 ? options.items : 300'000;
-    TraceWriter trace(*this, options, options.size + 12 * items);
+    TraceWriter trace(*this, options);
     const std::uint32_t total_ticks = trace.ticks(total_timeout);
     const std::uint32_t socket_ticks = trace.ticks(socket_timeout);
     DelaySampler draw = trace.sampler(wait);

@@ -20,7 +20,7 @@ struct Drain {
   Parameters parameters() { return {{"delay", &delay, "how far ahead timers are armed"}}; }
 
   Trace generate(const WorkloadOptions& options) const {
-    TraceWriter trace(*this, options, 2 * std::uint64_t{options.size});
+    TraceWriter trace(*this, options);
     Random random(options.seed);
     DelaySampler sample = trace.sampler(delay);
     std::uint32_t longest = 0;

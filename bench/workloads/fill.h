@@ -20,7 +20,7 @@ struct Fill {
   Parameters parameters() { return {{"delay", &delay, "how far ahead timers are armed"}}; }
 
   Trace generate(const WorkloadOptions& options) const {
-    TraceWriter trace(*this, options, 3 * std::size_t{options.size});
+    TraceWriter trace(*this, options);
     Random random(options.seed);
     DelaySampler sample = trace.sampler(delay);
     const auto arm_all = [&] {

@@ -23,7 +23,7 @@ struct Herd {
   }
 
   Trace generate(const WorkloadOptions& options) const {
-    TraceWriter trace(*this, options, options.size + std::uint64_t{2});
+    TraceWriter trace(*this, options);
     Random random(options.seed);
     for (const TimerId id : random.permutation(options.size))
       trace.schedule(id, trace.ticks(delay));

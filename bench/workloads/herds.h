@@ -29,7 +29,7 @@ struct Herds {
   Trace generate(const WorkloadOptions& options) const {
     const TimerId size = options.size;
     const std::uint64_t fires = options.items != 0 ? options.items : 1'000'000;
-    TraceWriter trace(*this, options, size + 3 * fires);
+    TraceWriter trace(*this, options);
     const std::uint32_t apart_ticks = trace.ticks(apart);
     const std::uint32_t step = std::min(trace.ticks(tick), apart_ticks);
     if (herds > kMaxDelay / apart_ticks) throw ParameterError("herds: too many, too far apart");

@@ -23,7 +23,7 @@ struct Hold {
     const std::uint64_t fires = options.items != 0 ? options.items
                                 : size < 1'000'000 ? 1'000'000
                                                    : 2'000'000;
-    TraceWriter trace(*this, options, size + 2 * fires);
+    TraceWriter trace(*this, options);
     Random random(options.seed);
     DelaySampler sample = trace.sampler(delay);
     Simulation world(trace, size);

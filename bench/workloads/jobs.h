@@ -28,7 +28,7 @@ struct Jobs {
   Trace generate(const WorkloadOptions& options) const {
     const TimerId size = options.size;
     const std::uint64_t jobs = options.items != 0 ? options.items : 1'000'000;
-    TraceWriter trace(*this, options, size + 3 * jobs);
+    TraceWriter trace(*this, options);
     DelaySampler sample = trace.sampler(delay);
     Random random(options.seed);
     Simulation world(trace, size);

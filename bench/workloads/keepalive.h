@@ -42,7 +42,7 @@ struct Keepalive {
     const std::uint64_t requests_a_second = std::uint64_t{size} * requests_per_100k_s / 100'000 + 1;
     const std::uint64_t requests =
         options.items != 0 ? options.items : requests_a_second * measured_seconds;
-    TraceWriter trace(self, options, size + 3 * requests);
+    TraceWriter trace(self, options);
     const std::uint32_t timeout_ticks = trace.ticks(timeout);
 
     Random random(options.seed);

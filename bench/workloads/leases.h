@@ -29,7 +29,7 @@ struct Leases {
   Trace generate(const WorkloadOptions& options) const {
     const TimerId size = options.size;
     const std::uint64_t renewals = options.items != 0 ? options.items : 1'000'000;
-    TraceWriter trace(*this, options, size + 3 * renewals);
+    TraceWriter trace(*this, options);
     DelaySampler sample = trace.sampler(ttl);
     Random random(options.seed);
     Simulation world(trace, size);

@@ -33,7 +33,7 @@ struct MovedEarlier {
   Trace generate(const WorkloadOptions& options) const {
     const TimerId size = options.size;
     const std::uint64_t moves = options.items != 0 ? options.items : 2'000'000;
-    TraceWriter trace(*this, options, size + moves + moves / size);
+    TraceWriter trace(*this, options);
     const std::uint32_t nearer_ticks = trace.ticks(nearer);
     const std::uint32_t farther_ticks = trace.ticks(farther);
     const std::uint32_t period_ticks = trace.ticks(period);

@@ -42,7 +42,7 @@ struct Orders {
         ~std::uint32_t{0};  // on the agenda, else the id that is paid
     const TimerId size = options.size;
     const std::uint64_t orders = options.items != 0 ? options.items : 1'000'000;
-    TraceWriter trace(*this, options, size + 4 * orders);
+    TraceWriter trace(*this, options);
     const std::uint32_t timeouts[] = {trace.ticks(short_timeout), trace.ticks(long_timeout)};
     DelaySampler pay = trace.sampler(payment);
 

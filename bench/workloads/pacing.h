@@ -28,7 +28,7 @@ struct Pacing {
   Trace generate(const WorkloadOptions& options) const {
     const TimerId flows = options.size;
     const std::uint64_t packets = options.items != 0 ? options.items : 1'000'000;
-    TraceWriter trace(*this, options, flows + 2 * packets);
+    TraceWriter trace(*this, options);
     DelaySampler sample = trace.sampler(gap);
     Random random(options.seed);
     Simulation world(trace, flows);

@@ -54,7 +54,7 @@ template <Generator G>
 Trace generate_requests(const G& load, const WorkloadOptions& options) {
   const TimerId size = options.size;
   const std::uint64_t requests = options.items != 0 ? options.items : 1'000'000;
-  TraceWriter trace(load, options, size + 3 * requests);
+  TraceWriter trace(load, options);
   DelaySampler timeout = trace.sampler(load.timeout);
   DelaySampler latency = trace.sampler(load.latency);
 

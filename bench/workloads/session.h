@@ -43,7 +43,7 @@ struct Session {
     enum Timer : std::uint32_t { kIdle, kClose, kRequest, kPace, kDeadline, kTimers };
     const std::uint32_t sessions = std::max(1U, options.size / 3);
     const std::uint64_t requests = options.items != 0 ? options.items : 100'000;
-    TraceWriter trace(*this, options, 3 * std::uint64_t{sessions} + 35 * requests);
+    TraceWriter trace(*this, options);
     const std::uint32_t idle_ticks = trace.ticks(idle);
     const std::uint32_t close_ticks = trace.ticks(close);
     const std::uint32_t ten_seconds = trace.ticks(std::chrono::seconds(10));

@@ -21,7 +21,7 @@ struct Sparse {
 
   Trace generate(const WorkloadOptions& options) const {
     const std::uint64_t ticks = options.items != 0 ? options.items : 1'000'000;
-    TraceWriter trace(*this, options, options.size + ticks);
+    TraceWriter trace(*this, options);
     DelaySampler sample = trace.sampler(delay);
     Random random(options.seed);
     for (TimerId id = 0; id < options.size; ++id) trace.schedule(id, sample(random));

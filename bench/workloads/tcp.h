@@ -50,7 +50,7 @@ struct Tcp {
     const std::uint32_t connections =
         static_cast<std::uint32_t>(std::max<std::uint64_t>(1, std::uint64_t{options.size} * 5 / 8));
     const std::uint64_t requests = options.items != 0 ? options.items : 300'000;
-    TraceWriter trace(*this, options, options.size + 8 * requests);
+    TraceWriter trace(*this, options);
     const std::uint32_t retransmit_ticks = trace.ticks(retransmit);
     const std::uint32_t delayed_ack_ticks = trace.ticks(delayed_ack);
     const std::uint32_t keepalive_ticks = trace.ticks(keepalive);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "system/stop.h"
 #include "trace/trace.h"
@@ -15,8 +14,7 @@ class TraceWriter {
  public:
   // A tick is 1 ms unless G::unit_ns says otherwise.
   template <Generator G>
-  TraceWriter(G generator, const WorkloadOptions& options, std::uint64_t expected_ops) {
-    ops_.reserve(expected_ops);
+  TraceWriter(G generator, const WorkloadOptions& options) {
     info_.unit_ns = 1e6;
     if constexpr (requires { G::unit_ns; }) info_.unit_ns = G::unit_ns;
     info_.capacity = options.size;
@@ -61,7 +59,7 @@ class TraceWriter {
     info_.peak_pending = peak_pending;
     note("items", items);
     info_.parameters = parameters_.dump();
-    return Trace(std::move(info_), std::move(ops_));
+    return Trace(std::move(info_), ops_.finish());
   }
 
  private:
@@ -74,7 +72,7 @@ class TraceWriter {
 
   TraceInfo info_;
   nlohmann::json parameters_;
-  std::vector<Op> ops_;
+  OpStore ops_;
 };
 
 }  // namespace timerbench

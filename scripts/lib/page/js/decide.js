@@ -200,7 +200,8 @@ function rankCard(campaign, load, promise, names, isWanted, limits, baseline) {
     title: `${load.scenario} at ${power(load.size)}, ${heading}`,
     note:
       `${capital(meaning)}. Cost in ns per ${campaign.item(load.scenario)}, median over the rounds with its 95 % interval.` +
-      (ranked ? ' Those with the same rank are not told apart.' : ''),
+      (ranked ? ' Those with the same rank are not told apart.' : '') +
+      ' † over fewer operations, ‡ disturbed in a round.',
     remake: campaign.remake,
     height: rows.length * 26 + 70,
     config: (theme, width) => barsOf(campaign, rows, theme, width),
@@ -272,8 +273,7 @@ function columnsOf(campaign, ranked) {
       value: ({cell}) => cell.backend,
       text: ({cell}) => [
         named(cell.backend, campaign),
-        cell.noisy ? ' (disturbed)' : '',
-        fewerMark(campaign, cell),
+        doubtMarks(campaign, cell),
       ],
     },
     {
@@ -302,10 +302,14 @@ function columnsOf(campaign, ranked) {
   ];
 }
 
-// Measured over less than half of the operations that others were.
-function fewerMark(campaign, cell) {
+// Signs behind the name of one that was measured over less than half of the operations that others
+// were, or that was disturbed in a round however often it was repeated.
+function doubtMarks(campaign, cell) {
   const most = Math.max(...campaign.at(cell.scenario, cell.size).map((other) => other.items ?? 0));
-  return cell.items < most / 2 ? h('span', {title: 'measured over fewer operations'}, ' †') : '';
+  return [
+    cell.items < most / 2 ? h('span', {title: 'measured over fewer operations'}, ' †') : '',
+    cell.noisy ? h('span', {title: 'disturbed in a round'}, ' ‡') : '',
+  ];
 }
 
 function barsOf(campaign, rows, theme, width) {

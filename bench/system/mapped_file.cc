@@ -1,0 +1,71 @@
+#include "system/mapped_file.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace timerbench {
+namespace {
+
+// Where files are mapped: the end of each range by its begin. Advice of the kind given here would
+// empty any other memory.
+class Mappings {
+ public:
+  void add(const char* begin, std::size_t size) {
+    const std::lock_guard lock(mutex_);
+    ends_[begin] = begin + size;
+  }
+  void remove(const char* begin) {
+    const std::lock_guard lock(mutex_);
+    ends_.erase(begin);
+  }
+  // For the whole pages among the bytes.
+  void advise(const void* begin, std::size_t size, int advice) {
+    static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(begin);
+    const std::lock_guard lock(mutex_);
+    const auto after = ends_.upper_bound(static_cast<const char*>(begin));
+    if (after == ends_.begin() || std::prev(after)->second <= begin) return;
+    const auto last =
+        std::min(first + size, reinterpret_cast<std::uintptr_t>(std::prev(after)->second));
+    const std::uintptr_t from = (first + page - 1) / page * page;
+    const std::uintptr_t to = last / page * page;
+    if (from < to) madvise(reinterpret_cast<void*>(from), to - from, advice);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const char*, const char*> ends_;
+};
+
+Mappings& mappings() {
+  static Mappings all;
+  return all;
+}
+
+}  // namespace
+
+MappedFile map_file(int file, std::size_t size) {
+  void* const address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (address == MAP_FAILED) return {};
+  madvise(address, size, MADV_SEQUENTIAL);
+  const auto* const begin = static_cast<const char*>(address);
+  mappings().add(begin, size);
+  const auto unmap = [size](void* mapped) {
+    mappings().remove(static_cast<const char*>(mapped));
+    munmap(mapped, size);
+  };
+  return {{address, unmap}, {begin, size}};
+}
+
+void pass_by(const void* begin, std::size_t size) { mappings().advise(begin, size, MADV_DONTNEED); }
+
+void fetch(const void* begin, std::size_t size) {
+  mappings().advise(begin, std::min(size, kWindowBytes), MADV_POPULATE_READ);
+}
+
+}  // namespace timerbench
