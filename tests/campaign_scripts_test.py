@@ -8,6 +8,7 @@ import json
 import random
 import resource
 import signal
+import shutil
 import subprocess
 import sys
 import time
@@ -312,7 +313,21 @@ class CampaignTest(BenchScratch):
         self.assertIn("has all 4 measurements", self.run_bench()[1])
         code, _, err = self.run_bench("--passes=speed")
         self.assertEqual(code, 2)
-        self.assertIn("'speed' is not one of total, tails, memory, instructions and all", err)
+        self.assertIn(
+            "'speed' is not one of total, tails, memory, instructions, counters and all", err
+        )
+
+    def test_counters_are_measured_where_there_are_any(self) -> None:
+        code, out, err = self.run_bench("--passes=counters", REASONS="load; perf_counters")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("no perf counters for us: that pass is left out", out)
+        self.assertFalse((self.out / "counters.json").exists())
+        shutil.rmtree(self.out)
+        code, out, err = self.run_bench("--passes=counters", REASONS="load")
+        self.assertEqual((code, err), (0, ""))
+        self.assertNotIn("left out", out)
+        entries = json.loads((self.out / "counters.json").read_text())["benchmarks"]
+        self.assertEqual([entry["cycles_per_item"] for entry in entries], [12.0, 12.0])
 
     def test_without_valgrind_instructions_are_unavailable(self) -> None:
         programs = self.folder / "bin"

@@ -310,8 +310,12 @@ class Pages(ReportTest):
             entry(name, "lazy", "exact", bytes_per_timer=300.0, peak_bytes=300_000.0),
             failed(name, "oak", "timeout: over 5 s"),
         ]
-        instructions = [entry(name, "heap", "exact", instructions_per_item=752.0)]
-        passes = {"tails": tails, "memory": memory, "instructions": instructions}
+        passes = {
+            "tails": tails,
+            "memory": memory,
+            "instructions": [entry(name, "heap", "exact", instructions_per_item=752.0)],
+            "counters": [entry(name, "heap", "exact", cycles_per_item=310.0)],
+        }
         folder = self.campaign(entries, passes=passes, inputs=inputs)
         distributions = {
             f"{name}/heap": [{"advance": {"edges": [10, 20, 40], "counts": [900, 100]}}],
@@ -425,7 +429,8 @@ class Pages(ReportTest):
         bytes_, uses = self.tables()
         self.assertIn(["10³", "heap", "56.0 B"], bytes_)
         self.assertIn(["10³", "oak", "timeout: over 5 s"], bytes_)
-        self.assertEqual(next(row for row in uses if row[0] == "heap")[-1], "752")
+        self.assertEqual(next(row for row in uses if row[0] == "heap")[-2:], ["752", "310"])
+        self.assertEqual(uses[0][-2:], ["instructions (valgrind)", "cycles"])
         self.go("pairwise")
         self.choose("b2", "lazy")
         pairs = self.tables()[0]

@@ -155,10 +155,11 @@ void add_run(CLI::App& app) {
   command
       ->add_option(
           "--pass", options->pass,
-          "What is measured: the total cost; tails, how long single calls take; memory; or "
-          "nothing, once: a single replay, for tools that count from outside")
+          "What is measured: the total cost; tails, how long single calls take; memory; counters, "
+          "what the processor counts; or nothing, once: a single replay, for tools that count from "
+          "outside")
       ->capture_default_str()
-      ->check(CLI::IsMember({"total", "tails", "memory", "once"}));
+      ->check(CLI::IsMember({"total", "tails", "memory", "counters", "once"}));
   command
       ->add_option(
           "--slow-down", options->slow_down,

@@ -87,6 +87,7 @@ void write_distributions(const nlohmann::json& distributions, const std::string&
 Pass pass_named(const std::string& name) {
   if (name == "tails") return Pass::tails;
   if (name == "memory") return Pass::memory;
+  if (name == "counters") return Pass::counters;
   return name == "once" ? Pass::once : Pass::total;
 }
 
@@ -103,10 +104,11 @@ void run_replays(const RunOptions& options, const Suite& suite) {
                  campaign.register_cells(chosen);
                  return campaign.cells();
                },
-           .describe = options.pass == "tails"    ? describe_tails
-                       : options.pass == "memory" ? describe_memory
-                       : options.pass == "once"   ? describe_nothing
-                                                  : describe_costs,
+           .describe = options.pass == "tails"      ? describe_tails
+                       : options.pass == "memory"   ? describe_memory
+                       : options.pass == "counters" ? describe_counts
+                       : options.pass == "once"     ? describe_nothing
+                                                    : describe_costs,
            .counts = [&] { return campaign.counts(); },
            .keep_beside =
                [&](const std::string& results) {

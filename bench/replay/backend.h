@@ -15,6 +15,7 @@
 #include "replay/memory.h"
 #include "replay/tails.h"
 #include "system/disturbance.h"
+#include "system/perf_counters.h"
 #include "system/stop.h"
 #include "trace/op.h"
 #include "trace/outcome.h"
@@ -45,9 +46,10 @@ struct TimedReplay {
 struct Backend {
   Traits traits;
   std::function<std::unique_ptr<AnyQueue>(const QueueConfig&)> make;
-  // A new queue replays the setup, then the clock runs for the measured operations.
+  // A new queue replays the setup, then the clock runs for the measured operations, and the counters
+  // if there are any: reading them is no part of the time.
   std::function<TimedReplay(const QueueConfig&, std::span<const Op> setup,
-                            std::span<const Op> measured, const StopFlag&)>
+                            std::span<const Op> measured, const StopFlag&, PerfCounters*)>
       time_replay;
 
   // The same for the other passes; see tails.h and memory.h.

@@ -32,7 +32,8 @@ template <TimerQueue Queue>
 
 template <TimerQueue Queue>
 TimedReplay time_replay(const QueueConfig& config, std::span<const Op> setup,
-                        std::span<const Op> measured, const StopFlag& stop) {
+                        std::span<const Op> measured, const StopFlag& stop,
+                        PerfCounters* counters) {
   using Clock = std::chrono::steady_clock;
   Queue queue(config);
   Tick now = config.start;
@@ -40,10 +41,12 @@ TimedReplay time_replay(const QueueConfig& config, std::span<const Op> setup,
   sync(queue);
   fetch(measured.data(), measured.size_bytes());
   const DisturbanceMeter meter;
+  if (counters != nullptr) counters->start();
   const auto start = Clock::now();
   const Outcome measured_outcome = measured_replay(queue, measured, now, stop);
   sync(queue);
   const auto elapsed = Clock::now() - start;
+  if (counters != nullptr) counters->stop();
   const Disturbance disturbance = meter.stop();
   outcome += measured_outcome;
   return {outcome, elapsed, disturbance, stop.load()};

@@ -81,6 +81,7 @@ void Campaign::measure(Cell& cell, benchmark::State& state) {
     case Pass::total: return measure_cost(cell, state);
     case Pass::tails: return measure_tails(cell, state);
     case Pass::memory: return measure_memory(cell, state);
+    case Pass::counters: return count_events(cell, state);
     case Pass::once: return replay_once(cell, state);
   }
 }
@@ -158,7 +159,7 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
     const TimeLimit limit(replay_seconds_.of(cell.backend));
     replay =
         cell.backend.time_replay({.capacity = trace.info().capacity, .granularity = granularity_},
-                                 trace.setup(), trace.measured(), limit.stop());
+                                 trace.setup(), trace.measured(), limit.stop(), nullptr);
   }
   check_time(cell, replay.stopped);
   if (slow_down_ > 0) replay.elapsed = lengthened(replay.elapsed, slow_down_);

@@ -74,7 +74,7 @@ struct ReplaySeconds {
 
 // What is measured of a cell. Never two at once: each disturbs the others.
 // `once` is for tools that count from outside what a single replay does.
-enum class Pass { total, tails, memory, once };
+enum class Pass { total, tails, memory, counters, once };
 
 // The cells of one run and how each is measured.
 class Campaign {
@@ -133,6 +133,7 @@ class Campaign {
   void measure_once(Cell& cell, benchmark::State& state, Replay&& replay);
   void measure_tails(Cell& cell, benchmark::State& state);
   void measure_memory(Cell& cell, benchmark::State& state);
+  void count_events(Cell& cell, benchmark::State& state);
   void replay_once(Cell& cell, benchmark::State& state);
   // Throws CellFailure if a replay did not do what it had to, or took too long.
   void check_outcome(Cell& cell, std::size_t variant, const Outcome& outcome);

@@ -2,11 +2,14 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "suites/campaign.h"
+#include "system/perf_counters.h"
 #include "system/stop.h"
 #include "trace/excerpt.h"
 
@@ -125,15 +128,43 @@ void Campaign::measure_memory(Cell& cell, benchmark::State& state) {
                });
 }
 
+void Campaign::count_events(Cell& cell, benchmark::State& state) {
+  measure_once(
+      cell, state, [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
+        if (cell.backend.traits.remote) {
+          throw CellFailure("unavailable: its work is done by another process");
+        }
+        PerfCounters counters(processor_events());
+        if (counters.error() != 0) {
+          throw CellFailure(
+              fmt::format("unavailable: no perf counters here: {}; see timerbench doctor",
+                          std::strerror(counters.error())));
+        }
+        const TimedReplay replay =
+            cell.backend.time_replay(config, trace.setup(), trace.measured(), stop, &counters);
+        check_time(cell, replay.stopped);
+        check_outcome(cell, 0, replay.outcome);
+        const auto counts = counters.counts();
+        if (!counts) {
+          throw CellFailure(
+              "unavailable: others use the perf counters, or there are too few at once");
+        }
+        for (const auto& [name, count] : *counts) {
+          state.counters[fmt::format("{}_per_item", name)] =
+              static_cast<double>(count) / std::max(1.0, static_cast<double>(trace.info().items));
+        }
+      });
+}
+
 void Campaign::replay_once(Cell& cell, benchmark::State& state) {
-  measure_once(cell, state,
-               [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
-                 const TimedReplay replay =
-                     cell.backend.time_replay(config, trace.setup(), trace.measured(), stop);
-                 check_time(cell, replay.stopped);
-                 check_outcome(cell, 0, replay.outcome);
-                 state.counters["items"] = static_cast<double>(trace.info().items);
-               });
+  measure_once(
+      cell, state, [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
+        const TimedReplay replay =
+            cell.backend.time_replay(config, trace.setup(), trace.measured(), stop, nullptr);
+        check_time(cell, replay.stopped);
+        check_outcome(cell, 0, replay.outcome);
+        state.counters["items"] = static_cast<double>(trace.info().items);
+      });
 }
 
 }  // namespace timerbench

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "system/perf_counters.h"
+
 namespace timerbench {
 
 bool CellReporter::ReportContext(const Context& context) {
@@ -61,6 +63,17 @@ std::string describe_memory(const std::vector<benchmark::BenchmarkReporter::Run>
   return fmt::format("{:.1f} bytes a timer, {:.0f} empty, {:.2f} allocations per item",
                      counters.at("bytes_per_timer").value, counters.at("empty_bytes").value,
                      counters.at("allocations_per_item").value);
+}
+
+std::string describe_counts(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
+  std::string text;
+  for (const CountedEvent& event : processor_events()) {
+    const auto& counters = runs.front().counters;
+    const auto found = counters.find(fmt::format("{}_per_item", event.name));
+    if (found == counters.end()) continue;
+    text += fmt::format("{}{:.2f} {}", text.empty() ? "" : ", ", found->second.value, event.name);
+  }
+  return text + " per item";
 }
 
 std::string describe_nothing(const std::vector<benchmark::BenchmarkReporter::Run>& /*runs*/) {

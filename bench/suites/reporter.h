@@ -35,6 +35,7 @@ class CellReporter : public benchmark::BenchmarkReporter {
 // The same of the other passes: the worst and usual advance(), and bytes.
 std::string describe_tails(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 std::string describe_memory(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
+std::string describe_counts(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
 std::string describe_nothing(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 

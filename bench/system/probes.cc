@@ -1,33 +1,27 @@
 #include "system/probes.h"
 
-#include <linux/perf_event.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <thread>
+
+#include "system/perf_counters.h"
 
 namespace timerbench {
 namespace {
 
 // 0 if instructions of this program can be counted.
 int counter_error() {
-  perf_event_attr attributes{};
-  attributes.type = PERF_TYPE_HARDWARE;
-  attributes.size = sizeof attributes;
-  attributes.config = PERF_COUNT_HW_INSTRUCTIONS;
-  attributes.exclude_kernel = 1;  // which the kernel allows more programs
-  attributes.exclude_hv = 1;
-  const int counter =
-      static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
-  if (counter < 0) return errno;
-  std::uint64_t count = 0;
-  const bool counts = read(counter, &count, sizeof count) == sizeof count && count > 0;
-  close(counter);
-  return counts ? 0 : ENODATA;  // a hypervisor may accept what it does not count
+  PerfCounters counter(processor_events().first(1));
+  if (counter.error() != 0) return counter.error();
+  counter.start();
+  counter.stop();
+  const auto counts = counter.counts();
+  return counts && counts->front().count > 0
+             ? 0
+             : ENODATA;  // a hypervisor may accept what it does not count
 }
 
 std::optional<bool> is_randomized() {

@@ -142,8 +142,13 @@ def _campaign(
         raise UsageError(
             f"--passes are for suites of replays, and {plan.suite} is on the wall clock"
         )
+    passes = [name for name in arguments.passes if name != "counters" or _counts(plan)]
+    if len(passes) < len(arguments.passes):
+        say(
+            "This machine has no perf counters for us: that pass is left out; see timerbench doctor"
+        )
     runners = [Runner(plan, journal, options)]
-    runners += [Runner(plan, journal, options, pass_, runners[0]) for pass_ in arguments.passes[1:]]
+    runners += [Runner(plan, journal, options, pass_, runners[0]) for pass_ in passes[1:]]
     complaints = []
     if not options.budget and not any(runner.missing() for runner in runners):
         count = sum(len(runner.chosen) for runner in runners)
@@ -172,6 +177,11 @@ def _campaign(
     for complaint in complaints:
         print(f"scripts/bench: {complaint}", file=sys.stderr)
     return 1 if complaints else 0
+
+
+def _counts(plan: Plan) -> bool:
+    """Whether the processor's counters can be read here."""
+    return "perf_counters" not in plan.facts["machine"].get("grade_reasons", "")
 
 
 def _is_written(folder: Path, pass_: str, journal: Journal) -> bool:
@@ -219,8 +229,9 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         type=_passes,
         default=["total"],
         metavar="LIST",
-        help="of tails (how long single calls take), memory and instructions (counted by valgrind, up "
-        "to 10 000 timers), or all: what is measured besides the total cost, each by itself and once",
+        help="of tails (how long single calls take), memory, instructions (counted by valgrind, up to "
+        "10 000 timers) and counters (cycles and misses, where the machine lets us), or all: what is "
+        "measured besides the total cost, each by itself and once",
     )
     parser.add_argument(
         "--memory",

@@ -1,4 +1,4 @@
-"""The results of the passes beside the total cost: tails, memory and instructions.
+"""The results of the passes beside the total cost: tails, memory, instructions and counters.
 
 Of a cell SUITE/WORKLOAD/SIZE/BACKEND the label says "PRECISION, per ITEM".
 """
@@ -16,6 +16,7 @@ PASSES = {
     "tails": "tails.json",
     "memory": "memory.json",
     "instructions": "instructions.json",
+    "counters": "counters.json",
 }
 
 

@@ -1,7 +1,7 @@
 """Makes one HTML file of results, to be opened by any browser without a network.
 
 RESULTS are folders of scripts/bench, or files that 'timerbench run --benchmark_out' wrote, of any
-suites; the passes in a folder (tails.json, memory.json, instructions.json) are shown too. Each stays
+suites; the passes in a folder (tails.json, memory.json and so on) are shown too. Each stays
 a campaign of its own in the page, and none is mixed with another.
 
   scripts/report results/local/quick

@@ -44,6 +44,7 @@ _PASS_OPTIONS = {
     "tails": ("--pass=tails",),
     "memory": ("--pass=memory",),
     "instructions": ("--pass=once", "--replay-seconds=60"),
+    "counters": ("--pass=counters",),
 }
 
 
@@ -311,6 +312,7 @@ _TOLD = {
     "worst_ns": "ns, the longest advance",
     "bytes_per_timer": "bytes per timer",
     "instructions_per_item": "instructions",
+    "cycles_per_item": "cycles",
 }
 
 

@@ -95,7 +95,7 @@ def _campaign(path: Path) -> dict[str, Any]:
         grid: Grid[Any] = services
     else:
         replays = costs.load_files([file])
-        told = {"kind": "costs", **_of_replays(replays), **_of_passes(file.path)}
+        told = {"kind": "costs", **_of_replays(replays), "passes": _of_passes(file.path)}
         grid = replays
     return {
         "name": path.name if path.is_dir() else path.stem,

@@ -271,10 +271,7 @@ function columnsOf(campaign, ranked) {
       title: 'backend',
       left: true,
       value: ({cell}) => cell.backend,
-      text: ({cell}) => [
-        named(cell.backend, campaign),
-        doubtMarks(campaign, cell),
-      ],
+      text: ({cell}) => [named(cell.backend, campaign), doubtMarks(campaign, cell)],
     },
     {
       title: 'ns [95 %]',

@@ -58,7 +58,7 @@ const PAGES = [
     draw: drawMemory,
     kind: 'costs',
     pass: 'memory',
-    lead: 'What a timer takes of memory, and an operation of instructions.',
+    lead: 'What a timer takes of memory, and an operation of instructions, cycles and misses.',
   },
   {
     id: 'pairwise',

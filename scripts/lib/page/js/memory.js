@@ -1,20 +1,29 @@
 'use strict';
 // Memory: what a timer takes, and what an operation takes by count instead of time.
 
-const MEMORY_COLUMNS = [
-  ['bytes_per_timer', 'a timer, at peak'],
-  ['empty_bytes', 'empty'],
-  ['peak_bytes', 'at peak'],
-  ['drained_bytes', 'drained'],
-  ['rss_bytes', 'resident at peak'],
-  ['rss_drained_bytes', 'resident, drained'],
-  ['huge_page_bytes', 'in huge pages'],
+// Pass, counter, title and unit.
+const USES = [
+  ['memory', 'bytes_per_timer', 'a timer, at peak', bytes],
+  ['memory', 'empty_bytes', 'empty', bytes],
+  ['memory', 'peak_bytes', 'at peak', bytes],
+  ['memory', 'drained_bytes', 'drained', bytes],
+  ['memory', 'rss_bytes', 'resident at peak', bytes],
+  ['memory', 'rss_drained_bytes', 'resident, drained', bytes],
+  ['memory', 'huge_page_bytes', 'in huge pages', bytes],
+  ['memory', 'allocations_per_item', 'allocations', digits],
+  ['instructions', 'instructions_per_item', 'instructions (valgrind)', digits],
+  ['counters', 'cycles_per_item', 'cycles', digits],
+  ['counters', 'instructions_per_item', 'instructions', digits],
+  ['counters', 'branch_misses_per_item', 'branch misses', digits],
+  ['counters', 'cache_misses_per_item', 'cache misses', digits],
+  ['counters', 'tlb_misses_per_item', 'TLB misses', digits],
 ];
 
 function drawMemory(view) {
   const campaign = view.campaign('costs');
-  const table = campaign?.passes.memory ?? campaign?.passes.instructions;
-  if (!table) return nothing('scripts/bench --passes=memory,instructions');
+  const {memory, instructions, counters} = campaign?.passes ?? {};
+  const table = memory ?? instructions ?? counters;
+  if (!table) return nothing('scripts/bench --passes=memory,instructions,counters');
   const scenario = view.choose(
     'w',
     'Workload',
@@ -103,62 +112,39 @@ function bytesCard(campaign, scenario) {
   });
 }
 
+// By pass and counter, at one size.
 function usesCard(campaign, scenario, size) {
-  const {memory, instructions} = campaign.passes;
-  const names = [
-    ...new Set(
-      [memory, instructions]
-        .flatMap((table) => table?.at(scenario, size) ?? [])
-        .map((cell) => cell.backend),
-    ),
-  ];
-  const failure = (name) => memory?.cell(scenario, size, name)?.failure;
+  const columns = USES.filter(([pass, counter]) =>
+    campaign.passes[pass]?.at(scenario, size).some((cell) => cell.value(counter) !== null),
+  );
+  const cells = Object.values(campaign.passes).flatMap((table) => table.at(scenario, size));
+  const failure = (name) => cells.find((cell) => cell.backend === name && cell.failure)?.failure;
+  const text = (name, [pass, counter, , unit], i) => {
+    const value = campaign.pass(pass, scenario, size, name)?.value(counter) ?? null;
+    return value === null ? (i === 0 ? failure(name) : null) : unit(value);
+  };
   return h(
     'section',
     {class: 'card'},
-    h('h3', {}, `${scenario} at ${power(size)}`),
-    h(
-      'p',
-      {class: 'note'},
-      'Instructions are counted by valgrind: the figure that does not depend on the neighbours.',
-    ),
+    h('h3', {}, `${scenario} at ${power(size)}: memory, and counts per ${campaign.item(scenario)}`),
+    h('p', {class: 'note'}, countsNote(campaign)),
     tableOf(
       [
         {title: 'backend', left: true, text: (name) => named(name, campaign)},
         {title: 'promise', left: true, text: (name) => campaign.promiseOf(name)},
-        ...(memory
-          ? MEMORY_COLUMNS.map(([counter, title], i) => ({
-              title,
-              text: (name) => {
-                const value = memory.cell(scenario, size, name)?.value(counter);
-                return value === null || value === undefined
-                  ? i === 0
-                    ? failure(name)
-                    : null
-                  : bytes(value);
-              },
-            }))
-          : []),
-        ...(memory
-          ? [
-              {
-                title: `allocations per ${campaign.item(scenario)}`,
-                text: (name) =>
-                  memory.cell(scenario, size, name)?.value('allocations_per_item') ?? null,
-              },
-            ]
-          : []),
-        ...(instructions
-          ? [
-              {
-                title: `instructions per ${campaign.item(scenario)}`,
-                text: (name) =>
-                  instructions.cell(scenario, size, name)?.value('instructions_per_item') ?? null,
-              },
-            ]
-          : []),
+        ...columns.map((column, i) => ({title: column[2], text: (name) => text(name, column, i)})),
       ],
-      names,
+      [...new Set(cells.map((cell) => cell.backend))],
     ),
   );
+}
+
+function countsNote(campaign) {
+  const byValgrind = campaign.passes.instructions
+    ? 'Instructions by valgrind do not depend on the neighbours. '
+    : '';
+  if (campaign.passes.counters) return `${byValgrind}The others are the processor's own counts.`;
+  return (campaign.facts.grade_reasons ?? '').includes('perf_counters')
+    ? `${byValgrind}The machine gave no perf counters: no cycles, branch, cache and TLB misses.`
+    : `${byValgrind}Cycles, branch, cache and TLB misses: scripts/bench --passes=counters.`;
 }

@@ -63,7 +63,7 @@ function keyOf(scenario, size, backend) {
 class Campaign extends Table {
   constructor(raw, index) {
     super(raw.cells, raw.kind);
-    const {cells, variants, tails, memory, instructions, scenarios, backends, ...facts} = raw;
+    const {cells, variants, passes, scenarios, backends, ...facts} = raw;
     Object.assign(this, facts, {index});
     this.items = new Map(scenarios.map(({name, item}) => [name, item]));
     this.backends = new Map(backends.map((backend) => [backend.name, backend]));
@@ -72,9 +72,7 @@ class Campaign extends Table {
       new Table(rows, raw.kind),
     ]);
     this.passes = Object.fromEntries(
-      Object.entries({tails, memory, instructions})
-        .filter(([, rows]) => rows)
-        .map(([name, rows]) => [name, new Table(rows, name)]),
+      Object.entries(passes ?? {}).map(([name, rows]) => [name, new Table(rows, name)]),
     );
     this.noise = noiseFloor(this.twinRatios());
   }
