@@ -53,9 +53,9 @@ struct Workload {
 
 // Roughly what it takes to generate such a trace, work out its outcome and replay it, in bytes.
 constexpr std::uint64_t bytes_needed(const WorkloadOptions& options) {
-  constexpr std::uint64_t kATimer = 200;  // two models' nodes, or one and the largest backend's
-  constexpr std::uint64_t kAnItem = 3 * sizeof(Op);
-  return options.size * kATimer + options.items * kAnItem;
+  constexpr std::uint64_t kATimer = 150;  // the model's node and the largest backend's
+  constexpr std::uint64_t kWindows = 4 * kWindowBytes;  // of the trace, however long it is
+  return options.size * kATimer + kWindows;
 }
 
 // Every workload, in the order of every table and plot.
