@@ -300,6 +300,13 @@ class CampaignTest(BenchScratch):
         self.assertLess(time.monotonic() - begin, 15)
         self.assertGreater(len(self.measured()), 4)
 
+    def test_a_budget_on_the_wall_clock_goes_to_the_widest_intervals_of_a_figure(self) -> None:
+        code, _, err = self.run_bench("purgatory", "--budget=9s")
+        self.assertEqual((code, err), (0, ""))
+        counts = collections.Counter(name.split("/")[2] for name in self.measured())
+        self.assertGreaterEqual(counts["1000"], 18, "each has its six rounds")
+        self.assertGreater(counts["10000"], counts["1000"])
+
     def test_other_passes_are_measured_once_and_kept_apart(self) -> None:
         code, out, err = self.run_bench("--passes=memory,tails")
         self.assertEqual((code, err), (0, ""))
@@ -379,6 +386,10 @@ class RoundsTest(unittest.TestCase):
         assert chosen
         self.assertEqual(chosen.size, 1)
         self.assertIsNone(widest(plan, {}, least=6))
+        costs = {f"s/w/{size}/a": [10.0] * rounds for size, rounds in ((1, 9), (2, 8))}
+        chosen = widest(plan, costs, least=6)  # of equals, whoever has had fewer
+        assert chosen
+        self.assertEqual(chosen.size, 2)
 
 
 class IntervalTest(unittest.TestCase):

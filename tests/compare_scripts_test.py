@@ -210,6 +210,33 @@ class CompareCommandTest(Scratch):
         ended = self.compare(f"{folder}:scan", f"{folder}:heap")
         self.assertIn("1 unresolved", ended.stdout)
 
+    def test_services_by_the_figure_of_their_suite_or_another(self) -> None:
+        def of(service: str, rate: float, late: float) -> list[dict[str, Any]]:
+            return [
+                {
+                    "name": f"contention/own/2/{service}/x",
+                    "label": "exact, per call",
+                    "round": i,
+                    "calls_per_second": rate * cost,
+                    "schedule_p99_ns": late * cost,
+                }
+                for i, cost in enumerate(self.SCAN)
+            ]
+
+        benchmarks = of("slow", 1e5, 100) + of("fast", 2e5, 300) + of("fast@again", 2e5, 300)
+        benchmarks[0].pop("schedule_p99_ns")  # too few samples in a round
+        path = self.folder / "results.json"
+        path.write_text(json.dumps({"context": {}, "benchmarks": benchmarks}))
+        ended = self.compare(f"{path}:slow", f"{path}:fast")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertRegex(ended.stdout, r"own/2 +\| slow .* 1.000 +\| +500 .* 0.500 .*\*\*faster")
+        self.assertIn("differs from itself by up to 0.0 %", ended.stdout)
+        late = self.compare(f"{path}:slow", f"{path}:fast", "--figure=schedule_p99_ns")
+        self.assertIn("no cells to compare: 1 without a figure", late.stderr)
+        same = self.compare(f"{path}:fast", f"{path}:fast@again", "--figure=schedule_p99_ns")
+        self.assertIn("A, schedule_p99_ns", same.stdout)
+        self.assertIn("1 equivalent", same.stdout)
+
     def test_too_few_rounds_are_told(self) -> None:
         folder = self.campaign("one", {"scan": self.SCAN[:3], "heap": [1.0, 1.0, 1.0]})
         ended = self.compare(f"{folder}:scan", f"{folder}:heap")
@@ -229,6 +256,7 @@ class CompareCommandTest(Scratch):
         ]
         realtime = self.folder / "realtime.json"
         entry = {"name": "purgatory/low/1/delay_queue", "label": "exact, per request"}
+        entry |= {"cpu_ns_per_request": 5.0}
         realtime.write_text(json.dumps({"context": {}, "benchmarks": [entry]}))
         cases: list[tuple[list[object], int, str]] = [
             ([good, machine], 1, "processor differs, 'Test 1000' and 'Other 2000'.*--force"),
@@ -237,7 +265,9 @@ class CompareCommandTest(Scratch):
             (traces, 1, "no cells to compare: 1 of another trace"),
             ([good, empty], 1, "results.json: No such file"),
             ([good, f"{good}:heap"], 2, "has no backend 'heap'; there are scan"),
-            ([good, realtime], 1, "of the suite purgatory; only costs of replays"),
+            ([good, realtime], 1, "has ns to compare, and .* cpu_ns_per_request: unlike suites"),
+            ([realtime, realtime, "--figure=speed"], 2, "no 'speed'; there are cpu_ns_per_request"),
+            ([good, good, "--figure=x_ns"], 2, "of replays, of which the cost is compared"),
             ([good, good, "--gate=3"], 2, "'3' is not a share such as 3%"),
             ([good], 2, "required: B"),
         ]

@@ -435,7 +435,7 @@ class BenchTest(BenchScratch):
             self.assertIn(name, out)
         results = json.loads((self.out / "results.json").read_text())
         self.assertEqual(results["context"]["command"], "scripts/bench purgatory --seconds=0.5")
-        self.assertEqual([entry["round"] for entry in results["benchmarks"]], [0, 1] * 4)
+        self.assertEqual([entry["round"] for entry in results["benchmarks"]], [0, 1] * 6, "two services and a twin")
         distributions = json.loads((self.out / "results.distributions.json").read_text())
         self.assertEqual(len(distributions["purgatory/low/1000/delay_queue"]), 2)
 
@@ -445,10 +445,11 @@ class BenchTest(BenchScratch):
         self.assertEqual(
             {e["name"]: e["error_message"] for e in entries if "error_message" in e},
             {
-                f"purgatory/low/{size}/delay_queue/manual_time": (
+                f"purgatory/low/{size}/{service}/manual_time": (
                     "skipped: saturated at two smaller sizes already"
                 )
                 for size in (30, 40)
+                for service in ("delay_queue", "delay_queue@again")
             },
         )
 

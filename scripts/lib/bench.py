@@ -77,7 +77,7 @@ NOT_TAKEN = {
 }
 
 # Measured twice in each round: what a difference between others must exceed.
-TWINS = ("kafka_wheel_256", "binary_heap")
+TWINS = ("kafka_wheel_256", "binary_heap", "delay_queue")
 
 VERIFY_SECONDS = 0.2  # of random traces, for each backend
 VERIFIED = re.compile(r"(?P<name>\w+) +(?P<verdict>ok|a control|WRONG|ERROR|UNAVAILABLE)\b")

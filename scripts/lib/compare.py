@@ -1,10 +1,15 @@
-"""Compares costs: two campaigns, two backends of one, or two commits.
+"""Compares two campaigns, two backends or services of one, or two commits.
 
   scripts/compare results/local/before results/local/after         each backend with itself
   scripts/compare results/local/quick:binary_heap results/local/quick:lazy_heap
   scripts/compare before after --gate 3%                           fails if something is slower
   scripts/compare HEAD~1 HEAD                                      builds and measures both
   scripts/compare main my-branch quick --backends=ring --rounds=20
+
+  scripts/compare accuracy:delay_queue accuracy:java_timer --figure=lateness_p99_ns
+
+Compared is what an operation costs; of suites on the wall clock the median lateness, the time that
+passes for a call, and the processor time of a request, or the --figure of results.json that is given.
 
 Commits are measured in the same rounds, taking turns, so that nothing but their code differs; what
 follows them is as for scripts/bench.
@@ -32,7 +37,8 @@ from rich.table import Table
 from commits import commit_of, measure
 from console import ArgumentParser, Failure, UsageError, run_main, say
 from grid import Key, read_files
-from realtime_results import SUITES as REALTIME_SUITES
+from realtime_results import FIGURES, RealtimeResults
+from realtime_results import load_files as load_services
 from results import MARGIN, Cell, Results, load_files
 from statistics_of_rounds import (
     Comparison,
@@ -61,6 +67,7 @@ class Side:
     name: str  # as it was given
     results: Results
     backend: str | None  # None: each
+    unit: str = "ns"  # of what is compared
 
     def cells(self) -> dict[Key, Cell]:
         """Those to compare, twins among them if they are named."""
@@ -89,7 +96,9 @@ class Line:
 
 def main() -> int:
     arguments, options = _parse()
-    a, b = _sides(arguments.a, arguments.b, options)
+    a, b = _sides(arguments, options)
+    if a.unit != b.unit:
+        raise Failure(f"{a.name} has {a.unit} to compare, and {b.name} {b.unit}: unlike suites")
     differences = _differences(a, b)
     if refused := [text for key, text in differences.items() if key in MUST_AGREE]:
         if not arguments.force:
@@ -135,13 +144,17 @@ def _parse() -> tuple[argparse.Namespace, list[str]]:
         metavar="SHARE",
         help="within which two are equivalent (3%%)",
     )
+    parser.add_argument(
+        "--figure", metavar="NAME", help="of a suite on the wall clock, such as lateness_p99_ns"
+    )
     parser.add_argument("--markdown", action="store_true", help="for a pull request")
     parser.add_argument("--force", action="store_true", help="though machines or settings differ")
     return parser.parse_known_args()
 
 
-def _sides(a: str, b: str, options: list[str]) -> tuple[Side, Side]:
+def _sides(arguments: argparse.Namespace, options: list[str]) -> tuple[Side, Side]:
     """Of results that there are, or of commits, which are measured."""
+    a, b = arguments.a, arguments.b
     if not any(Path(text.rpartition(":")[0] or text).exists() for text in (a, b)):
         one, other = commit_of(a), commit_of(b)
         if one and other:
@@ -153,7 +166,7 @@ def _sides(a: str, b: str, options: list[str]) -> tuple[Side, Side]:
                 raise UsageError(f"'{text}' is neither results nor a commit")
     if options:
         raise UsageError(f"'{options[0]}' is not understood; see scripts/compare --help")
-    return _open(a), _open(b)
+    return _open(a, arguments.figure), _open(b, arguments.figure)
 
 
 def _share(text: str) -> float:
@@ -163,22 +176,31 @@ def _share(text: str) -> float:
     return float(match[1]) / 100
 
 
-def _open(text: str) -> Side:
+def _open(text: str, figure: str | None) -> Side:
     path, colon, backend = text.rpartition(":")
     if not colon or Path(text).exists():
         path, backend = text, ""
     files = read_files([Path(path)])
-    if realtime := [suite for file in files for suite in file.suites if suite in REALTIME_SUITES]:
-        raise Failure(
-            f"{path}: of the suite {realtime[0]}; only costs of replays are compared, see "
-            "scripts/report for the others"
-        )
-    side = Side(text, load_files(files), backend or None)
+    if realtime := [suite for file in files for suite in file.suites if suite in FIGURES]:
+        side = _of_services(text, load_services(files), backend, figure or FIGURES[realtime[0]])
+    elif figure:
+        raise UsageError(f"--figure: {path} is of replays, of which the cost is compared")
+    else:
+        side = Side(text, load_files(files), backend or None)
     if backend and not side.cells():
         raise UsageError(
             f"{path} has no backend '{backend}'; there are {', '.join(side.results.backends)}"
         )
     return side
+
+
+def _of_services(text: str, results: RealtimeResults, backend: str, figure: str) -> Side:
+    known = sorted({name for cell in results.cells.values() for name in cell.counters})
+    if figure not in known:
+        named = [name for name in known if re.search("_ns|_share|_per_second", name)]
+        raise UsageError(f"--figure: there is no '{figure}'; there are {', '.join(named)}")
+    unit = "ns for each" if figure.endswith("_per_second") else figure
+    return Side(text, results.as_costs(figure), backend or None, unit)
 
 
 def _differences(a: Side, b: Side) -> dict[str, str]:
@@ -317,7 +339,8 @@ def _rows(lines: list[Line]) -> list[list[str]]:
     ]
 
 
-TITLES = ["workload", "backend", "A, ns", "B, ns", "B / A", "rounds", "B is"]
+def _titles(a: Side) -> list[str]:
+    return ["workload", "backend", f"A, {a.unit}", f"B, {a.unit}", "B / A", "rounds", "B is"]
 
 
 def _markdown(a: Side, b: Side, lines: list[Line], notes: list[str]) -> str:
@@ -325,12 +348,12 @@ def _markdown(a: Side, b: Side, lines: list[Line], notes: list[str]) -> str:
         [*row[:-1], f"**{row[-1]}**" if row[-1] in WORDS[:2] else row[-1]] for row in _rows(lines)
     ]
     head = f"A = `{a.name}`, B = `{b.name}`"
-    return "\n\n".join([head, markdown_table(TITLES, rows), *notes])
+    return "\n\n".join([head, markdown_table(_titles(a), rows), *notes])
 
 
 def _print(a: Side, b: Side, lines: list[Line], notes: list[str]) -> None:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for i, title in enumerate(TITLES):
+    for i, title in enumerate(_titles(a)):
         table.add_column(title, justify="left" if i in (0, 1, 6) else "right", no_wrap=True)
     for row in _rows(lines):
         table.add_row(*row, style=COLOURS[row[-1]])

@@ -12,6 +12,7 @@ from typing import Any
 from console import Failure
 from counters import CounterCell, add_distributions, distributions_beside
 from grid import Grid, ResultFile, collect
+from results import Cell, Results
 
 SUITES = {
     "accuracy": "timers per second",
@@ -19,6 +20,13 @@ SUITES = {
     "purgatory": "requests per second",
 }  # with what their sizes count
 CONTROL = "control"  # the machine itself, among the services
+
+# What stands for a cell where it must be one figure.
+FIGURES = {
+    "accuracy": "lateness_p50_ns",
+    "contention": "calls_per_second",
+    "purgatory": "cpu_ns_per_request",
+}
 
 
 @dataclass
@@ -63,6 +71,22 @@ class RealtimeResults(Grid[RealtimeCell]):
         """How many cells were measured for a shorter time, because the run was ended."""
         return sum(cell.cut_short for cell in self.cells.values())
 
+    def as_costs(self, figure: str) -> Results:
+        """One figure of all cells, as if it were their cost; of a rate, the nanoseconds it leaves for
+        each. Cells without it, in each of their rounds, have no figure.
+        """
+        costs = Results(
+            facts=self.facts,
+            precisions=self.precisions,
+            items=self.items,
+            sources=self.sources,
+            described=self.described,
+            cells={key: _as_cost(cell, figure) for key, cell in self.cells.items()},
+        )
+        for name, cells in self.variants.items():
+            costs.variants[name] = {key: _as_cost(cell, figure) for key, cell in cells.items()}
+        return costs
+
     def members(self, scenario: str) -> list[str]:
         """The services that the scenario was run with, the control first."""
         return [name for name in self.backends if self.sizes(scenario, name)]
@@ -89,6 +113,16 @@ class RealtimeResults(Grid[RealtimeCell]):
             if name != CONTROL and not cell.saturated
         ]
         return len(good) >= 0.75 * len(services)
+
+
+def _as_cost(cell: RealtimeCell, figure: str) -> Cell:
+    values = cell.values(figure)
+    rounds = cell.values("round") or list(range(len(values)))
+    if not cell.failure and (len(values) != len(rounds) or min(values, default=0) <= 0):
+        return Cell(failure=f"without {figure} in each round")
+    if figure.endswith("_per_second"):
+        values = [1e9 / value for value in values]
+    return Cell(cell.failure, cell.noisy, values, [int(round_) for round_ in rounds], 1)
 
 
 def load_files(files: Iterable[ResultFile]) -> RealtimeResults:

@@ -11,8 +11,8 @@ from rich.console import Console, JustifyMethod
 from rich.measure import Measurement
 from rich.table import Table
 
-from realtime_results import CONTROL, SUITES, RealtimeCell, RealtimeResults
-from table import NOT_RUN, failure_lines, markdown_table
+from realtime_results import CONTROL, FIGURES, SUITES, RealtimeCell, RealtimeResults
+from table import NOT_RUN, failure_lines, markdown_table, noise_lines
 from words import digits, machine_line, power, remake_line, time
 
 Text = Callable[[RealtimeCell], str]
@@ -168,6 +168,7 @@ def markdown(results: RealtimeResults, size: int | None = None) -> str:
         parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
     parts += [
         caption(results),
+        *_noise(results),
         machine_line(results.facts),
         f"Remake: `{remake_line(results.facts)}`",
     ]
@@ -195,7 +196,7 @@ def print_on_terminal(results: RealtimeResults, size: int | None = None) -> None
         console.width = max(width, Measurement.get(console, everything, table).maximum)
         console.print(table)
     console.width = width
-    for text in (caption(results), *_failures(results)):
+    for text in (caption(results), *_failures(results), *_noise(results)):
         console.print(text, style="dim", highlight=False, markup=False)
 
 
@@ -245,6 +246,11 @@ def _size_is(results: RealtimeResults, scenario: str) -> str:
     is_rate = re.match("rate|wait|granularity|poll|task", scenario)
     counted = SUITES[results.suite] if results.suite != "accuracy" or is_rate else "timers"
     return counted.replace(" per second", "/s")
+
+
+def _noise(results: RealtimeResults) -> list[str]:
+    figure = FIGURES[results.suite]
+    return noise_lines(results.as_costs(figure), figure)
 
 
 def _failures(results: RealtimeResults) -> list[str]:

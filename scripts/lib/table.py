@@ -75,7 +75,7 @@ def markdown(results: Results, size: int) -> str:
     if failures := _failures(results, size):
         parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
     parts += [
-        *_noise(results),
+        *noise_lines(results),
         machine_line(results.facts),
         f"Remake: `{remake_line(results.facts)}`",
     ]
@@ -98,7 +98,7 @@ def print_on_terminal(results: Results, size: int) -> None:
         table.add_row(row.backend, row.promise, *texts, style="" if row.is_ranked else "dim")
     console = Console()
     console.print(table)
-    for line in (caption(results, size), *_failures(results, size), *_noise(results)):
+    for line in (caption(results, size), *_failures(results, size), *noise_lines(results)):
         console.print(line, style="dim", highlight=False, markup=False)
 
 
@@ -162,7 +162,7 @@ def failure_lines(told: Mapping[Key, Outcome], results: Grid[Any]) -> list[str]:
     return lines
 
 
-def _noise(results: Results) -> list[str]:
+def noise_lines(results: Results, figure: str = "") -> list[str]:
     """How far apart two backends lie that do the same work, if both were measured."""
     pairs = [
         (cell, results.cells[key])
@@ -170,7 +170,8 @@ def _noise(results: Results) -> list[str]:
         if cell.has_figure and key in results.cells and results.cells[key].has_figure
     ]
     names = list(dict.fromkeys(backend for _, _, backend in results.twins))
-    who = f"{' and '.join(names)} measured twice, side by side, differ from themselves"
+    selves = "differs from itself" if len(names) == 1 else "differ from themselves"
+    who = f"{' and '.join(names)}, measured twice side by side, {selves}"
     if not pairs and results.facts.get("granularity", "1") == "1":
         one, other = SAME_WORK
         who = f"{one} and {other} do the same work, and their costs differ"
@@ -186,7 +187,7 @@ def _noise(results: Results) -> list[str]:
         return []
     ratios = [max(a.cost, b.cost) / min(a.cost, b.cost) for a, b in pairs]
     return [
-        f"Noise: {who} by {median(ratios) - 1:.1%} in the middle of {len(ratios)} cells and "
+        f"Noise: {who}{figure and f' in {figure}'} by {median(ratios) - 1:.1%} in the middle of {len(ratios)} cells and "
         f"{max(ratios) - 1:.0%} at most."
     ]
 

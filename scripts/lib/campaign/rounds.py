@@ -34,7 +34,7 @@ def widest(plan: Plan, costs: dict[str, list[float]], least: int) -> Input | Non
     """The input whose contenders' intervals are the widest, in the middle of them.
 
     `costs` are those of the cells that have figures. Inputs that have fewer than `least` rounds come
-    first; None if there is nothing to measure.
+    first, and of equals those that have had the fewest; None if there is nothing to measure.
     """
 
     def width(one: Input) -> float:
@@ -43,9 +43,9 @@ def widest(plan: Plan, costs: dict[str, list[float]], least: int) -> Input | Non
             return -1.0
         return median(relative_width(values) for values in known)
 
-    def key(one: Input) -> tuple[bool, float]:
-        known = [len(costs[cell.name]) for cell in one.cells if costs.get(cell.name)]
-        return (bool(known) and max(known) < least, width(one))
+    def key(one: Input) -> tuple[bool, float, int]:
+        rounds = max((len(costs.get(cell.name, [])) for cell in one.cells), default=0)
+        return (0 < rounds < least, width(one), -rounds)
 
     best = max(plan.inputs, key=key, default=None)
     return best if best and width(best) >= 0 else None

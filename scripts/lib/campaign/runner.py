@@ -17,6 +17,7 @@ from campaign.process import Interrupted, Limits, Measurement, count_instruction
 from campaign.rounds import all_rounds, order, widest
 from console import Bar, Stop, duration
 from grid import SLOWER
+from realtime_results import FIGURES
 from statistics_of_rounds import LEAST_ROUNDS
 
 MOST_ATTEMPTS = 3  # of a cell whose measurement was disturbed
@@ -282,10 +283,13 @@ class Runner:
 
     def _costs(self) -> dict[str, list[float]]:
         """Of the cells that have figures, those of each round."""
+        figure = FIGURES.get(self._plan.suite, "ns_per_item")
         costs = defaultdict(list)
         for (name, _), line in self.chosen.items():
             if name not in self._failed:
-                costs[name].append(float(line["entry"].get("ns_per_item", 1)))
+                value = float(line["entry"].get(figure, 0))
+                if value > 0:
+                    costs[name].append(value)
         return costs
 
     def _expect(self, steps: list[tuple[Input, Cell, int]]) -> float:

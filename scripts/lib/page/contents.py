@@ -91,11 +91,11 @@ def _campaign(path: Path) -> dict[str, Any]:
     suite = next((name for name in file.suites if name in realtime_results.SUITES), "")
     if suite:
         services = realtime_results.load_files([file])
-        told = {"kind": suite, **_of_services(services)}
+        told: dict[str, Any] = {"kind": suite, **_of_services(services)}
         grid: Grid[Any] = services
     else:
         replays = costs.load_files([file])
-        told = {"kind": "costs", **_of_replays(replays), "passes": _of_passes(file.path)}
+        told = {"kind": "costs", "passes": _of_passes(file.path), **_of_replays(replays)}
         grid = replays
     return {
         "name": path.name if path.is_dir() else path.stem,
