@@ -512,6 +512,48 @@ TEST(TraceStat, TellsHowTimersEnd) {
   EXPECT_EQ(stat.vain_cancels, 1u);
 }
 
+TEST(TraceStat, BelievesAnOutcomeThatIsKnown) {
+  Trace trace = small_trace();
+  const TraceStat worked_out = stat_trace(trace);
+  trace.set_outcome({.fired = worked_out.fired,
+                     .cancelled = worked_out.cancelled,
+                     .pending = worked_out.pending});
+  const TraceStat known = stat_trace(trace);
+  EXPECT_EQ(known.moved, worked_out.moved);
+  EXPECT_EQ(known.vain_cancels, worked_out.vain_cancels);
+  EXPECT_EQ(known.fired, worked_out.fired);
+  EXPECT_EQ(known.pending, worked_out.pending);
+}
+
+TEST(Trace, AnOutcomeOfMoreTimersThanThereAreIsRefused) {
+  const Scratch scratch;
+  const OpCounts counts = count_ops(small_trace().ops());
+  for (const Outcome& wrong :
+       {Outcome{.fired = counts.schedules + 1}, Outcome{.fired = 1, .pending = counts.schedules},
+        Outcome{.cancelled = counts.cancels + 1}}) {
+    Trace trace = small_trace();
+    trace.set_outcome(wrong);
+    trace.save(scratch.path("t"));
+    EXPECT_THAT(error_of([&] { Trace::load(scratch.path("t")); }),
+                HasSubstr("\"outcome\" has more"));
+  }
+}
+
+TEST(TraceStat, PercentilesAreThoseOfAllDelaysInOrder) {
+  std::vector<Op> ops;
+  std::vector<std::uint32_t> delays;
+  std::uint32_t state = 1;
+  for (int i = 0; i < 5000; ++i) {
+    state = state * 1664525 + 1013904223;
+    delays.push_back((state >> (state % 31)) % kMaxDelay);  // of all magnitudes
+    ops.push_back(schedule_op(0, delays.back()));
+  }
+  std::ranges::sort(delays);
+  for (const auto& [percent, delay] : stat_trace(Trace({.capacity = 1}, ops)).percentiles) {
+    EXPECT_EQ(delay, delays[(delays.size() - 1) * static_cast<std::size_t>(percent) / 100]);
+  }
+}
+
 TEST(TraceStat, DistributesDelays) {
   std::vector<Op> ops;
   for (std::uint32_t delay = 0; delay <= 100; ++delay) ops.push_back(schedule_op(0, 100 - delay));

@@ -38,6 +38,7 @@ struct Tails {
   Durations advance, schedule, cancel;
   AdvanceCall worst;                  // the longest, each with the least that it took
   std::vector<AdvanceCall> timeline;  // the longest of each stretch of operations, so too
+  bool explained = false;             // the backend tells what it moves and passes
   double clock_ns = 0;                // the median of two clock reads with nothing between them
   bool stopped = false;               // before the end: the figures mean nothing
 };
@@ -152,6 +153,7 @@ Tails replay_tails(const QueueConfig& config, std::span<const Op> setup,
   sync(queue);
   measured_outcome.pending = queue.size();
   Tails tails = std::move(recorder.tails());
+  tails.explained = requires { queue.work(); };
   tails.outcome = outcome;
   tails.outcome += measured_outcome;
   tails.clock_ns = clock_cost_ns();

@@ -93,9 +93,11 @@ void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
         count(state, "cancel", tails.cancel);
         state.counters["worst_ns"] = tails.worst.ns;
         state.counters["worst_fired"] = static_cast<double>(tails.worst.fired);
-        state.counters["worst_moved"] = static_cast<double>(tails.worst.moved);
-        state.counters["worst_passed"] = static_cast<double>(tails.worst.passed);
-        state.counters["worst_level"] = static_cast<double>(tails.worst.level);
+        if (tails.explained) {
+          state.counters["worst_moved"] = static_cast<double>(tails.worst.moved);
+          state.counters["worst_passed"] = static_cast<double>(tails.worst.passed);
+          state.counters["worst_level"] = static_cast<double>(tails.worst.level);
+        }
         state.counters["clock_ns"] = tails.clock_ns;
         distributions_[cell.name].push_back({{"advance", tails.advance.to_json()},
                                              {"schedule", tails.schedule.to_json()},

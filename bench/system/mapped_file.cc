@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <mutex>
 
@@ -24,17 +23,16 @@ class Mappings {
     ends_.erase(begin);
   }
   // For the whole pages among the bytes.
-  void advise(const void* begin, std::size_t size, int advice) {
-    static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    const auto first = reinterpret_cast<std::uintptr_t>(begin);
+  void advise(const char* begin, std::size_t size, int advice) {
+    static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::lock_guard lock(mutex_);
-    const auto after = ends_.upper_bound(static_cast<const char*>(begin));
+    const auto after = ends_.upper_bound(begin);
     if (after == ends_.begin() || std::prev(after)->second <= begin) return;
-    const auto last =
-        std::min(first + size, reinterpret_cast<std::uintptr_t>(std::prev(after)->second));
-    const std::uintptr_t from = (first + page - 1) / page * page;
-    const std::uintptr_t to = last / page * page;
-    if (from < to) madvise(reinterpret_cast<void*>(from), to - from, advice);
+    const auto [mapped, end] = *std::prev(after);  // where a page begins
+    const auto last = static_cast<std::size_t>(std::min(begin + size, end) - mapped);
+    const std::size_t from = (static_cast<std::size_t>(begin - mapped) + page - 1) / page * page;
+    const std::size_t to = last / page * page;
+    if (from < to) madvise(const_cast<char*>(mapped) + from, to - from, advice);
   }
 
  private:
@@ -62,10 +60,13 @@ MappedFile map_file(int file, std::size_t size) {
   return {{address, unmap}, {begin, size}};
 }
 
-void pass_by(const void* begin, std::size_t size) { mappings().advise(begin, size, MADV_DONTNEED); }
+void pass_by(const void* begin, std::size_t size) {
+  mappings().advise(static_cast<const char*>(begin), size, MADV_DONTNEED);
+}
 
 void fetch(const void* begin, std::size_t size) {
-  mappings().advise(begin, std::min(size, kWindowBytes), MADV_POPULATE_READ);
+  mappings().advise(static_cast<const char*>(begin), std::min(size, kWindowBytes),
+                    MADV_POPULATE_READ);
 }
 
 }  // namespace timerbench

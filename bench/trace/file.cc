@@ -265,6 +265,13 @@ Outcome read_outcome(const Sidecar& sidecar) {
           .pending = member("pending")};
 }
 
+// Whether so many timers can come of so many operations.
+bool could_be(const Outcome& outcome, const OpCounts& counts) {
+  const std::uint64_t most = counts.schedules;
+  return outcome.fired <= most && outcome.pending <= most - outcome.fired &&
+         outcome.cancelled <= std::min(counts.cancels, most - outcome.fired - outcome.pending);
+}
+
 TraceInfo read_info(const Sidecar& sidecar) {
   if (const auto version = sidecar.required<std::uint64_t>("version"); version != kTraceVersion) {
     sidecar.fail(fmt::format("version {}, but this program reads version {}; {}", version,
@@ -306,6 +313,9 @@ Trace Trace::load(const fs::path& path) {
   sidecar.expect("cancels", counts.cancels);
   sidecar.expect("advances", counts.advances);
   sidecar.expect("hash", hash_text(hash_ops(trace.ops_)));
+  if (info.outcome && !could_be(*info.outcome, counts)) {
+    sidecar.fail("\"outcome\" has more timers than the operations; make it again, or leave it out");
+  }
   check_ids(trace.ops_, info.capacity, npy);
   if (info.setup_ops > trace.ops_.size()) {
     sidecar.fail(fmt::format("\"setup_ops\" is {}, but {} has only {} operations", info.setup_ops,

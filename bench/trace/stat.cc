@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
 #include "system/stop.h"
@@ -27,38 +29,100 @@ double percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// The delays of the ranks among all schedules', from the least: exactly, by two walks and tables of
+// 2^16 counts, where a list of all delays might not fit the memory. `ranks` ascend.
+std::vector<std::uint32_t> delays_of_ranks(std::span<const Op> ops,
+                                           std::span<const std::uint64_t> ranks) {
+  constexpr int kHalf = 16;
+  constexpr std::uint32_t kMask = (1U << kHalf) - 1;
+  using Table = std::vector<std::uint64_t>;
+  const auto for_each_delay = [ops](auto&& see) {
+    for_each_window(ops, [&](std::span<const Op> window) {
+      throw_if_interrupted();
+      for (const Op op : window) {
+        if (op.id != kAdvance && op.arg != kCancel) see(op.arg);
+      }
+    });
+  };
+  // The entry that the rank falls into; the rank becomes that among the entry's own.
+  const auto find = [](const Table& counts, std::uint64_t& rank) {
+    std::uint32_t entry = 0;
+    while (rank >= counts[entry]) rank -= counts[entry++];
+    return entry;
+  };
+
+  Table high(kMask + 1);
+  for_each_delay([&](std::uint32_t delay) { ++high[delay >> kHalf]; });
+  std::vector<std::uint64_t> left(ranks.begin(), ranks.end());
+  std::vector<std::uint32_t> found;
+  for (std::uint64_t& rank : left) found.push_back(find(high, rank));
+  std::map<std::uint32_t, Table> low;  // of the entries that were found
+  for (const std::uint32_t entry : found) low.try_emplace(entry, kMask + 1);
+  for_each_delay([&](std::uint32_t delay) {
+    if (const auto own = low.find(delay >> kHalf); own != low.end()) ++own->second[delay & kMask];
+  });
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i] = found[i] << kHalf | find(low.at(found[i]), left[i]);
+  }
+  return found;
+}
+
+// What becomes of the timers, by the model.
+void replay_model(const Trace& trace, TraceStat& stat) {
+  Model model({.capacity = trace.info().capacity});
+  Tick now = 0;
+  stat.peak_pending = 0;
+  for_each_window(trace.ops(), [&](std::span<const Op> window) {
+    for (const Op op : window) {
+      throw_if_interrupted();
+      if (op.id == kAdvance) {
+        stat.fired += model.advance(now += op.arg, IgnoreExpiry{});
+      } else if (op.arg == kCancel) {
+        stat.cancelled += model.cancel(op.id);
+      } else {
+        model.schedule(op.id, now + op.arg);
+        stat.peak_pending = std::max<std::uint64_t>(stat.peak_pending, model.size());
+      }
+    }
+  });
+  stat.pending = model.size();
+}
+
 }  // namespace
 
 TraceStat stat_trace(const Trace& trace) {
-  const std::span<const Op> ops = trace.ops();
   TraceStat stat;
-  stat.ops = ops.size();
-  stat.counts = count_ops(ops);
-  std::vector<std::uint32_t> delays;
-  delays.reserve(stat.counts.schedules);
-
-  Model model({.capacity = trace.info().capacity});
-  for (const Op op : ops) {
-    throw_if_interrupted();
-    if (op.id == kAdvance) {
-      stat.duration += op.arg;
-      stat.fired += model.advance(stat.duration, IgnoreExpiry{});
-    } else if (op.arg == kCancel) {
-      ++(model.cancel(op.id) ? stat.cancelled : stat.vain_cancels);
-    } else {
-      if (model.pending(op.id)) ++stat.moved;
-      model.schedule(op.id, stat.duration + op.arg);
-      stat.peak_pending = std::max<std::uint64_t>(stat.peak_pending, model.size());
-      delays.push_back(op.arg);
-      ++stat.histogram[std::bit_width(op.arg)];
+  stat.ops = trace.ops().size();
+  stat.counts = count_ops(trace.ops());
+  for_each_window(trace.ops(), [&stat](std::span<const Op> window) {
+    for (const Op op : window) {
+      if (op.id == kAdvance) {
+        stat.duration += op.arg;
+      } else if (op.arg != kCancel) {
+        ++stat.histogram[std::bit_width(op.arg)];
+      }
     }
-  }
-  stat.pending = model.size();
+  });
 
-  std::ranges::sort(delays);
-  for (auto& [percent, delay] : stat.percentiles) {
-    if (!delays.empty()) delay = delays[(delays.size() - 1) * percent / 100];
+  if (const auto& outcome = trace.info().outcome) {
+    stat.fired = outcome->fired;
+    stat.cancelled = outcome->cancelled;
+    stat.pending = outcome->pending;
+    stat.peak_pending = trace.info().peak_pending;
+  } else {
+    replay_model(trace, stat);
   }
+  // Every schedule ends in one of these ways.
+  stat.moved = stat.counts.schedules - stat.fired - stat.cancelled - stat.pending;
+  stat.vain_cancels = stat.counts.cancels - stat.cancelled;
+
+  if (stat.counts.schedules == 0) return stat;
+  std::vector<std::uint64_t> ranks;
+  for (const auto& [percent, delay] : stat.percentiles) {
+    ranks.push_back((stat.counts.schedules - 1) * static_cast<std::uint64_t>(percent) / 100);
+  }
+  const auto delays = delays_of_ranks(trace.ops(), ranks);
+  for (std::size_t i = 0; i < delays.size(); ++i) stat.percentiles[i].delay = delays[i];
   return stat;
 }
 

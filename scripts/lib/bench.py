@@ -158,7 +158,7 @@ def _campaign(
             _write_all(folder, plan, runners, journal)
     else:
         with Stop() as stop:
-            _begin_run(journal)
+            _begin_run(journal, next(iter(builds.values())))
             unverified = _verify(plan, journal, stop) if plan.is_replayed else {}
             begin = time.monotonic()
             made = 0
@@ -376,19 +376,19 @@ def _told(journal: Journal, choice: list[str], timerbench: Path) -> list[dict[st
     return lines
 
 
-def _begin_run(journal: Journal) -> None:
+def _begin_run(journal: Journal, timerbench: Path) -> None:
     """Notes what this start is like."""
     facts = {"command": journal.head["command"], **_commit()}
     if (busy := _busy_processors()) > 0.5:
         facts["busy"] = f"{busy:.1f} of {os.cpu_count()} processors"
         say(f"Warning: other programs keep {facts['busy']} busy; the figures will be worse")
-    limits = _limits()
+    limits = _limits(timerbench)
     journal.append("run", limits=limits, time=time.strftime("%Y-%m-%dT%H:%M:%S%z"), facts=facts)
 
 
-def _limits() -> dict[str, Any]:
+def _limits(timerbench: Path) -> dict[str, Any]:
     """What the machine itself can do: the control of all figures."""
-    run = subprocess.run([str(TIMERBENCH), "limits", "--json"], capture_output=True, text=True)
+    run = subprocess.run([str(timerbench), "limits", "--json"], capture_output=True, text=True)
     try:
         return dict(json.loads(run.stdout))
     except ValueError:
