@@ -25,7 +25,7 @@ function themeOf(isPaper = false) {
   if (isPaper) root.dataset.theme = 'light';
   const style = getComputedStyle(root);
   const theme = {isDark: root.dataset.theme === 'dark'};
-  for (const name of ['paper', 'ink', 'faint', 'line', 'shade'])
+  for (const name of ['paper', 'ink', 'faint', 'line', 'shade', 'good', 'bad'])
     theme[name] = style.getPropertyValue(`--${name}`).trim();
   root.dataset.theme = current;
   return theme;
@@ -160,10 +160,15 @@ const whiskers = {
   },
 };
 
-// Lines across with a word to each, and a band that runs along; options.plugins.marks says which.
+// Lines across with a word to each, a band that runs along, and a span from top to bottom;
+// options.plugins.marks says which.
 const marks = {
   id: 'marks',
-  beforeDatasetsDraw(chart, _, {lines = [], band = null, ink = '#888', shade = '#ddd'}) {
+  beforeDatasetsDraw(
+    chart,
+    _,
+    {lines = [], band = null, span = null, ink = '#888', shade = '#ddd'},
+  ) {
     const {
       ctx,
       chartArea: area,
@@ -182,6 +187,11 @@ const marks = {
         .forEach(({x: at, low}) => ctx.lineTo(x.getPixelForValue(at), y.getPixelForValue(low)));
       ctx.closePath();
       ctx.fill();
+    }
+    if (span) {
+      const [from, to] = span.map((at) => x.getPixelForValue(at));
+      ctx.fillStyle = shade;
+      ctx.fillRect(from, area.top, to - from, area.height);
     }
     ctx.strokeStyle = ctx.fillStyle = ink;
     ctx.lineWidth = 1;
@@ -375,4 +385,58 @@ function optionsOf(theme, width, {scales, legend = true, tooltip = {}, ...more})
 function heightFor(lines, base = 380) {
   return (width) =>
     width > 760 ? Math.max(base, lines * 21 + 60) : base + Math.ceil(lines / 2) * 21;
+}
+
+// A line for each of the datasets of lineOf, against a logarithmic axis. `xs` are where its ticks stand.
+function linesChart(theme, width, {datasets, xTitle, xText, xs, ticks = xs, y, marks: drawn}) {
+  return {
+    type: 'line',
+    data: {datasets},
+    options: optionsOf(theme, width, {
+      scales: {x: logScale(theme, xTitle, xText, xs, ticks), y},
+      plugins: drawn ? {marks: {ink: theme.faint, shade: theme.shade, ...drawn}} : {},
+    }),
+  };
+}
+
+// A row for each of the points {x, y: its name, low, high, text}, a dot with whiskers in it. `styles`
+// has for each a colour, and perhaps a pointStyle and pointRadius.
+function dotsChart(theme, width, {points, styles, title, unit, reach = [], marks: drawn}) {
+  const values = [...points.flatMap(({x, low, high}) => [x, low, high]), ...reach];
+  const colours = styles.map(({colour}) => colour);
+  return {
+    type: 'line',
+    data: {
+      labels: points.map(({y}) => y),
+      datasets: [
+        {
+          data: points,
+          showLine: false,
+          pointRadius: styles.map(({pointRadius = 5}) => pointRadius),
+          pointHoverRadius: 7,
+          pointStyle: styles.map(({pointStyle = 'circle'}) => pointStyle),
+          borderColor: colours,
+          pointBackgroundColor: colours,
+          pointBorderColor: colours,
+          whiskerColour: colours,
+        },
+      ],
+    },
+    options: optionsOf(theme, width, {
+      indexAxis: 'y',
+      legend: false,
+      scales: {
+        x: values.some((value) => value <= 0 && value > -Infinity)
+          ? scaleOf(theme, title, tick(unit), {beginAtZero: true})
+          : logScale(theme, title, unit, values),
+        y: scaleOf(theme, '', () => '', {
+          type: 'category',
+          offset: true,
+          labels: points.map(({y}) => y),
+          ticks: {autoSkip: false, color: theme.ink, callback: (i) => points[i].y},
+        }),
+      },
+      plugins: drawn ? {marks: {ink: theme.faint, shade: theme.shade, ...drawn}} : {},
+    }),
+  };
 }

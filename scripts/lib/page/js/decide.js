@@ -204,7 +204,7 @@ function rankCard(campaign, load, promise, names, isWanted, limits, baseline) {
       ' † over fewer operations, ‡ disturbed in a round.',
     remake: campaign.remake,
     height: rows.length * 26 + 70,
-    config: (theme, width) => barsOf(campaign, rows, theme, width),
+    config: (theme, width) => rankingChart(campaign, rows, theme, width),
     columns: columnsOf(campaign, ranked),
     rows,
     isOpen: true,
@@ -309,49 +309,22 @@ function doubtMarks(campaign, cell) {
   ];
 }
 
-function barsOf(campaign, rows, theme, width) {
-  const colours = rows.map(({cell}) => colourOf(cell.backend, campaign, theme));
-  const points = rows.map(({cell}) => ({
-    x: cell.cost,
-    y: cell.backend,
-    low: cell.interval.low,
-    high: cell.interval.high,
-    text: `${cell.backend}: ${costWithInterval(cell)} ns`,
-  }));
-  const values = points.flatMap(({x, low, high}) => [x, low, high]);
-  return {
-    type: 'line',
-    data: {
-      labels: points.map(({y}) => y),
-      datasets: [
-        {
-          data: points,
-          showLine: false,
-          pointRadius: 5,
-          pointHoverRadius: 7,
-          pointStyle: MARKERS[PROMISES[campaign.promiseOf(points[0].y)].marker],
-          backgroundColor: colours,
-          borderColor: colours,
-          pointBackgroundColor: colours,
-          pointBorderColor: colours,
-          whiskerColour: colours,
-        },
-      ],
-    },
-    options: optionsOf(theme, width, {
-      indexAxis: 'y',
-      legend: false,
-      scales: {
-        x: logScale(theme, 'ns', digits, values),
-        y: scaleOf(theme, '', () => '', {
-          type: 'category',
-          offset: true,
-          labels: points.map(({y}) => y),
-          ticks: {autoSkip: false, color: theme.ink, callback: (i) => points[i].y},
-        }),
-      },
-    }),
-  };
+function rankingChart(campaign, rows, theme, width) {
+  return dotsChart(theme, width, {
+    points: rows.map(({cell}) => ({
+      x: cell.cost,
+      y: cell.backend,
+      low: cell.interval.low,
+      high: cell.interval.high,
+      text: `${cell.backend}: ${costWithInterval(cell)} ns`,
+    })),
+    styles: rows.map(({cell}) => ({
+      colour: colourOf(cell.backend, campaign, theme),
+      pointStyle: MARKERS[PROMISES[campaign.promiseOf(cell.backend)].marker],
+    })),
+    title: 'ns',
+    unit: digits,
+  });
 }
 
 // What too few rounds mean.

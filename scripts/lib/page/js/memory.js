@@ -77,21 +77,18 @@ function bytesCard(campaign, scenario) {
           ),
         )
         .filter(({data}) => data.length);
-      return {
-        type: 'line',
-        data: {datasets},
-        options: optionsOf(theme, width, {
-          scales: {
-            x: logScale(theme, 'pending timers', power, sizes, sizes),
-            y: logScale(
-              theme,
-              'bytes a timer',
-              bytes,
-              datasets.flatMap(({data}) => data.map(({y}) => y)),
-            ),
-          },
-        }),
-      };
+      return linesChart(theme, width, {
+        datasets,
+        xTitle: 'pending timers',
+        xText: power,
+        xs: sizes,
+        y: logScale(
+          theme,
+          'bytes a timer',
+          bytes,
+          datasets.flatMap(({data}) => data.map(({y}) => y)),
+        ),
+      });
     },
     columns: [
       {title: 'timers', csv: 'size', value: (cell) => cell.size, text: (cell) => power(cell.size)},

@@ -65,7 +65,7 @@ function pairCard(campaign, a, b) {
   return card({
     title: `${b} compared with ${a}`,
     note:
-      `B's cost divided by A's, median over the rounds; all intervals together are sure to 95 %.${unlike} ${noiseNote(campaign)}` +
+      `B's cost divided by A's, median over the rounds; all intervals together are sure to 95 %.${unlike} ${noiseNote(campaign)} Shaded: the noise.` +
       (fewest < needed
         ? ` With ${counted(fewest, 'round')} none of ${counted(rows.length, 'comparison')} can be sure; it takes ${needed}.`
         : '') +
@@ -74,7 +74,7 @@ function pairCard(campaign, a, b) {
         : ''),
     remake: campaign.remake,
     height: rows.length * 24 + 80,
-    config: (theme, width) => forestOf(rows, campaign, theme, width),
+    config: (theme, width) => forestChart(rows, campaign, theme, width),
     columns: [
       {title: 'load', left: true, value: ({key}) => key},
       {title: 'A, ns', value: ({one}) => one.cost, text: ({one}) => digits(one.cost)},
@@ -98,58 +98,25 @@ function pairCard(campaign, a, b) {
   });
 }
 
-function forestOf(rows, campaign, theme, width) {
+function forestChart(rows, campaign, theme, width) {
   const noise = Math.max(campaign.noise, Math.log1p(LEAST_EFFECT));
-  const points = rows.map(({ratio: it, key}) => ({
-    x: it.middle,
-    y: key,
-    low: it.low,
-    high: it.high,
-    text: `${key}: ${ratioWithInterval(it)}, ${it.word}`,
-  }));
-  const inks = rows.map(
-    ({ratio: it}) =>
-      ({
-        faster: theme.isDark ? '#7cc98f' : '#1b7837',
-        slower: theme.isDark ? '#ff8a80' : '#b3261e',
-      })[it.word] ?? theme.faint,
-  );
-  const values = points.flatMap(({x, low, high}) => [x, low, high]);
-  return {
-    type: 'line',
-    data: {
-      labels: points.map(({y}) => y),
-      datasets: [
-        {
-          data: points,
-          showLine: false,
-          pointRadius: 5,
-          borderColor: inks,
-          pointBackgroundColor: inks,
-          pointBorderColor: inks,
-          whiskerColour: inks,
-        },
-      ],
-    },
-    options: optionsOf(theme, width, {
-      indexAxis: 'y',
-      legend: false,
-      scales: {
-        x: logScale(theme, 'B / A', (value) => `×${value}`, [
-          ...values,
-          Math.exp(-noise),
-          Math.exp(noise),
-        ]),
-        y: scaleOf(theme, '', () => '', {
-          type: 'category',
-          offset: true,
-          labels: points.map(({y}) => y),
-          ticks: {autoSkip: false, color: theme.ink, callback: (i) => points[i].y},
-        }),
-      },
-      plugins: {marks: {ink: theme.faint, lines: [{at: 1, text: ''}]}},
-    }),
-  };
+  const span = [Math.exp(-noise), Math.exp(noise)];
+  return dotsChart(theme, width, {
+    points: rows.map(({ratio: it, key}) => ({
+      x: it.middle,
+      y: key,
+      low: it.low,
+      high: it.high,
+      text: `${key}: ${ratioWithInterval(it)}, ${it.word}`,
+    })),
+    styles: rows.map(({ratio: it}) => ({
+      colour: {faster: theme.good, slower: theme.bad}[it.word] ?? theme.faint,
+    })),
+    title: 'B / A',
+    unit: (value) => `×${value}`,
+    reach: span,
+    marks: {lines: [{at: 1, text: ''}], span},
+  });
 }
 
 // All of one promise with each other, on one load.

@@ -40,7 +40,6 @@ class Table {
     return this.byKey.get(keyOf(scenario, size, backend));
   }
 
-  // Of cells that the test holds for, or all.
   sizes(scenario) {
     const sizes = this.cells.filter((cell) => cell.scenario === scenario).map((cell) => cell.size);
     return [...new Set(sizes)].sort((a, b) => a - b);
@@ -117,7 +116,7 @@ class Campaign extends Table {
     return this.inputs?.[`${scenario}/${size}`];
   }
 
-  // The command for what is on this page alone.
+  // The command for what a pass has measured.
   remakeOf(pass) {
     return pass && !this.remake.includes(`--passes`)
       ? `${this.remake} --passes=${pass}`

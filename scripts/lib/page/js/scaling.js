@@ -129,35 +129,28 @@ function linesOf(campaign, scenario, rows, axis, isRelative, theme, width) {
     data.flatMap(({y, low, high}) => [y, low ?? y, high ?? y]),
   );
   const noise = Math.max(campaign.noise, Math.log1p(LEAST_EFFECT));
-  return {
-    type: 'line',
-    data: {datasets},
-    options: optionsOf(theme, width, {
-      scales: {
-        x: logScale(theme, 'pending timers', power, sizes, sizes),
-        y: logScale(
-          theme,
-          axis,
-          isRelative ? (value) => `×${value}` : digits,
-          isRelative ? [...values, 1] : values,
-        ),
-      },
-      plugins: {
-        marks: {
-          ink: theme.faint,
-          shade: theme.shade,
-          lines: cacheLines(campaign),
-          band: isRelative
-            ? [sizes[0] / 2, sizes.at(-1) * 2].map((x) => ({
-                x,
-                low: Math.exp(-noise),
-                high: Math.exp(noise),
-              }))
-            : bandOfHarness(campaign, scenario),
-        },
-      },
-    }),
-  };
+  return linesChart(theme, width, {
+    datasets,
+    xTitle: 'pending timers',
+    xText: power,
+    xs: sizes,
+    y: logScale(
+      theme,
+      axis,
+      isRelative ? (value) => `×${value}` : digits,
+      isRelative ? [...values, 1] : values,
+    ),
+    marks: {
+      lines: cacheLines(campaign),
+      band: isRelative
+        ? [sizes[0] / 2, sizes.at(-1) * 2].map((x) => ({
+            x,
+            low: Math.exp(-noise),
+            high: Math.exp(noise),
+          }))
+        : bandOfHarness(campaign, scenario),
+    },
+  });
 }
 
 // Where no backend can be: below what the harness takes by itself.

@@ -154,18 +154,16 @@ function againstLoadCard(campaign, scenario, counter) {
         .filter(({data}) => data.length);
       const values = rows.filter(({y}) => y !== null).flatMap(({y, low, high}) => [y, low, high]);
       const isLinear = values.some((value) => value <= 0);
-      return {
-        type: 'line',
-        data: {datasets},
-        options: optionsOf(theme, width, {
-          scales: {
-            x: logScale(theme, campaign.size_is, power, sizes, sizes.length > 8 ? null : sizes),
-            y: isLinear
-              ? scaleOf(theme, campaign.counters[counter], tick(unit))
-              : logScale(theme, campaign.counters[counter], unit, values),
-          },
-        }),
-      };
+      return linesChart(theme, width, {
+        datasets,
+        xTitle: campaign.size_is,
+        xText: power,
+        xs: sizes,
+        ticks: sizes.length > 8 ? null : sizes,
+        y: isLinear
+          ? scaleOf(theme, campaign.counters[counter], tick(unit))
+          : logScale(theme, campaign.counters[counter], unit, values),
+      });
     },
     columns: columnsOfCounter(campaign, counter),
     rows,
@@ -182,50 +180,22 @@ function atLoadCard(campaign, scenario, size, counter) {
     note: RANGE_NOTE,
     remake: campaign.remake,
     height: shown.length * 30 + 70,
-    config: (theme, width) => {
-      const colours = shown.map(({cell}) => colourOf(cell.backend, campaign, theme));
-      const points = shown.map(({cell, y, low, high}) => ({
-        x: y,
-        y: cell.backend,
-        low,
-        high,
-        text: `${cell.backend}: ${unit(y)}`,
-      }));
-      const values = points.flatMap(({x, low, high}) => [x, low, high]);
-      return {
-        type: 'line',
-        data: {
-          labels: points.map(({y}) => y),
-          datasets: [
-            {
-              data: points,
-              showLine: false,
-              pointRadius: shown.map(({cell}) => (cell.rest ? 7 : 5)),
-              borderColor: colours,
-              whiskerColour: colours,
-              pointBackgroundColor: colours,
-              pointBorderColor: colours,
-              pointStyle: shown.map(({cell}) => (cell.rest ? 'crossRot' : 'circle')),
-            },
-          ],
-        },
-        options: optionsOf(theme, width, {
-          indexAxis: 'y',
-          legend: false,
-          scales: {
-            x: values.some((value) => value <= 0)
-              ? scaleOf(theme, '', tick(unit), {beginAtZero: true})
-              : logScale(theme, '', unit, values),
-            y: scaleOf(theme, '', () => '', {
-              type: 'category',
-              offset: true,
-              labels: points.map(({y}) => y),
-              ticks: {autoSkip: false, color: theme.ink, callback: (i) => points[i].y},
-            }),
-          },
-        }),
-      };
-    },
+    config: (theme, width) =>
+      dotsChart(theme, width, {
+        points: shown.map(({cell, y, low, high}) => ({
+          x: y,
+          y: cell.backend,
+          low,
+          high,
+          text: `${cell.backend}: ${unit(y)}`,
+        })),
+        styles: shown.map(({cell}) => ({
+          colour: colourOf(cell.backend, campaign, theme),
+          ...(cell.rest ? {pointStyle: 'crossRot', pointRadius: 7} : {}),
+        })),
+        title: '',
+        unit,
+      }),
     columns: columnsOfCounter(campaign, counter),
     rows,
     isOpen: true,
