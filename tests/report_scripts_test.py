@@ -357,16 +357,17 @@ class Pages(ReportTest):
     def test_decide_by_sliders_and_limits(self) -> None:
         self.open(self.report(self.generated()), "decide&never=0&n=1000")
         self.assertIn("hold, at most 10³ timers, 0 % of them cancelled or moved", self.text())
+        self.assertIn("It is not yours: delays 30.0 times as short.", self.text())
         [exact] = self.tables()
         self.assertEqual([row[0] for row in exact[1:]], ["1", "1"], "they are not told apart")
         self.open(self.report(self.generated()), "decide&load=churn/1000")
         self.choose("mem", "64")
         self.assertEqual([row[1] for row in self.tables()[0][1:]], ["heap"])
-        self.assertIn("lazy (bytes_per_timer is 300 B)", self.text())
+        self.assertIn("lazy (its memory a timer is 300 B)", self.text())
         self.choose("tail", "10000")
-        self.assertIn("ring (its bytes_per_timer was not measured)", self.text())
+        self.assertIn("ring (its memory a timer was not measured)", self.text())
         self.choose("mem", "")
-        self.assertIn("ring (worst_ns is 90.0 µs)", self.text())
+        self.assertIn("ring (its longest advance is 90.0 µs)", self.text())
         self.choose("late", "exact")
         self.assertIn("later than you want (ring)", self.text())
         self.check_quiet()
@@ -384,6 +385,32 @@ class Pages(ReportTest):
         self.assertRegex(ratios["10³", "heap"], r"×2\.\d\d \[2\.\d\d – 2\.\d\d\]")
         self.assertEqual(ratios["10³", "oak"], "–")
         self.check_quiet()
+
+    def test_what_is_far_from_ones_load_is_said(self) -> None:
+        self.open(self.report(self.generated()), "decide&n=50000&never=95&delay=30000000000")
+        self.assertIn(
+            "It is not yours: 2.00 times as many timers; 100 % instead of 95.0 % cancelled or moved.",
+            self.text(),
+        )
+        self.open(self.report(self.generated()), "decide&n=1000000&never=100&delay=30000000000")
+        self.assertIn("It is not yours: 10.0 times as few timers.", self.text())
+        self.open(self.report(self.generated()), "decide&n=1000&never=100&delay=30000000000")
+        self.assertIn("That is yours.", self.text())
+
+    def test_a_baseline_without_a_figure(self) -> None:
+        self.open(self.report(self.generated()), "decide&load=churn/1000&b=oak")
+        self.assertIn("oak has no figure on this load to compare with", self.text())
+        self.assertEqual([row[3] for row in self.tables()[0][1:]], ["–", "–"])
+        rows = list(csv.DictReader(io.StringIO(self.saved("CSV", "figure"))))
+        self.assertEqual([row["ratio"] for row in rows], ["", ""])
+
+    def test_each_page_says_where_it_was_measured(self) -> None:
+        page = self.report(self.generated())
+        for name in ("decide", "scaling", "map", "tails", "memory", "pairwise", "machine", "raw"):
+            self.open(page, name)
+            self.assertIn(
+                "campaign · Test 1000, 2 processors · fitness of the machine C", self.text()
+            )
 
     def test_scaling(self) -> None:
         self.open(self.report(self.generated()), "scaling")
@@ -406,6 +433,11 @@ class Pages(ReportTest):
             "return mounted[0].data.datasets.flatMap((one) => one.data.map((tile) => [tile.lines[0], tile.isOpen]))"
         )
         self.assertEqual(sorted(is_open for _, is_open in tiles), [False, False, True])
+        self.choose("p", "granular")
+        [rows] = self.tables()
+        self.assertEqual(
+            [row[5] for row in rows[1:]], ["", "it alone has a figure", "it alone has a figure"]
+        )
         self.check_quiet()
 
     def test_tails(self) -> None:

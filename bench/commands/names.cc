@@ -51,8 +51,9 @@ std::vector<const Named*> choose(std::string_view kind, std::span<const Named> a
 
 std::string unknown(std::string_view kind, std::string_view name,
                     const std::vector<std::string_view>& known) {
-  return fmt::format("unknown {} '{}'; did you mean '{}'? See 'timerbench {}'", kind, name,
-                     nearest(name, known), kind == "command" ? "--help" : "list");
+  const std::string hint = did_you_mean(name, known);
+  return fmt::format("unknown {} '{}'{} See 'timerbench {}'", kind, name, hint.empty() ? "." : hint,
+                     kind == "command" ? "--help" : "list");
 }
 
 std::vector<std::string> split(std::string_view list) {

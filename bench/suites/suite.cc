@@ -70,8 +70,8 @@ class Table {
   void finish() const {
     for (const auto& [key, node] : table_) {
       if (known_.contains(key.str())) continue;
-      fail(key.source(), fmt::format("unknown key '{}'; did you mean '{}'?", key.str(),
-                                     nearest(key.str(), {known_.begin(), known_.end()})));
+      fail(key.source(), fmt::format("unknown key '{}'{}", key.str(),
+                                     did_you_mean(key.str(), {known_.begin(), known_.end()})));
     }
   }
 
@@ -135,8 +135,7 @@ const Workload& find(Table& table, std::string_view key, const std::string& name
     if (workload.name == name) return workload;
     known.push_back(workload.name);
   }
-  table.fail(key,
-             fmt::format("unknown workload '{}'; did you mean '{}'?", name, nearest(name, known)));
+  table.fail(key, fmt::format("unknown workload '{}'{}", name, did_you_mean(name, known)));
 }
 
 Effort read_effort(Table& table, Effort otherwise) {
@@ -210,8 +209,11 @@ Suite load_suite(const std::filesystem::path& file) try {
   return suite;
 } catch (const toml::parse_error& error) {
   const auto line = error.source().begin.line;
-  throw SuiteError(line == 0 ? fmt::format("{}: {}", file.string(), error.description())
-                             : fmt::format("{}:{}: {}", file.string(), line, error.description()));
+  throw SuiteError(line == 0
+                       ? fmt::format("cannot read {}: give a suite's name, see timerbench list, "
+                                     "or a file as bench/suites/quick.toml",
+                                     file.string())
+                       : fmt::format("{}:{}: {}", file.string(), line, error.description()));
 }
 
 }  // namespace timerbench

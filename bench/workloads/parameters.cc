@@ -74,8 +74,9 @@ void apply(const Settings& settings, Parameters parameters) {
     if (found == parameters.end()) {
       std::vector<std::string_view> known;
       for (const Parameter& one : parameters) known.push_back(one.name());
-      throw ParameterError(fmt::format("no parameter '{}'; did you mean '{}'? There are {}", name,
-                                       nearest(name, known), fmt::join(known, ", ")));
+      const std::string hint = did_you_mean(name, known);
+      throw ParameterError(fmt::format("no parameter '{}'{} There are {}", name,
+                                       hint.empty() ? "." : hint, fmt::join(known, ", ")));
     }
     found->set(text);
   }

@@ -14,8 +14,9 @@ Ctrl-C or even kill -9 loses at most the one under way, and the same command goe
 campaign that is finished does nothing, unless what could change a figure is different (the backend's
 source, the compiler, the trace, the machine): then those cells are measured again.
 
-Results go to results/local/SUITE, or to the DIR of --out: journal.jsonl, which is only ever appended
-to, and made from it results.json, table.md and the figures.
+Results go to results/local/SUITE, with a sign of the options that narrow it (quick-02af7c), or to the
+DIR of --out: journal.jsonl, which is only ever appended to, and made from it results.json, table.md
+and the figures. scripts/report makes one page of them.
 
 Options that are not below are those of 'timerbench run', and narrow or change the suite:
   scripts/bench --backends=ring,kafka_wheel --sizes=1k,1M
@@ -128,11 +129,17 @@ def _campaign(
 ) -> int:
     """Does what is missing; the exit code."""
     variants = (AGAIN, SLOWER) if arguments.slow_down else (AGAIN,)
+    begin = time.monotonic()
     plan = make_or_recall_plan(journal, builds, variants)
+    budget = arguments.budget and arguments.budget - (time.monotonic() - begin)
+    if budget and budget <= 0:
+        raise Failure(
+            "making the traces has taken the whole budget; they are kept, and the same command measures"
+        )
     options = Options(
         cache=CACHE,
         rounds=arguments.rounds or plan.rounds,
-        budget=arguments.budget,
+        budget=budget,
         memory=arguments.memory or _four_fifths_of_memory(),
         cell_seconds=arguments.cell_seconds,
         processor=_processor(arguments.processor),
@@ -290,10 +297,9 @@ def _passes(text: str) -> list[str]:
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 10_000:
-        raise ValueError
-    return value
+    if not text.isdecimal() or not 1 <= int(text) <= 10_000:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 to 10 000")
+    return int(text)
 
 
 def _time(text: str) -> float:
@@ -520,6 +526,7 @@ def _report(folder: Path) -> None:
     say()
     for path in (folder / JOURNAL, *sorted(folder.glob("*.json")), *paths):
         say(_shown(path))
+    say(f"One page of it all: scripts/report {_shown(folder)}")
     for warning in report.warnings():
         print(f"scripts/bench: {warning}", file=sys.stderr)
 

@@ -230,9 +230,16 @@ def read_json(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise Failure(f"{file}: {error.strerror}; scripts/bench makes results") from None
+        raise Failure(f"{file}: {error.strerror}; {_instead(file)}") from None
     except (RecursionError, ValueError) as error:
         raise Failure(f"{file}: not a complete JSON file ({error}); measure again") from None
+
+
+def _instead(file: Path) -> str:
+    """Where there are results beside the folder that was named."""
+    stem = file.parent.name.partition("-")[0]
+    beside = sorted(str(path.parent) for path in file.parents[1].glob(f"{stem}*/{file.name}"))
+    return f"there is {' and '.join(beside[:3])}" if beside else "scripts/bench makes results"
 
 
 def _read(file: Path) -> ResultFile:
@@ -257,4 +264,4 @@ def _merge_facts(known: dict[str, str], file: ResultFile) -> None:
             )
     for key, value in facts.items():
         so_far = known.get(key, value)
-        known[key] = so_far if value in so_far.split("; ") else f"{so_far}; {value}"
+        known[key] = "; ".join(dict.fromkeys((so_far + "; " + value).split("; ")))

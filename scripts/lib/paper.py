@@ -44,6 +44,7 @@ def latex_table(results: Results, size: int) -> str:
     """Medians with 95 % intervals, promise by promise; bold as in table.md."""
     titles = headers(results, size)
     lines = [
+        r"% Wide: in a table*, perhaps within \resizebox{\textwidth}{!}{...}.",
         rf"% Cost in ns at {size} pending timers: median over {results.repetitions} rounds and its 95 %",
         "% interval. Bold where the rounds can tell: the cheapest of those that promise the same, and",
         f"% all that are not surely slower. Remake: {remake_line(results.facts)}",
@@ -116,13 +117,15 @@ def method(results: Grid[Any], repetitions: int) -> str:
             f"The machine's fitness for measuring was graded {grade} of A to F{because}."
         )
     text = " ".join(map(escaped, sentences))
-    return f"{text} The figures are remade by \\texttt{{{escaped(remake_line(facts))}}}.\n"
+    command = re.sub("(,|--)", r"\1\\allowbreak{}", escaped(remake_line(facts)))
+    return f"{text} The figures are remade by \\texttt{{{command}}}.\n"
 
 
 def _where(facts: dict[str, str]) -> str:
     commit = f" (commit {facts['commit']})" if "commit" in facts else ""
     compiled = " ".join(facts[key] for key in ("compiler", "flags") if facts.get(key))
-    machine = f"a machine with {facts.get('processor', 'an unknown processor')}"
+    virtual = "virtual " if "hypervisor" in facts.get("grade_reasons", "") else ""
+    machine = f"a {virtual}machine with {facts.get('processor', 'an unknown processor')}"
     if count := facts.get("num_cpus"):
         machine += f", {count} processor{'' if count == '1' else 's'}"
     system = ", ".join(part for part in (facts.get("kernel", ""), compiled) if part)
@@ -133,7 +136,8 @@ def _how(results: Grid[Any], repetitions: int, is_replayed: bool) -> list[str]:
     what = (
         "a backend on a workload at a size" if is_replayed else "a service in a scenario at a load"
     )
-    cells = f"Each of the {len(results.cells)} cells, {what}, was measured {_times(repetitions)}"
+    measured = sum(cell.is_measured for cell in results.cells.values())
+    cells = f"Each of {measured} cells, {what}, was measured {_times(repetitions)}"
     if "format" not in results.facts:  # not by a campaign
         return [cells + "."]
     bound = ", bound to one processor unless it is a server's client" if is_replayed else ""
@@ -145,7 +149,7 @@ def _how(results: Grid[Any], repetitions: int, is_replayed: bool) -> list[str]:
 
 
 def _times(repetitions: int) -> str:
-    return "once" if repetitions == 1 else f"{repetitions} times"
+    return "once" if repetitions == 1 else f"in {repetitions} rounds"
 
 
 def _checked_and_summed_up(results: Results) -> list[str]:
@@ -164,8 +168,8 @@ def _checked_and_summed_up(results: Results) -> list[str]:
         )
     if results.twins:
         sentences.append(
-            f"A backend measured against itself differs by up to {100 * expm1(results.noise):.1f} % "
-            "(nine of ten pairs); nothing smaller is claimed."
+            "Of backends measured against themselves, side by side, nine pairs of ten differ by less than "
+            f"{100 * expm1(results.noise):.1f} % in their medians; nothing smaller is claimed."
         )
     else:
         sentences.append("Nothing was measured against itself, so the noise is unknown.")
@@ -178,7 +182,7 @@ def _what_is_missing(results: Grid[Any]) -> list[str]:
     sentences = []
     if statuses:
         counted = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
-        sentences.append(f"{statuses.total()} cells have no figure ({counted}).")
+        sentences.append(f"Without a figure remained {statuses.total()}: {counted}.")
     if noisy:
         sentences.append(
             f"In {noisy} cells a measurement stayed disturbed by other processes, however often it "

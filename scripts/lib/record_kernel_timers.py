@@ -121,11 +121,13 @@ def _parse(argv: list[str]) -> argparse.Namespace:
 
 def _positive(type_: type) -> Callable[[str], Any]:
     def number(text: str) -> Any:
-        if not 0 < (value := type_(text)) < 1e6:
-            raise ValueError
-        return value
+        try:
+            if 0 < (value := type_(text)) < 1e6:
+                return value
+        except ValueError:
+            pass
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number between 0 and a million")
 
-    number.__name__ = "number"  # in argparse's complaint
     return number
 
 

@@ -20,13 +20,19 @@ from page.render import render
 def main() -> int:
     arguments = _parse()
     text = render(contents(arguments.results))
-    first = arguments.results[0]
-    out = arguments.out or (first if first.is_dir() else first.parent) / "report.html"
+    out = arguments.out or _place_of(arguments.results)
     out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as partial:
         partial.write_text(text, encoding="utf-8")
     print(out)
     return 0
+
+
+def _place_of(results: list[Path]) -> Path:
+    """Of one campaign its folder; several belong to none of them."""
+    if len(results) > 1:
+        return Path("report.html")
+    return (results[0] if results[0].is_dir() else results[0].parent) / "report.html"
 
 
 def _parse() -> argparse.Namespace:
@@ -40,7 +46,8 @@ def _parse() -> argparse.Namespace:
         "--out",
         type=Path,
         metavar="FILE",
-        help="where to write; report.html in the folder of the first RESULTS if not given",
+        help="where to write; if not given, report.html in the folder of RESULTS, and of several of them "
+        "where you are",
     )
     return parser.parse_args()
 

@@ -39,6 +39,7 @@ def write_results(
             distributions[cell.name] = histograms
     context: dict[str, Any] = next((line["context"] for line in journal.of_kind("context")), {})
     context = context | {key: str(value) for key, value in facts.items()}
+    context["command"] = _remake(str(context["command"]), plan, runner)
     context["format"] = str(FORMAT)
     context["limits"] = next((line["limits"] for line in journal.of_kind("run")), {})
     context["backends"] = {
@@ -55,6 +56,13 @@ def write_results(
     _write(path, {"context": context, "benchmarks": entries})
     if distributions or not plan.is_replayed:
         _write(path.with_suffix(".distributions.json"), distributions)
+
+
+def _remake(command: str, plan: Plan, runner: Runner) -> str:
+    """The command with what does not belong to the choice, but to what has come of it."""
+    if not command.startswith("scripts/bench") or runner.rounds == plan.rounds:
+        return command
+    return f"{command} --rounds={runner.rounds}"
 
 
 def _entry(cell: Cell, index: int, line: Line, lines: list[Line]) -> dict[str, Any]:

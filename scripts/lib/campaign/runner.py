@@ -88,6 +88,11 @@ class Runner:
                 self._take(line)
 
     @property
+    def rounds(self) -> int:
+        """That were asked for."""
+        return self._options.rounds
+
+    @property
     def chosen(self) -> dict[tuple[str, int], Line]:
         """Of each cell and round, the result: of several attempts the least disturbed."""
         return {key: _least_disturbed(lines) for key, lines in self._lines.items()}

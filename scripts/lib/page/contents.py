@@ -24,7 +24,7 @@ TIMELINE_POINTS = 80_000
 LONGEST_TIMELINE, SHORTEST_TIMELINE = 300, 8
 
 # Facts that the page of the machine lists besides those of every file.
-MORE_FACTS = ("governor", "transparent_hugepage", "memory", "load_avg")
+MORE_FACTS = ("governor", "transparent_hugepage", "memory")
 
 # By suite: what is to be chosen of a service's counters; more of them stands in results.json.
 LATENESS = {
@@ -82,7 +82,9 @@ def contents(paths: Sequence[Path]) -> dict[str, Any]:
             for name, meaning in PROMISES.items()
         },
         "beyond": BEYOND,
-        "campaigns": [_campaign(path) for path in dict.fromkeys(path.resolve() for path in paths)],
+        "campaigns": [
+            _campaign(path) for path in {path.resolve(): path for path in paths}.values()
+        ],
     }
 
 

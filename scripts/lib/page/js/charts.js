@@ -117,6 +117,17 @@ function roundNumbers(low, high) {
       if (value >= low && value <= high) found.push(value);
     }
   }
+  return found.length > 2 ? found : evenNumbers(low, high);
+}
+
+// Of a narrow range.
+function evenNumbers(low, high) {
+  const magnitude = 10 ** Math.floor(Math.log10((high - low) / 3));
+  const step = [1, 2, 5, 10].find((one) => (high - low) / (one * magnitude) < 6) * magnitude;
+  const found = [];
+  for (let value = Math.ceil(low / step) * step; value <= high; value += step) {
+    found.push(Number(value.toPrecision(3)));
+  }
   return found;
 }
 

@@ -50,13 +50,78 @@ function wordsOfLoad({scenario, population, share, delay}) {
     .join(', ');
 }
 
-function halfDecades(values) {
+// What differs, between the load that was found and the one that is wanted.
+function differencesOf(load, wanted) {
+  const differences = [];
+  const timers = wanted.population / load.population;
+  if (timers > 1.2 || timers < 1 / 1.2) {
+    differences.push(
+      `${digits(Math.max(timers, 1 / timers))} times as ${timers > 1 ? 'few' : 'many'} timers`,
+    );
+  }
+  if (load.share !== null && Math.abs(load.share - wanted.share) > 0.02) {
+    differences.push(
+      `${percent(load.share)} instead of ${percent(wanted.share)} cancelled or moved`,
+    );
+  }
+  const delays = load.delay === null || wanted.delay === null ? 1 : wanted.delay / load.delay;
+  if (delays > 2 || delays < 0.5) {
+    differences.push(
+      `delays ${digits(Math.max(delays, 1 / delays))} times as ${delays > 1 ? 'short' : 'long'}`,
+    );
+  }
+  return differences;
+}
+
+// Which load is shown, and how far it is from the wanted one.
+function loadNote(load, wanted) {
+  const shown = h('strong', {}, wordsOfLoad(load));
+  if (!wanted) return h('p', {}, 'The load that is shown: ', shown, '.');
+  const differences = differencesOf(load, wanted);
+  const isFar = distance(load, wanted) > 1;
+  return [
+    h(
+      'p',
+      {class: isFar ? 'warning' : undefined},
+      'The nearest load that was measured: ',
+      shown,
+      '. ',
+      differences.length
+        ? `It is not yours: ${differences.join('; ')}. Nothing is interpolated.`
+        : 'That is yours.',
+    ),
+    load.share === null &&
+      h(
+        'p',
+        {class: 'note'},
+        'This campaign does not say how many timers are cancelled and how long delays are: choose a load by its name.',
+      ),
+  ];
+}
+
+function granularityNote(campaign) {
+  const granularity = campaign.facts.granularity ?? '1';
+  return h(
+    'p',
+    {class: 'note'},
+    granularity === '1'
+      ? 'Measured in granules of one tick, in which a granular backend is never late; with larger ones it is, up to a granule, which is why it has a ranking of its own.'
+      : `Measured in granules of ${granularity} ticks.`,
+  );
+}
+
+// Five in a decade, and a decade beyond what was measured, so that what is wanted can be said.
+function stepsAround(values) {
   const steps = [];
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  for (let i = Math.floor(2 * Math.log10(low)); i <= Math.ceil(2 * Math.log10(high)); ++i) {
-    steps.push(Math.round(i % 2 ? 3 * 10 ** ((i - 1) / 2) : 10 ** (i / 2)));
+  for (
+    let power10 = Math.floor(Math.log10(low));
+    power10 <= Math.ceil(Math.log10(high)) + 1;
+    ++power10
+  ) {
+    for (const step of [1, 2, 3, 5, 7]) steps.push(step * 10 ** power10);
   }
-  return [...new Set(steps)];
+  return steps;
 }
 
 function drawDecide(view) {
@@ -64,7 +129,7 @@ function drawDecide(view) {
   if (!campaign) return nothing('scripts/bench');
   const loads = loadsOf(campaign);
   if (!loads.length) return failuresOf(campaign);
-  const load = chooseLoad(view, loads);
+  const [load, wanted] = chooseLoad(view, loads);
   const [, promises] =
     LATENESS[
       view.choose(
@@ -75,41 +140,36 @@ function drawDecide(view) {
       )
     ];
   const limits = [
-    limitOn(
-      view,
-      campaign,
-      'memory',
-      'mem',
-      'Memory, at most',
-      'bytes_per_timer',
-      MEMORY_LIMITS,
-      (value) => `${bytes(value)} a timer`,
-      bytes,
-    ),
-    limitOn(
-      view,
-      campaign,
-      'tails',
-      'tail',
-      'Longest advance, at most',
-      'worst_ns',
-      TAIL_LIMITS,
-      time,
-      time,
-    ),
+    limitOn(view, campaign, {
+      pass: 'memory',
+      counter: 'bytes_per_timer',
+      what: 'memory a timer',
+      key: 'mem',
+      label: 'Memory, at most',
+      values: MEMORY_LIMITS,
+      text: (value) => `${tick(bytes)(value)} a timer`,
+      unit: bytes,
+    }),
+    limitOn(view, campaign, {
+      pass: 'tails',
+      counter: 'worst_ns',
+      what: 'longest advance',
+      key: 'tail',
+      label: 'Longest advance, at most',
+      values: TAIL_LIMITS,
+      text: tick(time),
+      unit: time,
+    }),
   ];
   const baseline = view.baseline(campaign, 'the cheapest of each promise');
-  const granularity = campaign.facts.granularity ?? '1';
   const cells = campaign.at(load.scenario, load.size);
   return [
-    h(
-      'p',
-      {},
-      'The nearest load that was measured: ',
-      h('strong', {}, wordsOfLoad(load)),
-      `. Granules of ${granularity} tick${granularity === '1' ? ', in which granular is as exact as exact' : 's'}.`,
-    ),
+    loadNote(load, wanted),
+    granularityNote(campaign),
     roundsNote(campaign, cells),
+    baseline && !cells.some((cell) => cell.backend === baseline && cell.hasFigure)
+      ? h('p', {class: 'warning'}, `${baseline} has no figure on this load to compare with.`)
+      : null,
     campaign
       .byPromise(cells.map((cell) => cell.backend))
       .map(([promise, names]) =>
@@ -126,13 +186,19 @@ function drawDecide(view) {
   ];
 }
 
-// By sliders, unless one is picked by name.
+// By sliders, unless one is picked by name: what is shown, and what is wanted.
 function chooseLoad(view, loads) {
   const populations = loads.map((load) => load.population);
   const shares = loads.map((load) => load.share).filter((share) => share !== null);
   const delays = loads.map((load) => load.delay).filter((delay) => delay !== null);
   const wanted = {
-    population: view.slide('n', 'Timers pending', halfDecades(populations), power),
+    population: view.slide(
+      'n',
+      'Timers pending',
+      stepsAround(populations),
+      power,
+      median(populations),
+    ),
     share: shares.length
       ? view.slide(
           'never',
@@ -143,7 +209,7 @@ function chooseLoad(view, loads) {
         ) / 100
       : null,
     delay: delays.length
-      ? view.slide('delay', 'Half of the delays below', halfDecades(delays), time)
+      ? view.slide('delay', 'Half of the delays below', stepsAround(delays), time, median(delays))
       : null,
   };
   const byDistance = [...loads].sort((a, b) => distance(a, wanted) - distance(b, wanted));
@@ -151,11 +217,12 @@ function chooseLoad(view, loads) {
     ['', 'the nearest'],
     ...loads.map((load) => [load.key, `${load.scenario} at ${power(load.size)}`]),
   ]);
-  return loads.find((load) => load.key === picked) ?? byDistance[0];
+  const named = loads.find((load) => load.key === picked);
+  return named ? [named, null] : [byDistance[0], wanted];
 }
 
 // What is wrong with a cell for the limit, or nothing.
-function limitOn(view, campaign, pass, key, label, counter, values, text, unit) {
+function limitOn(view, campaign, {pass, counter, what, key, label, values, text, unit}) {
   if (!campaign.passes[pass]) return () => '';
   const limit = view.choose(key, label, [
     ['', 'any'],
@@ -164,8 +231,8 @@ function limitOn(view, campaign, pass, key, label, counter, values, text, unit) 
   return ({scenario, size, backend}) => {
     if (!limit) return '';
     const value = campaign.pass(pass, scenario, size, backend)?.value(counter);
-    if (value === null || value === undefined) return `its ${counter} was not measured`;
-    return value > Number(limit) ? `${counter} is ${unit(value)}` : '';
+    if (value === null || value === undefined) return `its ${what} was not measured`;
+    return value > Number(limit) ? `its ${what} is ${unit(value)}` : '';
   };
 }
 
@@ -174,7 +241,9 @@ function rankCard(campaign, load, promise, names, isWanted, limits, baseline) {
   const {heading, meaning, ranked} = PROMISES[promise];
   const cells = names.map((name) => campaign.cell(load.scenario, load.size, name));
   const why = (cell) =>
-    !cell.hasFigure ? cell.failure : (limits.map((limit) => limit(cell)).find(Boolean) ?? '');
+    !cell.hasFigure
+      ? cell.failure
+      : (ranked && limits.map((limit) => limit(cell)).find(Boolean)) || '';
   const excluded = isWanted ? cells.filter((cell) => why(cell)) : [];
   const left = isWanted ? cells.filter((cell) => !why(cell)) : [];
   const head =
@@ -200,7 +269,9 @@ function rankCard(campaign, load, promise, names, isWanted, limits, baseline) {
     title: `${load.scenario} at ${power(load.size)}, ${heading}`,
     note:
       `${capital(meaning)}. Cost in ns per ${campaign.item(load.scenario)}, median over the rounds with its 95 % interval.` +
-      (ranked ? ' Those with the same rank are not told apart.' : '') +
+      (ranked
+        ? ' Those with the same rank are not told apart: each is compared with the first of its rank, all intervals together sure to 95 %.'
+        : '') +
       ' † over fewer operations, ‡ disturbed in a round.',
     remake: campaign.remake,
     height: rows.length * 26 + 70,
@@ -238,7 +309,7 @@ function rowsOf(campaign, load, groups, ranked, baseline) {
       rank: ranked ? rank : null,
       isFirst: i === 0,
       together: ranked && group.length > 1,
-      base,
+      base: base?.hasFigure ? base : null,
       ratio: cell === base ? null : (others.next().value ?? null),
     }));
     rank += group.length;
@@ -282,7 +353,7 @@ function columnsOf(campaign, ranked) {
     {
       title: 'to the baseline',
       csv: 'ratio',
-      value: ({ratio: one}) => one?.middle ?? 1,
+      value: ({ratio: one, base}) => one?.middle ?? (base ? 1 : null),
       text: ({ratio: one, base}) => (one ? ratioWithInterval(one) : base ? '1' : '–'),
     },
     {
@@ -292,7 +363,7 @@ function columnsOf(campaign, ranked) {
       text: ({ratio: one, base, cell}) =>
         one ? h('span', {class: one.word}, one.word) : base === cell ? 'the baseline' : '',
     },
-    ...optional('tails', 'worst_ns', 'longest advance', time),
+    ...optional('tails', 'worst_ns', 'longest advance, least of 3', time),
     ...optional('memory', 'bytes_per_timer', 'memory a timer', bytes),
     ...optional('instructions', 'instructions_per_item', 'instructions', digits),
     {title: 'rounds', value: ({cell}) => cell.costs.length},
@@ -343,7 +414,7 @@ function roundsNote(campaign, cells) {
   return h(
     'p',
     {class: 'warning'},
-    `${counted(rounds, 'round')} can tell ${told ? `no more than ${told + 1} backends` : 'no backends'} of a promise apart; for ${most + 1} it takes ${needed}: `,
+    `${counted(rounds, 'round')} can tell ${told ? `no more than ${told + 1} backends` : 'no backends'} of a promise apart; ${most + 1} take ${needed} rounds: `,
     h('code', {}, `${campaign.remake} --rounds=${needed}`),
   );
 }

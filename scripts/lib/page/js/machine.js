@@ -4,7 +4,6 @@
 const FACT_NAMES = {
   num_cpus: 'processors',
   transparent_hugepage: 'huge pages',
-  load_avg: 'load averages',
   grade_reasons: 'graded down for',
   not_verified: 'not verified',
   busy: 'busy with other work',

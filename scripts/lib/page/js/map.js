@@ -23,7 +23,7 @@ function drawMap(view) {
     card({
       title: `The cheapest of those that are ${promise}, by load`,
       note:
-        `${capital(PROMISES[promise].meaning)}. Hatched: one or more others are not told apart from it; the data name them. ` +
+        `${capital(PROMISES[promise].meaning)}. Hatched: one or more others are not told apart from it; the data name them. Alone: no other has a figure. ` +
         (columns.some(({share}) => share === null)
           ? 'The file does not say how many timers are cancelled. '
           : 'From left to right, more of the timers are cancelled or moved. ') +
@@ -55,7 +55,8 @@ function drawMap(view) {
         {
           title: 'not told apart from it',
           left: 'words',
-          value: ({others}) => others.map((cell) => cell.backend).join(' '),
+          value: ({others, isAlone}) =>
+            isAlone ? 'it alone has a figure' : others.map((cell) => cell.backend).join(' '),
         },
       ],
       rows,
@@ -99,6 +100,7 @@ function tileOf(campaign, promise, column, size, x, y) {
     y,
     first,
     others,
+    isAlone: cells.length === 1,
     share: input ? input.cancelled_share + input.moved_share : column.share,
   };
 }
@@ -115,7 +117,7 @@ function wrapped(name) {
 
 function mapOf(campaign, columns, sizes, rows, theme, width) {
   const shown = rows.filter(({first}) => first);
-  const points = shown.map(({x, y, first, others}) => ({
+  const points = shown.map(({x, y, first, others, isAlone}) => ({
     x,
     y,
     colour: colourOf(first.backend, campaign, theme),
@@ -123,6 +125,7 @@ function mapOf(campaign, columns, sizes, rows, theme, width) {
     lines: [
       first.backend,
       ...(others.length ? [`+ ${others.length}`] : []),
+      ...(isAlone ? ['alone'] : []),
       ...(sizes.includes(first.size) ? [] : [`${power(first.size)} timers`]),
     ],
     text:
@@ -156,7 +159,9 @@ function mapOf(campaign, columns, sizes, rows, theme, width) {
       scales: {
         x: scaleOf(
           theme,
-          'load, and the share of its timers that is cancelled or moved',
+          columns.some(({share}) => share !== null)
+            ? 'load, and the share of its timers that is cancelled or moved'
+            : 'load',
           (i) => label(columns[i] ?? {scenario: '', share: null}),
           {
             min: -0.5,

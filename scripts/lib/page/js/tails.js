@@ -24,10 +24,11 @@ function drawTails(view) {
   const cells = table.at(scenario, size);
   const measured = cells.filter((cell) => cell.hasFigure);
   if (!measured.length) return failuresOf({cells});
-  const followed = view.choose('of', 'Timeline of', [
-    ['', 'all ranked'],
-    ...measured.map(({backend}) => [backend, backend]),
-  ]);
+  const [worst] = [...measured].sort(
+    (a, b) => (b.value('worst_ns') ?? 0) - (a.value('worst_ns') ?? 0),
+  );
+  const options = [['', 'all ranked'], ...measured.map(({backend}) => [backend, backend])];
+  const followed = view.choose('of', 'Timeline of', options, worst.backend);
   const where = `${scenario} at ${power(size)}`;
   const timelines = measured
     .filter((cell) => cell.rest?.[0]?.length)

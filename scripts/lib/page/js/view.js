@@ -9,9 +9,10 @@ class View {
   constructor(main) {
     this.heading = h('h2');
     this.lead = h('p', {class: 'lead'});
+    this.where = h('p', {class: 'note'});
     this.bar = h('div', {class: 'controls', role: 'group', 'aria-label': 'What is shown'});
     this.content = h('div');
-    main.replaceChildren(this.heading, this.lead, this.bar, this.content);
+    main.replaceChildren(this.heading, this.lead, this.bar, this.where, this.content);
     this.values = new Map(); // chosen, on all pages
     this.page = '';
     this.builtFrom = '';
@@ -56,6 +57,7 @@ class View {
     const page = PAGES.find(({id}) => id === this.page);
     const focused = document.activeElement?.dataset?.key;
     this.controls = [];
+    this.campaignShown = null;
     removeCharts();
     let shown;
     try {
@@ -66,13 +68,18 @@ class View {
     }
     this.heading.textContent = page.title;
     this.lead.textContent = page.lead;
+    this.where.textContent = this.campaignShown ? whereText(this.campaignShown) : '';
     this.placeControls();
     if (focused) this.bar.querySelector(`[data-key="${focused}"]`)?.focus();
     this.content.replaceChildren(...[shown].flat(Infinity).filter((part) => part));
     mountCharts();
     for (const link of document.querySelectorAll('nav a')) {
-      if (link.hash === `#${this.page}`) link.setAttribute('aria-current', 'page');
-      else link.removeAttribute('aria-current');
+      if (link.hash === `#${this.page}`) {
+        link.setAttribute('aria-current', 'page');
+        link.scrollIntoView({block: 'nearest', inline: 'nearest'});
+      } else {
+        link.removeAttribute('aria-current');
+      }
     }
     document.title = `timerbench: ${page.title}`;
   }
@@ -146,7 +153,8 @@ class View {
   }
 
   // One of ascending numbers, by a slider.
-  slide(key, label, steps, text, fallback = steps[steps.length >> 1]) {
+  slide(key, label, steps, text, preferred = steps[steps.length >> 1]) {
+    const fallback = nearest(steps, preferred);
     const chosen = Number(this.values.get(key));
     const value =
       this.values.has(key) && Number.isFinite(chosen) ? nearest(steps, chosen) : fallback;
@@ -206,7 +214,9 @@ class View {
   campaign(kind) {
     const fitting = CAMPAIGNS.filter((campaign) => kind === '' || campaign.kind === kind);
     const options = fitting.map((campaign) => [String(campaign.index), campaignText(campaign)]);
-    return CAMPAIGNS[this.choose({'': 'any', costs: 'c'}[kind] ?? kind, 'Campaign', options)];
+    this.campaignShown =
+      CAMPAIGNS[this.choose({'': 'any', costs: 'c'}[kind] ?? kind, 'Campaign', options)];
+    return this.campaignShown;
   }
 
   scenario(campaign, label = 'Workload') {
@@ -253,6 +263,19 @@ function campaignText(campaign) {
   return (
     `${same.length > 1 ? `${campaign.name} (${same.indexOf(campaign) + 1})` : campaign.name} · ` +
     `${campaign.facts.processor ?? 'unknown machine'}`
+  );
+}
+
+// On what and how well the figures of a page were measured.
+function whereText(campaign) {
+  const {grade, grade_reasons: reasons} = campaign.facts;
+  const fitness = grade
+    ? ` · fitness of the machine ${grade} of A to F${reasons ? ` (${reasons.replaceAll('; ', ', ')})` : ''}`
+    : '';
+  const noisy = campaign.cells.filter((cell) => cell.noisy).length;
+  return (
+    `${campaign.name} · ${campaign.machine}${fitness}` +
+    (noisy ? ` · ${noisy} of ${campaign.cells.length} cells disturbed in a round` : '')
   );
 }
 
