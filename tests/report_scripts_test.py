@@ -47,7 +47,7 @@ FACTS: dict[str, Any] = {
 def entry(name: str, backend: str, promise: str, round_: int = 0, **figures: Any) -> dict[str, Any]:
     return {
         "name": f"{name}/{backend}/manual_time",
-        "label": f"{promise}, per insert",
+        "label": f"{promise}, per request",
         "run_type": "iteration",
         "round": round_,
         "repetition_index": round_,
@@ -396,6 +396,24 @@ class Pages(ReportTest):
         self.assertIn("It is not yours: 10.0 times as few timers.", self.text())
         self.open(self.report(self.generated()), "decide&n=1000&never=100&delay=30000000000")
         self.assertIn("That is yours.", self.text())
+
+    def test_a_single_operation_is_no_load(self) -> None:
+        entries = [
+            *costs("quick/cancel/1000", "heap", "exact", 5),
+            *costs("quick/churn/1000", "heap", "exact", 50),
+        ]
+        for one in entries[:ROUNDS]:
+            one["label"] = "exact, per cancel"
+        page = self.report(self.campaign(entries))
+        self.open(page, "decide&n=1000")
+        self.assertIn("nearest load that was measured: churn", self.text())
+        self.choose("load", "cancel/1000")
+        self.assertIn("It is a part of a load: a single kind of operation.", self.text())
+        self.go("map")
+        self.assertEqual([row[0] for row in self.tables()[0][1:]], ["churn"])
+        self.browser.find_element(By.CSS_SELECTOR, "[data-key='parts']").click()
+        self.settle()
+        self.assertEqual([row[0] for row in self.tables()[0][1:]], ["cancel", "churn"])
 
     def test_a_baseline_without_a_figure(self) -> None:
         self.open(self.report(self.generated()), "decide&load=churn/1000&b=oak")

@@ -20,6 +20,7 @@ function loadsOf(campaign) {
     return {
       key,
       scenario,
+      isPart: campaign.isPart(scenario),
       size: Number(size),
       population: Math.max(1, input?.peak_pending ?? Number(size)),
       share: input ? input.cancelled_share + input.moved_share : null,
@@ -76,7 +77,8 @@ function differencesOf(load, wanted) {
 // Which load is shown, and how far it is from the wanted one.
 function loadNote(load, wanted) {
   const shown = h('strong', {}, wordsOfLoad(load));
-  if (!wanted) return h('p', {}, 'The load that is shown: ', shown, '.');
+  const part = load.isPart ? ' It is a part of a load: a single kind of operation.' : '';
+  if (!wanted) return h('p', {}, 'The load that is shown: ', shown, '.', part);
   const differences = differencesOf(load, wanted);
   const isFar = distance(load, wanted) > 1;
   return [
@@ -212,7 +214,10 @@ function chooseLoad(view, loads) {
       ? view.slide('delay', 'Half of the delays below', stepsAround(delays), time, median(delays))
       : null,
   };
-  const byDistance = [...loads].sort((a, b) => distance(a, wanted) - distance(b, wanted));
+  const whole = loads.filter((load) => !load.isPart);
+  const byDistance = (whole.length ? whole : [...loads]).sort(
+    (a, b) => distance(a, wanted) - distance(b, wanted),
+  );
   const picked = view.choose('load', 'Load', [
     ['', 'the nearest'],
     ...loads.map((load) => [load.key, `${load.scenario} at ${power(load.size)}`]),

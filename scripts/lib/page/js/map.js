@@ -5,7 +5,9 @@ function drawMap(view) {
   const campaign = view.campaign('costs');
   if (!campaign) return nothing('scripts/bench map');
   const promise = view.promise(campaign);
-  const columns = columnsOfMap(campaign);
+  const hasParts = campaign.scenarios.some((scenario) => campaign.isPart(scenario));
+  const withParts = hasParts && view.check('parts', 'single operations too');
+  const columns = columnsOfMap(campaign, withParts);
   const swept = columns.filter(({scenario}) => campaign.sizes(scenario).length > 1);
   const sizes = [
     ...new Set((swept.length ? swept : columns).flatMap(({scenario}) => campaign.sizes(scenario))),
@@ -73,7 +75,7 @@ function nearestSize(sizes, size) {
 }
 
 // Workloads by the share of their timers that never fire.
-function columnsOfMap(campaign) {
+function columnsOfMap(campaign, withParts) {
   const share = (scenario) => {
     const known = campaign
       .sizes(scenario)
@@ -82,7 +84,8 @@ function columnsOfMap(campaign) {
       .map((input) => input.cancelled_share + input.moved_share);
     return known.length ? median(known) : null;
   };
-  return campaign.scenarios
+  const whole = campaign.scenarios.filter((scenario) => withParts || !campaign.isPart(scenario));
+  return (whole.length ? whole : campaign.scenarios)
     .map((scenario) => ({scenario, share: share(scenario)}))
     .sort((a, b) => (a.share ?? 0) - (b.share ?? 0));
 }

@@ -108,6 +108,11 @@ class Campaign extends Table {
     return this.items.get(scenario) ?? 'item';
   }
 
+  // Whether it is no load, but only a part of one: a single kind of operation, such as arming alone.
+  isPart(scenario) {
+    return ['insert', 'cancel', 'fire', 'tick'].includes(this.item(scenario));
+  }
+
   pass(name, scenario, size, backend) {
     return this.passes[name]?.cell(scenario, size, backend);
   }
