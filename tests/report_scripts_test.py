@@ -74,7 +74,7 @@ def load(share: float, size: int, delay: float) -> dict[str, Any]:
         "moved_share": 0.0,
         "fired_share": 1 - share,
         "peak_pending": size,
-        "delay_ns": {"p50": delay},
+        "delay_ns": {"p50": delay, "p99": 2 * delay},
         "hashes": ["abc"],
     }
 
@@ -512,6 +512,78 @@ class Pages(ReportTest):
         self.assertEqual(len(row["rounds_ns"].split()), ROUNDS)
         self.check_quiet()
 
+    def test_what_failed_in_a_pass_or_a_twin_is_told(self) -> None:
+        entries = [
+            *costs("quick/churn/1000", "heap", "exact", 5),
+            failed("quick/churn/1000", "heap@again", "wrong: fired early"),
+            failed("quick/churn/1000", "lazy", "interrupted: not reached"),
+        ]
+        passes = {
+            "memory": [entry("quick/churn/1000", "heap", "exact", bytes_per_timer=5.0)],
+            "instructions": [failed("quick/churn/1000", "heap", "crash: SIGSEGV under valgrind")],
+        }
+        self.open(self.report(self.campaign(entries, passes=passes)), "memory")
+        self.assertIn(
+            "Without a figure of instructions: heap at 10³ (crash: SIGSEGV under valgrind)",
+            self.text(),
+        )
+        self.go("machine")
+        self.assertIn("of those measured @again: heap at 10³ (wrong: fired early)", self.text())
+        self.assertIn("the noise is unknown", self.text())
+        self.assertIn("1 more were not reached", self.text())
+        self.check_quiet()
+
+    def test_marks_of_doubt(self) -> None:
+        entries = costs("quick/churn/1000", "heap", "exact", 5)
+        few = costs("quick/churn/1000", "few", "exact", 50)
+        for one in few:
+            one["items"] = 20.0
+        few[3]["status"] = "noisy"
+        self.open(self.report(self.campaign(entries + few)), "decide")
+        self.assertEqual([row[1] for row in self.tables()[0][1:]], ["heap", "few † ‡"])
+
+    def test_noise_keeps_apart_what_is_no_more_than_that(self) -> None:
+        name = "quick/churn/1000"
+        entries = [
+            *costs(name, "heap", "exact", 100, 0.001),
+            *costs(name, "lazy", "exact", 105, 0.001),
+            *costs(name, "heap@again", "exact", 110, 0.001),
+        ]
+        page = self.report(self.campaign(entries))
+        self.open(page, "decide")
+        self.assertEqual([row[0] for row in self.tables()[0][1:]], ["1", "1"])
+        self.assertIn("unresolved", self.tables()[0][2])
+        self.go("map")
+        self.assertEqual(self.tables()[0][1][5], "lazy")
+
+    def test_rounds_are_paired_by_their_numbers(self) -> None:
+        name = "quick/churn/1000"
+        up = [
+            entry(name, "heap", "exact", i, ns_per_item=10.0 * 2**i)
+            for i in (3, 0, 5, 1, 4, 2, 7, 6)
+        ]
+        down = [entry(name, "lazy", "exact", i, ns_per_item=15.0 * 2**i) for i in range(8)]
+        self.open(self.report(self.campaign(up + down)), "pairwise&b=heap&b2=lazy")
+        self.assertIn("×1.500 [1.500 – 1.500]", self.tables()[0][1])
+        matrix = self.tables()[1]
+        self.assertEqual(matrix[1][1:], ["·", "×1.500"])
+        self.assertEqual(matrix[2][1:], ["×0.667", "·"])
+        words_ = self.browser.execute_script(
+            "return [...document.querySelectorAll('.matrix td span[title]')].map((one) => one.title)"
+        )
+        self.assertIn("lazy compared with heap: slower", words_)
+        self.assertIn("heap compared with lazy: faster", words_)
+
+    def test_raw_saves_all_rows_and_shows_some(self) -> None:
+        entries = [
+            entry(f"quick/w{i}/1000", "heap", "exact", ns_per_item=float(i + 1)) for i in range(450)
+        ]
+        self.open(self.report(self.campaign(entries)), "raw")
+        self.assertEqual(len(self.tables()[0]), 201)
+        self.assertEqual(len(list(csv.DictReader(io.StringIO(self.saved("CSV"))))), 450)
+        self.choose("rows", "2")
+        self.assertEqual(len(self.tables()[0]), 51)
+
     def test_services(self) -> None:
         entries = [
             entry("accuracy/rate/1000", "control", "none", lateness_p50_ns=50e3, cpu_share=0.01),
@@ -534,6 +606,10 @@ class Pages(ReportTest):
         rows = self.tables()[0]
         self.assertIn(["10⁴", "swift", "exact", "9.00 ms", "9.00 ms", "9.00 ms", "no"], rows)
         self.assertIn("crash: killed by SIGSEGV", self.text())
+        crosses = self.browser.execute_script(
+            "return mounted[0].data.datasets.find(({label}) => label === 'swift').pointStyle"
+        )
+        self.assertEqual(crosses, ["circle", "crossRot"])
         self.choose("s", "1000")
         self.assertIn("rate at 10³ timers per second: lateness", self.titles())
         self.choose("w", "herd")
@@ -646,7 +722,12 @@ class Everything(ReportTest):
         self.browser.get(link)
         self.wait("return document.body.dataset.ready === 'yes'")
         self.assertEqual(self.text(), seen)
-        for nonsense in ("nowhere", "scaling&w=nothing&b=%25&=&&", "decide&n=abc&mem=-1&load=x"):
+        for nonsense in (
+            "nowhere",
+            "decide&x=50%",
+            "scaling&w=nothing&b=%25&=&&",
+            "decide&n=abc&mem=-1&load=x",
+        ):
             self.open(page, nonsense)
             self.assertNotIn("cannot be shown", self.text())
             self.check_quiet()
@@ -789,6 +870,26 @@ class BadInput(ReportTest):
             (self.folder / "nowhere", "No such file"),
         ):
             self.check_refused(good, results, says=says)
+
+    def test_figures_that_are_no_numbers(self) -> None:
+        good = costs("quick/fill/10", "scan", "exact", 1)
+        for name, facts, says in (
+            ("a", {"inputs": [1]}, "its 'inputs' is no object of objects"),
+            ("b", {"backends": {"scan": 3}}, "its 'backends' is no object of objects"),
+            ("c", {"caches": [{"type": "Data"}]}, "not as scripts/bench .* write results"),
+            ("d", {"limits": {"clock_ns": math.nan}}, "not as scripts/bench .* write results"),
+        ):
+            self.check_refused(self.campaign(good, name=name, **facts), says=says)
+        good[-1]["items"] = math.nan
+        self.check_refused(self.campaign(good, name="e"), says="not as scripts/bench")
+
+    def test_results_are_not_overwritten(self) -> None:
+        folder = self.campaign(costs("quick/fill/10", "scan", "exact", 1))
+        before = (folder / "results.json").read_text()
+        run = self.run_report(folder, "--out", folder / "results.json")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("is to be a page; call it results.html", run.stderr)
+        self.assertEqual((folder / "results.json").read_text(), before)
 
     def test_passes_that_are_none(self) -> None:
         folder = self.campaign(costs("quick/fill/10", "scan", "exact", 1))

@@ -159,7 +159,10 @@ def _campaign(
     complaints = []
     if not options.budget and not any(runner.missing() for runner in runners):
         count = sum(len(runner.chosen) for runner in runners)
-        if all(_is_written(folder, runner.pass_, journal) for runner in runners):
+        files = [PASSES[runner.pass_] for runner in runners]
+        if "" in plan.builds:
+            files.append("table.md")  # the last of what is drawn
+        if all(_is_written(folder / file, journal) for file in files):
             say(f"Nothing to do: {_shown(folder)} has all {count} measurements")
         else:  # it was ended between the last measurement and this
             _write_all(folder, plan, runners, journal)
@@ -191,9 +194,8 @@ def _counts(plan: Plan) -> bool:
     return "perf_counters" not in plan.facts["machine"].get("grade_reasons", "")
 
 
-def _is_written(folder: Path, pass_: str, journal: Journal) -> bool:
-    """Whether the results are those of the journal as it is."""
-    path = folder / PASSES[pass_]
+def _is_written(path: Path, journal: Journal) -> bool:
+    """Whether what is made of the journal is of the journal as it is."""
     return path.exists() and path.stat().st_mtime_ns >= journal.path.stat().st_mtime_ns
 
 

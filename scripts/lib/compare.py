@@ -261,6 +261,7 @@ def _noise(a: Side, b: Side) -> tuple[float, str]:
         for key, twin in side.results.twins.items()
         if twin.has_figure and key in known and known[key].has_figure
     ]
+    twins = [ratios for ratios in twins if ratios]
     floor = noise_floor(twins)
     said = f"the same backend differs from itself by up to {_percent(floor)} (nine of ten pairs)"
     if not twins:

@@ -132,8 +132,8 @@ class Grid(Generic[AnyOutcome]):
 
     def precision(self, backend: str) -> str:
         """Its promise; old files do not tell that of a backend without any figure."""
-        promise = self.described.get(backend, {}).get("precision", "unknown")
-        return self.precisions.get(backend, str(promise))
+        promise = str(self.described.get(backend, {}).get("precision", "unknown"))
+        return self.precisions.get(backend, promise if promise in PROMISES else "unknown")
 
     def backends_by_promise(self) -> dict[str, list[str]]:
         """Those that promise the same together."""
@@ -210,8 +210,8 @@ def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
     for file in files:
         _merge_facts(grid.facts, file)
         grid.sources.append(file.path)
-        grid.inputs |= file.context.get("inputs", {})
-        grid.described |= file.context.get("backends", {})
+        grid.inputs |= _objects(file, "inputs")
+        grid.described |= _objects(file, "backends")
         for entry in file.entries:
             try:
                 grid.add(entry)
@@ -251,6 +251,14 @@ def _read(file: Path) -> ResultFile:
     if not content["benchmarks"]:
         raise Failure(f"{file}: has no cells; was the run's choice empty?")
     return ResultFile(file, content["context"], content["benchmarks"])
+
+
+def _objects(file: ResultFile, member: str) -> dict[str, Any]:
+    """A member of the context that has an object for each name."""
+    found = file.context.get(member, {})
+    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+        raise Failure(f"{file.path}: its '{member}' is no object of objects; measure again")
+    return found
 
 
 def _merge_facts(known: dict[str, str], file: ResultFile) -> None:

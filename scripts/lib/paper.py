@@ -47,7 +47,7 @@ def latex_table(results: Results, size: int) -> str:
         r"% Wide: in a table*, perhaps within \resizebox{\textwidth}{!}{...}.",
         rf"% Cost in ns at {size} pending timers: median over {results.repetitions} rounds and its 95 %",
         "% interval. Bold where the rounds can tell: the cheapest of those that promise the same, and",
-        f"% all that are not surely slower. Remake: {remake_line(results.facts)}",
+        f"% all that are not surely slower. Dagger: over fewer operations. Remake: {_remake(results)}",
         rf"\begin{{tabular}}{{l{'r' * len(titles)}}}",
         r"\toprule",
         " & ".join(["", *(escaped(name) for name, _ in titles)]) + r" \\",
@@ -71,8 +71,15 @@ def _column(
     for backend in backends:
         cell = results.cell(workload, shown, backend)
         text = escaped(NOT_RUN) if cell is None else _entry(cell)
+        if results.mark(workload, shown, backend):
+            text += r" $\dagger$"
         entries.append(rf"\textbf{{{text}}}" if backend in best else text)
     return entries
+
+
+def _remake(results: Grid[Any]) -> str:
+    """In one line, as a comment ends with it."""
+    return " ".join(remake_line(results.facts).split())
 
 
 def _entry(cell: Cell) -> str:
@@ -87,7 +94,7 @@ def _entry(cell: Cell) -> str:
 
 def latex_realtime_table(results: RealtimeResults, size: int | None) -> str:
     """A tabular for each scenario."""
-    parts = [f"% {realtime_table.caption(results)}", f"% Remake: {remake_line(results.facts)}"]
+    parts = [f"% {realtime_table.caption(results)}", f"% Remake: {_remake(results)}"]
     for sheet in realtime_table.sheets(results, size):
         parts += [
             f"% {sheet.scenario}",
@@ -138,6 +145,8 @@ def _how(results: Grid[Any], repetitions: int, is_replayed: bool) -> list[str]:
     )
     measured = sum(cell.is_measured for cell in results.cells.values())
     cells = f"Each of {measured} cells, {what}, was measured {_times(repetitions)}"
+    if measured == 0:
+        return ["No cell could be measured."]
     if "format" not in results.facts:  # not by a campaign
         return [cells + "."]
     bound = ", bound to one processor unless it is a server's client" if is_replayed else ""
@@ -154,9 +163,10 @@ def _times(repetitions: int) -> str:
 
 def _checked_and_summed_up(results: Results) -> list[str]:
     granularity = results.facts.get("granularity", "1")
+    verified = "Every backend was verified against a model before. "
     sentences = [
-        "Every backend was verified against a model before, and what fired in a timed replay was "
-        "compared with what must.",
+        (verified if "format" in results.facts else "")
+        + "What fired in a timed replay was compared with what must.",
         f"Granules are of {granularity} tick{'' if granularity == '1' else 's'}.",
     ]
     if 1 < results.repetitions < LEAST_ROUNDS:
@@ -166,7 +176,7 @@ def _checked_and_summed_up(results: Results) -> list[str]:
             "We report medians with exact 95 % intervals by the sign test, and compare by paired "
             "log-ratios within rounds, corrected for the number of comparisons (Holm)."
         )
-    if results.twins:
+    if results.twin_ratios:
         sentences.append(
             "Of backends measured against themselves, side by side, nine pairs of ten differ by less than "
             f"{100 * expm1(results.noise):.1f} % in their medians; nothing smaller is claimed."

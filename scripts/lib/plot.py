@@ -24,6 +24,9 @@ from files import replacing
 from reports import Report, open_report
 
 
+TABLE = "table.md"  # once it is there, all is
+
+
 def main() -> int:
     arguments = _parse()
     report = open_report(arguments.results, arguments.size)
@@ -47,19 +50,20 @@ def main() -> int:
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Writes the table and all figures; the paths of the table and of the figures' PNGs."""
-    paths = [folder / "table.md"]
-    with replacing(paths[0]) as partial:
+    """Writes all figures, and the table last; the paths of the table and of the figures' PNGs."""
+    paths = []
+    for name, draw in report.figures() if report.results.has_figure else ():
+        paths.append(folder / f"{name}.png")
+        _save(draw(), paths[-1])
+    table = folder / TABLE
+    with replacing(table) as partial:
         partial.write_text(report.markdown(), encoding="utf-8")
     if not report.results.has_figure:
         raise Failure(
             f"{folder}: none of the {len(report.results.cells)} cells has a figure, so there is "
-            "nothing to draw; table.md says what became of them"
+            f"nothing to draw; {TABLE} says what became of them"
         )
-    for name, draw in report.figures():
-        paths.append(folder / f"{name}.png")
-        _save(draw(), paths[-1])
-    return paths
+    return [table, *paths]
 
 
 def write_paper(report: Report, folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ a campaign of its own in the page, and none is mixed with another.
 import argparse
 from pathlib import Path
 
-from console import ArgumentParser, run_main
+from console import ArgumentParser, UsageError, run_main
 from files import replacing
 from page.contents import contents
 from page.render import render
@@ -19,8 +19,10 @@ from page.render import render
 
 def main() -> int:
     arguments = _parse()
-    text = render(contents(arguments.results))
     out = arguments.out or _place_of(arguments.results)
+    if out.suffix not in (".html", ".htm"):
+        raise UsageError(f"--out: {out} is to be a page; call it {out.with_suffix('.html').name}")
+    text = render(contents(arguments.results))
     out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as partial:
         partial.write_text(text, encoding="utf-8")

@@ -72,15 +72,19 @@ class Results(Grid[Cell]):
         return max((len(cell.costs) for cell in self.cells.values()), default=0)
 
     @cached_property
+    def twin_ratios(self) -> list[list[float]]:
+        """Of what was measured twice, in the same rounds, the logarithms of the ratios."""
+        pairs = [
+            paired_log_ratios(self.cells[key].by_round, twin.by_round)
+            for key, twin in self.twins.items()
+            if twin.has_figure and key in self.cells and self.cells[key].has_figure
+        ]
+        return [ratios for ratios in pairs if ratios]
+
+    @property
     def noise(self) -> float:
         """What a backend differs from itself by, in logarithms; 0 if nothing was measured twice."""
-        return noise_floor(
-            [
-                paired_log_ratios(self.cells[key].by_round, twin.by_round)
-                for key, twin in self.twins.items()
-                if twin.has_figure and key in self.cells and self.cells[key].has_figure
-            ]
-        )
+        return noise_floor(self.twin_ratios)
 
     def ranking(self, workload: str, size: int, backends: Iterable[str]) -> list[list[str]]:
         """Those that have figures, the cheapest first, in groups. Nobody in a group is surely slower

@@ -102,6 +102,10 @@ def choice_of(folder: Path) -> list[str] | None:
     return list(lines[0]["choice"]) if lines else None
 
 
+# By kind, what a line must have.
+NEEDED = {"cell": ("cell", "round", "identity", "status", "seconds", "disturbance")}
+
+
 def _parse(path: Path, data: bytes) -> tuple[list[Line], int]:
     """The lines, and how many bytes they have; what follows the last end of a line is no line."""
     whole = data.rfind(b"\n") + 1
@@ -111,6 +115,8 @@ def _parse(path: Path, data: bytes) -> tuple[list[Line], int]:
             line = json.loads(text)
             if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
                 raise ValueError("no object with a kind")
+            if missing := [key for key in NEEDED.get(line["kind"], ()) if key not in line]:
+                raise ValueError(f"without {', '.join(missing)}")
         except ValueError as error:
             raise Failure(
                 f"{path}:{number}: is damaged ({error}); remove that line, and its cell is measured "

@@ -12,6 +12,10 @@ from files import replacing
 from passes import PASSES
 
 
+# Of a cell that no round has come to yet.
+UNREACHED: Line = {"round": 0, "status": "interrupted", "failure": "interrupted: not reached"}
+
+
 def write_results(
     folder: Path,
     plan: Plan,
@@ -34,6 +38,8 @@ def write_results(
         if failed := next((line for line in lines if line.get("failure")), None):
             lines = [failed]  # the rounds that went well are the lucky ones
         entries += [_entry(cell, index, line, lines) for line in lines]
+        if not lines and runner.pass_ == "total":
+            entries.append(_entry(cell, index, UNREACHED, [UNREACHED]))
         histograms = [one for line in lines for one in line.get("distributions", [])]
         if histograms:
             distributions[cell.name] = histograms

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -106,7 +107,7 @@ def _lines_of_counter(results: RealtimeResults, scenario: str, name: str) -> lis
         sizes = results.sizes(scenario, service)
         points = [sorted(values(size, service)) or [math.nan] for size in sizes]
         if any(not math.isnan(point[0]) for point in points):
-            middles = [point[len(point) // 2] for point in points]
+            middles = [median(point) for point in points]
             lows, highs = [point[0] for point in points], [point[-1] for point in points]
             lines.append(Line(service, sizes, middles, lows, highs))
     return lines

@@ -30,6 +30,7 @@ FOOTER = 0.55  # inches below a legend
 plt.rcParams.update(
     {
         "font.family": "DejaVu Sans",
+        "text.parse_math": False,  # a name may have a $
         "font.size": 9,
         "text.color": INK,
         "axes.edgecolor": "#999999",

@@ -1,5 +1,6 @@
 """What the page knows of results: everything that it can show, and no more, as JSON."""
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,9 +9,11 @@ from typing import Any
 import passes
 import realtime_results
 import results as costs
+from console import Failure
 from counters import CounterCell, Distribution
 from grid import Grid, ResultFile, read_files
 from style import HEADINGS, LINES, MARKERS, PROMISES, RANKED, colour
+from table import noise_lines
 from words import machine_line, remake_line
 
 # The shares of samples that are longer, at which durations are told as far as there are enough.
@@ -83,9 +86,22 @@ def contents(paths: Sequence[Path]) -> dict[str, Any]:
         },
         "beyond": BEYOND,
         "campaigns": [
-            _campaign(path) for path in {path.resolve(): path for path in paths}.values()
+            _checked(path) for path in {path.resolve(): path for path in paths}.values()
         ],
     }
+
+
+def _checked(path: Path) -> dict[str, Any]:
+    """Whatever else may be wrong with files that are not ours is told in one line."""
+    try:
+        told = _campaign(path)
+        json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise Failure(
+            f"{path}: not as scripts/bench and 'timerbench run' write results "
+            f"({type(error).__name__}: {error}); measure again"
+        ) from None
+    return told
 
 
 def _campaign(path: Path) -> dict[str, Any]:
@@ -130,13 +146,20 @@ def _of_replays(results: costs.Results) -> dict[str, Any]:
             name: _rows(results, cells, _costs) for name, cells in results.variants.items()
         },
         "inputs": {
-            name.rpartition("/")[0]: {
-                key: value for key, value in facts.items() if key not in ("hashes", "item", "items")
-            }
+            name.rpartition("/")[0]: load
             for name, facts in results.inputs.items()
-            if not name.endswith("/remote")
+            if not name.endswith("/remote") and (load := _load(facts))
         },
     }
+
+
+def _load(facts: dict[str, Any]) -> dict[str, float]:
+    """What tells one load from another; nothing of a trace that could not be made."""
+    if "failure" in facts or "peak_pending" not in facts:
+        return {}
+    delays = facts.get("delay_ns") or {}
+    told = {key: facts.get(key, 0) for key in ("peak_pending", "cancelled_share", "moved_share")}
+    return {key: float(value) for key, value in (told | {"delay": delays.get("p50", 0)}).items()}
 
 
 def _costs(cell: costs.Cell) -> list[Any]:
@@ -155,7 +178,7 @@ def _of_passes(path: Path) -> dict[str, Any]:
         if name == "total" or not beside.exists():
             continue
         grid = passes.load_pass(beside)
-        most = TIMELINE_POINTS // len(grid.cells)
+        most = TIMELINE_POINTS // max(1, len(grid.cells))
         longest = max(SHORTEST_TIMELINE, min(LONGEST_TIMELINE, most))
 
         def figures(cell: passes.PassCell, longest: int = longest) -> list[Any]:
@@ -169,12 +192,18 @@ def _of_passes(path: Path) -> dict[str, Any]:
 
 def _of_services(results: realtime_results.RealtimeResults) -> dict[str, Any]:
     counters, durations = COUNTERS[results.suite], DURATIONS[results.suite]
+    figure = realtime_results.FIGURES[results.suite]
 
     def figures(cell: realtime_results.RealtimeCell) -> list[Any]:
-        return [_counters(cell, list(counters)), _spectra(cell, durations), cell.saturated]
+        doubts = [cell.saturated, int(cell.cut_short)]
+        return [_counters(cell, list(counters)), _spectra(cell, durations), doubts]
 
     return {
         "cells": _rows(results, results.cells, figures),
+        "variants": {
+            name: _rows(results, cells, figures) for name, cells in results.variants.items()
+        },
+        "noise": " ".join(noise_lines(results.as_costs(figure), figure)),
         "counters": counters,
         "durations": durations,
         "size_is": realtime_results.SUITES[results.suite],

@@ -292,6 +292,7 @@ Chart.register(whiskers, marks, tiles);
 
 const waiting = []; // figures whose charts are drawn once they are in the page
 let mounted = [];
+const opened = new Map(); // by place, whether the reader has opened or closed the data there
 
 // A chart with all that belongs to it. `config(theme, width)` makes Chart.js's configuration; columns
 // and rows are its data, as for tableOf. The columns of CSV have raw numbers.
@@ -301,6 +302,7 @@ function card({title, note, remake, height, config, columns, rows, rowClass, isO
     'aria-label': `${title}. Its data stand in the table below.`,
   });
   const plot = h('div', {class: 'plot'}, canvas);
+  const place = `${location.hash.split('&')[0]}/${waiting.length}`;
   const save = (kind) => () => exportChart(kind, {title, config, columns, rows, canvas});
   const figure = h(
     'figure',
@@ -316,7 +318,15 @@ function card({title, note, remake, height, config, columns, rows, rowClass, isO
       ),
       h('span', {}, 'Remake: ', h('code', {}, remake)),
     ),
-    h('details', {open: isOpen}, h('summary', {}, 'The data'), tableOf(columns, rows, rowClass)),
+    h(
+      'details',
+      {
+        open: opened.get(place) ?? isOpen,
+        ontoggle: ({target}) => opened.set(place, target.open),
+      },
+      h('summary', {}, 'The data'),
+      tableOf(columns, rows, rowClass),
+    ),
   );
   waiting.push({canvas, plot, config, height});
   return figure;

@@ -24,7 +24,7 @@ function loadsOf(campaign) {
       size: Number(size),
       population: Math.max(1, input?.peak_pending ?? Number(size)),
       share: input ? input.cancelled_share + input.moved_share : null,
-      delay: input?.delay_ns?.p50 || null,
+      delay: input?.delay || null,
     };
   });
 }
@@ -277,6 +277,9 @@ function rankCard(campaign, load, promise, names, isWanted, limits, baseline) {
       (ranked
         ? ' Those with the same rank are not told apart: each is compared with the first of its rank, all intervals together sure to 95 %.'
         : '') +
+      (baseline && campaign.promiseOf(baseline) !== promise
+        ? ` The baseline, ${baseline}, promises something else: ${campaign.promiseOf(baseline)}.`
+        : '') +
       ' † over fewer operations, ‡ disturbed in a round.',
     remake: campaign.remake,
     height: rows.length * 26 + 70,
@@ -435,14 +438,14 @@ function nothing(command) {
 }
 
 // What became of those without a figure: never left unsaid.
-function failuresNote(campaign, cells) {
+function failuresNote(campaign, cells, head = 'Without a figure: ') {
   const failed = cells.filter((cell) => !cell.hasFigure);
   if (!failed.length) return null;
   const backends = [...new Set(failed.map((cell) => cell.backend))];
   return h(
     'p',
     {class: 'note'},
-    'Without a figure: ',
+    head,
     backends.map((backend, i) => [
       i ? '; ' : '',
       named(backend, campaign),
@@ -458,7 +461,7 @@ function failuresNote(campaign, cells) {
 // Of a campaign without any figure.
 function failuresOf(campaign) {
   return [
-    h('p', {class: 'warning'}, 'None of the cells has a figure:'),
+    h('p', {class: 'warning'}, `None of ${counted(campaign.cells.length, 'cell')} has a figure:`),
     tableOf(
       [
         {title: 'cell', left: true, value: (cell) => keyOf(cell.scenario, cell.size, cell.backend)},

@@ -1,6 +1,7 @@
 'use strict';
 // Machine: on what the figures were measured, how fit it was, and how far they can be believed.
 
+const MOST_LISTED = 500;
 const FACT_NAMES = {
   num_cpus: 'processors',
   transparent_hugepage: 'huge pages',
@@ -44,7 +45,8 @@ function drawMachine(view) {
       ),
     ),
     limitsCard(campaign),
-    campaign.kind === 'costs' && [noiseCard(campaign), controlsCard(campaign)],
+    noiseCard(campaign),
+    campaign.kind === 'costs' && controlsCard(campaign),
     statusCard(campaign),
     CAMPAIGNS.length > 1 &&
       h(
@@ -86,8 +88,17 @@ function noiseCard(campaign) {
     'section',
     {class: 'card'},
     h('h3', {}, 'The noise'),
-    h('p', {}, noiseNote(campaign)),
-    campaign.variants.map(([name, table]) => {
+    h(
+      'p',
+      {},
+      campaign.kind === 'costs'
+        ? noiseNote(campaign)
+        : campaign.noiseSaid || 'Nothing was measured twice, so the noise is unknown.',
+    ),
+    campaign.variants.map(([name, table]) =>
+      failuresNote(campaign, table.cells, `Without a figure, of those measured ${name}: `),
+    ),
+    (campaign.kind === 'costs' ? campaign.variants : []).map(([name, table]) => {
       const pairs = table.cells
         .map((twin) => [campaign.cell(twin.scenario, twin.size, twin.backend), twin])
         .filter(([one, twin]) => one?.hasFigure && twin.hasFigure);
@@ -169,7 +180,7 @@ function statusCard(campaign) {
       h(
         'details',
         {},
-        h('summary', {}, 'Which'),
+        h('summary', {}, odd.length > MOST_LISTED ? `The first ${MOST_LISTED}` : 'Which'),
         tableOf(
           [
             {
@@ -184,7 +195,7 @@ function statusCard(campaign) {
                 cell.failure || `disturbed in ${cell.noisy} of its rounds, however often repeated`,
             },
           ],
-          odd.slice(0, 500),
+          odd.slice(0, MOST_LISTED),
         ),
       ),
   );

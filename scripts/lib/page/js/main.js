@@ -143,7 +143,6 @@ async function begin() {
     view.draw();
   });
   view.readAddress();
-  if (!location.hash) view.page = PAGES.find(hasResults).id;
   view.draw();
   document.body.dataset.ready = 'yes';
 }

@@ -19,7 +19,16 @@ function drawMap(view) {
         tileOf(campaign, promise, column, size, x, sizes.indexOf(nearestSize(sizes, size))),
       ),
   );
-  if (!rows.some((row) => row.first)) return failuresOf(campaign);
+  if (!promise) return failuresOf({cells: campaign.cells.filter((cell) => !cell.hasFigure)});
+  if (!rows.some((row) => row.first)) {
+    return [
+      h('p', {class: 'warning'}, `No backend that is ${promise} has a figure.`),
+      failuresNote(
+        campaign,
+        campaign.cells.filter((cell) => campaign.promiseOf(cell.backend) === promise),
+      ),
+    ];
+  }
   return [
     roundsNote(campaign, campaign.cells),
     card({

@@ -41,10 +41,15 @@ function drawMemory(view) {
   return [
     campaign.passes.memory && bytesCard(campaign, scenario),
     usesCard(campaign, scenario, size),
-    failuresNote(
-      campaign,
-      table.cells.filter((cell) => cell.scenario === scenario),
-    ),
+    Object.entries({memory, instructions, counters})
+      .filter(([, one]) => one)
+      .map(([pass, one]) =>
+        failuresNote(
+          campaign,
+          one.cells.filter((cell) => cell.scenario === scenario),
+          `Without a figure of ${pass}: `,
+        ),
+      ),
   ];
 }
 
@@ -115,10 +120,10 @@ function usesCard(campaign, scenario, size) {
     campaign.passes[pass]?.at(scenario, size).some((cell) => cell.value(counter) !== null),
   );
   const cells = Object.values(campaign.passes).flatMap((table) => table.at(scenario, size));
-  const failure = (name) => cells.find((cell) => cell.backend === name && cell.failure)?.failure;
-  const text = (name, [pass, counter, , unit], i) => {
-    const value = campaign.pass(pass, scenario, size, name)?.value(counter) ?? null;
-    return value === null ? (i === 0 ? failure(name) : null) : unit(value);
+  const text = (name, [pass, counter, , unit]) => {
+    const cell = campaign.pass(pass, scenario, size, name);
+    const value = cell?.value(counter) ?? null;
+    return value === null ? cell?.status || null : unit(value);
   };
   return h(
     'section',
@@ -129,7 +134,7 @@ function usesCard(campaign, scenario, size) {
       [
         {title: 'backend', left: true, text: (name) => named(name, campaign)},
         {title: 'promise', left: true, text: (name) => campaign.promiseOf(name)},
-        ...columns.map((column, i) => ({title: column[2], text: (name) => text(name, column, i)})),
+        ...columns.map((column) => ({title: column[2], text: (name) => text(name, column)})),
       ],
       [...new Set(cells.map((cell) => cell.backend))],
     ),

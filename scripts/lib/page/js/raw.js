@@ -14,7 +14,7 @@ function drawRaw(view) {
   const pages = Math.max(1, Math.ceil(found.length / ROWS_AT_ONCE));
   const page = Number(
     view.choose(
-      'n',
+      'rows',
       'Rows',
       Array.from({length: pages}, (_, i) => [
         String(i),

@@ -14,6 +14,15 @@ class Cell {
     }
   }
 
+  // Of a service: in how many rounds it did not keep up, and whether a round was cut short.
+  get saturated() {
+    return this.rest?.[0] ?? 0;
+  }
+
+  get isCutShort() {
+    return Boolean(this.rest?.[1]);
+  }
+
   get status() {
     return this.failure.split(':')[0].trim();
   }
@@ -73,6 +82,7 @@ class Campaign extends Table {
     this.passes = Object.fromEntries(
       Object.entries(passes ?? {}).map(([name, rows]) => [name, new Table(rows, name)]),
     );
+    this.noiseSaid = facts.noise; // of services, whose cells have no costs
     this.noise = noiseFloor(this.twinRatios());
   }
 
@@ -85,8 +95,9 @@ class Campaign extends Table {
     const [, twins] = this.variants.find(([name]) => name === '@again') ?? [];
     return (twins?.cells ?? [])
       .map((twin) => [this.cell(twin.scenario, twin.size, twin.backend), twin])
-      .filter(([one, twin]) => one?.hasFigure && twin.hasFigure)
-      .map(([one, twin]) => pairedLogRatios(one, twin));
+      .filter(([one, twin]) => one?.costs && twin.costs)
+      .map(([one, twin]) => pairedLogRatios(one, twin))
+      .filter((ratios) => ratios.length);
   }
 
   promiseOf(backend) {
@@ -131,11 +142,11 @@ class Campaign extends Table {
 
 // Of the rounds in which both were measured.
 function pairedLogRatios(a, b) {
-  const others = new Map(b.rounds.map((round, i) => [round, b.costs[i]]));
-  return a.rounds
-    .map((round, i) => [round, a.costs[i]])
-    .sort(([one], [other]) => one - other)
+  const byRound = (cell) => new Map(cell.rounds.map((round, i) => [round, cell.costs[i]]));
+  const others = byRound(b);
+  return [...byRound(a)]
     .filter(([round]) => others.has(round))
+    .sort(([one], [other]) => one - other)
     .map(([round, cost]) => Math.log(others.get(round) / cost));
 }
 

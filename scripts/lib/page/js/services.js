@@ -106,7 +106,9 @@ function columnsOfCounter(campaign, counter) {
     {
       title: 'keeps up',
       left: true,
-      value: ({cell}) => (!cell.hasFigure ? '' : cell.rest ? 'no' : 'yes'),
+      value: ({cell}) =>
+        (!cell.hasFigure ? '' : cell.saturated ? 'no' : 'yes') +
+        (cell.isCutShort ? ', measured for a shorter time' : ''),
     },
   ];
 }
@@ -141,14 +143,14 @@ function againstLoadCard(campaign, scenario, counter) {
               y: y ?? NaN,
               low,
               high,
-              text: `${backend} at ${power(cell.size)}: ${y === null ? cell.status || 'too few samples' : unit(y)}${cell.rest ? ', does not keep up' : ''}`,
+              text: `${backend} at ${power(cell.size)}: ${y === null ? cell.status || 'too few samples' : unit(y)}${cell.saturated ? ', does not keep up' : ''}`,
             })),
           );
           return {
             ...line,
-            pointStyle: own.map(({cell}) => (cell.rest ? 'crossRot' : line.pointStyle)),
-            pointRadius: own.map(({cell}) => (cell.rest ? 6 : 4)),
-            pointBorderWidth: own.map(({cell}) => (cell.rest ? 2.5 : 1)),
+            pointStyle: own.map(({cell}) => (cell.saturated ? 'crossRot' : line.pointStyle)),
+            pointRadius: own.map(({cell}) => (cell.saturated ? 6 : 4)),
+            pointBorderWidth: own.map(({cell}) => (cell.saturated ? 2.5 : 1)),
           };
         })
         .filter(({data}) => data.length);
@@ -191,7 +193,7 @@ function atLoadCard(campaign, scenario, size, counter) {
         })),
         styles: shown.map(({cell}) => ({
           colour: colourOf(cell.backend, campaign, theme),
-          ...(cell.rest ? {pointStyle: 'crossRot', pointRadius: 7} : {}),
+          ...(cell.saturated ? {pointStyle: 'crossRot', pointRadius: 7} : {}),
         })),
         title: '',
         unit,

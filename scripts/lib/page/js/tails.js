@@ -111,7 +111,7 @@ function spectrumCard({campaign, title, note, remake, cells, quantity, longest, 
         const at = BEYOND.findIndex((one) => Math.abs(one - share) < 1e-12);
         const value = (cell) => cell.spectra[quantity][at] ?? null;
         return {
-          title: `p${digits(100 * (1 - share)).replace(/\.?0+$/, '')}`,
+          title: `p${(100 * (1 - share)).toFixed(4).replace(/\.?0+$/, '')}`,
           csv: `p${100 * (1 - share)}_ns`,
           value,
           text: (cell) => (value(cell) === null ? null : time(value(cell))),

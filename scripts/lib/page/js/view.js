@@ -19,12 +19,12 @@ class View {
   }
 
   readAddress() {
-    const [page, ...pairs] = decodeURIComponent(location.hash.slice(1)).split('&');
-    this.page = PAGES.some(({id}) => id === page) ? page : PAGES[0].id;
+    const [page, ...pairs] = location.hash.slice(1).split('&');
+    this.page = (PAGES.find(({id}) => id === page) ?? PAGES.find(hasResults) ?? PAGES[0]).id;
     this.values = new Map(
       pairs.map((pair) => {
-        const at = pair.indexOf('=');
-        return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+        const [key, value = ''] = pair.split('=');
+        return [key, decoded(value)];
       }),
     );
   }
@@ -32,8 +32,8 @@ class View {
   get address() {
     const pairs = this.controls
       .filter(({key, value, fallback}) => key && value !== fallback)
-      .map(({key, value}) => `&${key}=${value}`);
-    return '#' + encodeURI(this.page + pairs.join(''));
+      .map(({key, value}) => `&${key}=${encodeURIComponent(value).replaceAll('%2F', '/')}`);
+    return `#${this.page}${pairs.join('')}`;
   }
 
   open(page) {
@@ -264,6 +264,15 @@ function campaignText(campaign) {
     `${same.length > 1 ? `${campaign.name} (${same.indexOf(campaign) + 1})` : campaign.name} · ` +
     `${campaign.facts.processor ?? 'unknown machine'}`
   );
+}
+
+// Of an address that somebody may have typed.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 // On what and how well the figures of a page were measured.

@@ -19,7 +19,9 @@ function power(size) {
 // Three of them, and two below 1.
 function digits(value) {
   if (value === 0) return '0';
+  if (typeof value !== 'number' || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
+  if (Math.abs(value) < 1e-6) return value.toExponential(1);
   if (Math.abs(value) >= 999.5) return grouped(value.toFixed(0));
   const magnitude = Math.floor(Math.log10(Math.abs(value)) + 1e-9);
   return value.toFixed(magnitude >= 0 ? Math.max(0, 2 - magnitude) : 1 - magnitude);
