@@ -94,6 +94,41 @@ class CampaignTest(BenchScratch):
         self.assertEqual(len(journal.read_bytes().splitlines()), len(whole.splitlines()) + 1)
         self.assertEqual(len(self.results()["benchmarks"]), 4)
 
+    def test_cells_that_were_not_reached_are_in_the_results_as_such(self) -> None:
+        program = self.start("--sizes=1,2,3,4", "--rounds=2", ACTS="scan=slow,ring_512=slow")
+        deadline = time.monotonic() + 60
+        while len(self.measured()) < 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        program.send_signal(signal.SIGINT)
+        self.assertEqual(program.communicate(timeout=60) and program.returncode, 1)
+        entries = self.results()["benchmarks"]
+        self.assertEqual(len({tuple(entry["name"].split("/")[2:4]) for entry in entries}), 8)
+        unreached = [e for e in entries if e.get("error_message") == "interrupted: not reached"]
+        self.assertGreaterEqual(len(unreached), 4)
+        self.assertIn(
+            f"{len(unreached)} cells were not measured", (self.out / "table.md").read_text()
+        )
+        self.assertEqual(self.run_bench("--sizes=1,2,3,4", "--rounds=2")[0], 0)
+        self.assertEqual(len(self.results()["benchmarks"]), 16)
+
+    def test_figures_that_were_not_drawn_any_more_are_drawn(self) -> None:
+        self.run_bench()
+        (self.out / "table.md").unlink()  # the last that is written
+        (self.out / "overview.png").unlink()
+        code, out, _ = self.run_bench()
+        self.assertEqual(code, 0)
+        self.assertTrue((self.out / "table.md").exists())
+        self.assertTrue((self.out / "overview.png").exists())
+        self.assertEqual(len(self.measured()), 4)
+
+    def test_the_command_in_the_results_makes_them_again(self) -> None:
+        self.run_bench("--sizes=1,2")
+        self.assertEqual(self.results()["context"]["command"], "scripts/bench quick --sizes=1,2")
+        self.run_bench("--sizes=1,2", "--rounds=3")
+        self.assertEqual(
+            self.results()["context"]["command"], "scripts/bench quick --sizes=1,2 --rounds=3"
+        )
+
     def test_what_is_no_journal_is_left_alone(self) -> None:
         journal = self.out / "journal.jsonl"
         self.run_bench()
@@ -101,6 +136,7 @@ class CampaignTest(BenchScratch):
         for content, complaint in (
             ("".join([*good[:3], '{"kind":', *good[3:]]), "journal.jsonl:4: is damaged"),
             ('{"kind": 1}\n', "journal.jsonl:1: is damaged"),
+            (good[0] + '{"kind": "cell"}\n', "journal.jsonl:2: is damaged .without cell, round"),
             ("[]\n", "journal.jsonl:1: is damaged"),
             ("".join(good[1:]), "is no journal of scripts/bench"),
             (good[0].replace('"format":1', '"format":99'), "is of format 99, and this"),
@@ -324,6 +360,21 @@ class CampaignTest(BenchScratch):
         self.assertIn(
             "'speed' is not one of total, tails, memory, instructions, counters and all", err
         )
+
+    def test_twins_and_what_takes_too_long_are_left_out_of_passes(self) -> None:
+        arguments = ("--backends=binary_heap", "--sizes=10,20000", "--rounds=1")
+        (self.source / "binary_heap").write_text("//")
+        code, _, err = self.run_bench(*arguments, "--passes=tails,instructions")
+        self.assertEqual((code, err), (0, ""))
+        names = [entry["name"] for entry in self.results()["benchmarks"]]
+        self.assertEqual(sum("binary_heap@again" in name for name in names), 2)
+        tails = json.loads((self.out / "tails.json").read_text())["benchmarks"]
+        self.assertEqual(
+            [entry["name"].split("/")[2:4] for entry in tails],
+            [["10", "binary_heap"], ["20000", "binary_heap"]],
+        )
+        counted = json.loads((self.out / "instructions.json").read_text())["benchmarks"]
+        self.assertEqual([entry["name"].split("/")[2] for entry in counted], ["10"])
 
     def test_counters_are_measured_where_there_are_any(self) -> None:
         code, out, err = self.run_bench("--passes=counters", REASONS="load; perf_counters")

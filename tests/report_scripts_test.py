@@ -34,7 +34,11 @@ FACTS: dict[str, Any] = {
     "granularity": "1",
     "grade": "C",
     "num_cpus": 2,
-    "caches": [{"type": "Data", "level": 1, "size": 32768}],
+    "caches": [
+        {"type": "Data", "level": 1, "size": 32768},
+        {"type": "Instruction", "level": 1, "size": 4096},
+        {"type": "Unified", "level": 2, "size": 2**20},
+    ],
     "limits": {
         "clock_ns": 20.0,
         "append_ns": 1.0,
@@ -266,6 +270,22 @@ class Statistics(ReportTest):
         for n in (1, 2, 9, 45, 10_000):
             self.assertEqual(rounds_.rounds_needed(n), self.run_js("roundsNeeded(arguments[0])", n))
 
+    def test_units(self) -> None:
+        for expression, text in (
+            ("bytes(1536)", "1.50 KiB"),
+            ("bytes(3 * 2 ** 20)", "3.00 MiB"),
+            ("time(7200e9)", "2.00 h"),
+            ("time(90e9)", "90.0 s"),
+            ("tick(time)(1e4)", "10 µs"),
+            ("tick(count)(1500)", "1.5 k"),
+            ("percent(0.5)", "50.0 %"),
+            ("ratio(0.0042)", "×0.0042"),
+            ("digits(undefined)", "–"),
+            ("digits(NaN)", "–"),
+            ("digits(1e-300)", "1.0e-300"),
+        ):
+            self.assertEqual(self.run_js(expression), text, expression)
+
     def test_words(self) -> None:
         generator = random.Random(3)
         numbers = [10 ** generator.uniform(-3, 9) for _ in range(300)] + [0, 1, 9.995, 999.5, 1e6]
@@ -438,6 +458,16 @@ class Pages(ReportTest):
         self.assertIn("timeout: over 5 s", oak)
         self.assertEqual(self.browser.execute_script("return mounted[0].data.datasets.length"), 5)
         self.assertIn("oak at 10³ (timeout: over 5 s), at 10⁵ (timeout: over 5 s)", self.text())
+        drawn = self.browser.execute_script("return mounted[0].config.options.plugins.marks")
+        self.assertEqual(
+            [(line["at"], line["text"]) for line in drawn["lines"]], [(512, "L1"), (2**14, "L2")]
+        )
+        self.assertEqual([round(point["high"]) for point in drawn["band"]], [1, 1], "the harness")
+        self.choose("b", "heap")
+        band = self.browser.execute_script("return mounted[0].config.options.plugins.marks.band")
+        for point in band:
+            self.assertAlmostEqual(point["low"] * point["high"], 1)
+            self.assertGreater(point["high"], 1.009)
         self.check_quiet()
 
     def test_map(self) -> None:
@@ -469,6 +499,10 @@ class Pages(ReportTest):
         ring = next(row for row in worst if row[0] == "ring")
         self.assertEqual(ring[2:7], ["90.0 µs", "–", "77", "–", "2"])
         self.assertLess(len(timeline), 310)
+        ends = self.browser.execute_script(
+            "return mounted[0].data.datasets.map(({label, data}) => [label, data.at(-1).x, data.at(-1).y])"
+        )
+        self.assertEqual(ends, [["heap", 1000, 500], ["ring", 1000, 95_000]], "the longest")
         self.assertIn(["ring", "777", "90.0 µs", "0", "77"], timeline, "no peak is lost")
         self.choose("call", "cancel")
         self.assertIn("there are no samples", self.text())
@@ -490,6 +524,7 @@ class Pages(ReportTest):
         self.assertEqual([row[-1] for row in pairs[1:]], ["faster", "faster", "unresolved"])
         self.choose("b2", "ring")
         self.assertIn("They promise different things: A is exact, B granular.", self.text())
+        self.assertNotIn("can be sure; it takes", self.text())
         self.choose("b2", "oak")
         self.assertIn("no load in common with figures of both", self.text())
         self.check_quiet()

@@ -276,6 +276,30 @@ class TableTest(CostScratch):
         self.assertEqual(self.row("ring_512")[2], "15.0")
         self.assertEqual(self.row("kafka_wheel_20")[2], "12.0")
 
+    def bold(self, *entries: dict[str, Any]) -> list[str]:
+        """Who is bold on fill."""
+        results = self.load(list(entries))
+        return results.best("fill", 1000, results.backends)
+
+    def test_bold_takes_rounds_enough_of_everyone_for_all_comparisons(self) -> None:
+        def of(backend: str, cost: float, rounds: int) -> list[dict[str, Any]]:
+            return measured("fill", 1000, backend, *rounds * [cost])
+
+        names = ("scan", "skiplist", "lazy_heap", "quad_heap")
+        four = [entry for i, name in enumerate(names) for entry in of(name, 10.0 * 2**i, 6)]
+        self.assertEqual(self.bold(*four[:12]), ["scan"], "two by six rounds")
+        self.assertEqual(self.bold(*four), [], "four take seven")
+        self.assertEqual(self.bold(*of("scan", 10, 8), *of("skiplist", 20, 5)), [])
+
+    def test_what_is_no_more_than_the_noise_is_bold_too(self) -> None:
+        entries = [
+            *measured("fill", 1000, "scan", *8 * [10.0]),
+            *measured("fill", 1000, "skiplist", *8 * [10.5]),
+        ]
+        self.assertEqual(self.bold(*entries), ["scan"])
+        again = measured("fill", 1000, "scan@again", *8 * [11.0])
+        self.assertEqual(self.bold(*entries, *again), ["scan", "skiplist"])
+
     def test_who_promises_less_stands_apart(self) -> None:
         ranked, apart = self.text.split("Not ranked")
         for backend in ("null", "kafka_wheel_floor_20"):
@@ -339,6 +363,11 @@ class PaperTest(CostScratch):
         self.assertIn("\\textbf{13.5 {\\scriptsize [10.0, 17.0]}}", text)
         self.assertIn("\\texttt{tick\\_map} & 53.5 {\\scriptsize [50.0, 57.0]}", text)
         self.assertIn("\\texttt{scan} & 7.00 & 5.00", text, "one repetition has no interval")
+        self.entries += measured("fill", 1000, "null", *8 * [1.0], precision="none", items=10)
+        self.entries += measured("fill", 1000, "one_store", *8 * [2.0], precision="none")
+        text = (self.paper() / "table.tex").read_text()
+        self.assertIn("\\texttt{null} & 1.00 {\\scriptsize [1.00, 1.00]} $\\dagger$", text)
+        self.assertEqual(text.count("textbf"), 1, "controls are not ranked")
 
     def test_the_method(self) -> None:
         text = (
@@ -355,9 +384,28 @@ class PaperTest(CostScratch):
         ):
             self.assertIn(part, text)
         self.assertNotIn("Latin squares", text, "no campaign has made these")
+        self.assertNotIn("verified against a model before", text)
+        self.assertIn("Granules are of 1 tick.", text)
+        self.assertNotIn("stayed disturbed", text)
+        self.assertNotIn("virtual", text)
         self.entries += measured("fill", 1000, "scan@again", 7.7)
         text = (self.paper(format="1") / "method.tex").read_text()
         self.assertIn("Latin squares", text)
+        self.assertIn("bound to one processor unless it is a server's client", text)
+        self.assertIn("verified against a model before", text)
+        self.entries[0]["status"] = "noisy"
+        self.entries.append(failed("fill", 10, "scan", "interrupted: not reached")[0])
+        text = (
+            self.paper(format="1", granularity="4", grade="D", grade_reasons="hypervisor")
+            / "method.tex"
+        ).read_text()
+        self.assertIn("Granules are of 4 ticks.", text)
+        self.assertIn("In 1 cells a measurement stayed disturbed", text)
+        self.assertIn("1 cells were not measured.", text)
+        self.assertIn("a virtual machine with Test 1000", text)
+        self.entries = [entry for entry in self.entries if entry.get("repetition_index", 0) < 3]
+        text = (self.paper(format="1") / "method.tex").read_text()
+        self.assertIn("3 rounds allow no interval", text)
         self.assertIn("nine pairs of ten differ by less than 10.0 \\%", text)
 
     def test_a_figure_is_a_column_wide(self) -> None:
