@@ -1,4 +1,7 @@
-"""scripts/report, in a real browser without a network: what its pages show is what the results say."""
+"""scripts/report, in a real browser without a network: what its pages show is what the results say.
+
+Run by scripts/test, or: /usr/bin/python3 -m unittest tests/report_scripts_test.py
+"""
 
 import csv
 import io
@@ -6,6 +9,7 @@ import json
 import math
 import random
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -13,6 +17,8 @@ import xml.etree.ElementTree
 from base64 import b64decode
 from pathlib import Path
 from typing import Any, ClassVar
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT, Scratch
 from selenium import webdriver
