@@ -67,6 +67,7 @@ function bytesCard(campaign, scenario) {
     height: heightFor(campaign.backends.size, 400),
     config: (theme, width) => {
       const datasets = [...campaign.backends.keys()]
+        .filter((backend) => campaign.promiseOf(backend) !== 'none') // controls hold no timers
         .map((backend) =>
           lineOf(
             backend,
@@ -90,7 +91,7 @@ function bytesCard(campaign, scenario) {
         y: logScale(
           theme,
           'bytes a timer',
-          bytes,
+          powersOfTen,
           datasets.flatMap(({data}) => data.map(({y}) => y)),
         ),
       });
@@ -112,6 +113,12 @@ function bytesCard(campaign, scenario) {
     ],
     rows,
   });
+}
+
+// Bytes on an axis of powers of ten: 100 B, 10 kB.
+function powersOfTen(value) {
+  const text = count(value);
+  return text.includes(' ') ? `${text}B` : `${text} B`;
 }
 
 // By pass and counter, at one size.
