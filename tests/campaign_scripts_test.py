@@ -7,19 +7,21 @@ import collections
 import json
 import random
 import resource
-import signal
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import unittest
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import BenchScratch
 
-from campaign.plan import Cell, Input, Plan
+from campaign.identity import cell_identity
+from campaign.plan import Build, Cell, Input, Plan
 from campaign.rounds import order, widest
 from statistics_of_rounds import median_interval
 
@@ -465,6 +467,37 @@ class IntervalTest(unittest.TestCase):
             hits += interval.low <= 1 <= interval.high
         self.assertGreater(hits / 2000, 0.95)
         self.assertLess(hits / 2000, 0.99)
+
+
+class IdentityTest(unittest.TestCase):
+    FACTS: dict[str, Any] = {
+        "kind": "replays",
+        "granularity": 1,
+        "pages": "",
+        "backends": {"scan": {}},
+        "machine": {"compiler": "C 1", "flags": "-O3", "build": "Release"},
+    }
+    CELL = Cell("quick/fill/10/scan")
+
+    def identity(self, how: tuple[str, ...] = ("total",), hashes: str = "abc", **facts: Any) -> str:
+        facts = self.FACTS | facts
+        one = Input("fill", 10, (self.CELL,), {"hashes": [hashes], "items": 10})
+        plan = Plan((), facts, (one,), {"": Build(Path("timerbench"), facts)})
+        return cell_identity(plan, one, self.CELL, list(how))
+
+    def test_is_of_all_that_could_change_a_figure(self) -> None:
+        self.assertEqual(self.identity(), self.identity(), "the same")
+        machine = self.FACTS["machine"]
+        others = [
+            self.identity(granularity=4),
+            self.identity(pages="2m"),
+            self.identity(hashes="abd"),
+            self.identity(how=("tails",)),
+            self.identity(machine=machine | {"compiler": "C 2"}),
+            self.identity(machine=machine | {"flags": "-O2"}),
+            self.identity(machine=machine | {"build": "Debug"}),
+        ]
+        self.assertEqual(len({self.identity(), *others}), 1 + len(others))
 
 
 if __name__ == "__main__":
