@@ -5,6 +5,7 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/campaign_scripts_tes
 
 import collections
 import json
+import os
 import random
 import resource
 import shutil
@@ -214,6 +215,13 @@ class CampaignTest(BenchScratch):
         self.assertEqual(self.measured().count("quick/fill/50/ring_512"), 0)
         self.assertEqual(self.failures()["ring_512"], "skipped: timeout at size 5 already")
 
+    def test_a_timeout_of_one_build_does_not_skip_the_other(self) -> None:
+        self.compare_builds()
+        self.run_bench("quick", "--sizes=5,50", ACTS="ring_512@other=fails timeout")
+        self.assertEqual(self.failures(), {"ring_512@b": "skipped: timeout at size 5 already"})
+        costs = {e["name"]: e.get("ns_per_item") for e in self.results()["benchmarks"]}
+        self.assertEqual(costs["quick/fill/50/ring_512@a/manual_time"], 1.0)
+
     def test_a_disturbed_measurement_is_made_again_and_marked(self) -> None:
         code, out, _ = self.run_bench("--rounds=1", ACTS="ring_512=noisy")
         self.assertEqual(code, 0)
@@ -221,7 +229,15 @@ class CampaignTest(BenchScratch):
         entries = {e["name"].split("/")[3]: e for e in self.results()["benchmarks"]}
         self.assertEqual(entries["ring_512"]["status"], "noisy")
         self.assertEqual(entries["scan"]["status"], "ok")
-        self.assertIn("1.00 ns, noisy", out)
+        self.assertIn("2.00 ns, noisy", out)  # of three attempts the least disturbed
+
+    def test_whatever_waits_for_a_server_is_not_bound_and_not_disturbed(self) -> None:
+        code, _, err = self.run_bench("--rounds=1", ACTS="ring_512=noisy", REMOTE="ring_512")
+        self.assertEqual((code, err), (0, ""))
+        entries = {e["name"].split("/")[3]: e for e in self.results()["benchmarks"]}
+        self.assertEqual(entries["ring_512"]["status"], "ok")
+        self.assertEqual(entries["ring_512"]["processors"], len(os.sched_getaffinity(0)))
+        self.assertEqual(entries["scan"]["processors"], 1)
 
     def test_ctrl_c_keeps_what_was_measured(self) -> None:
         program = self.start("--rounds=9", ACTS="scan=slow,ring_512=slow")
@@ -304,7 +320,8 @@ class CampaignTest(BenchScratch):
                 self.assertRegex(err, f"^(scripts/bench|timerbench): .*{complaint}.*\n$")
                 self.assertFalse(self.out.exists())
 
-    def test_two_builds_take_turns_in_the_same_rounds(self) -> None:
+    def compare_builds(self) -> None:
+        """From now on two of them are measured, as scripts/compare does with two commits."""
         other = self.folder / "other"
         other.write_bytes((self.folder / "timerbench").read_bytes())
         other.chmod(0o755)
@@ -315,6 +332,9 @@ class CampaignTest(BenchScratch):
             "bench.TIMERBENCH = None  # nothing else need have been built\n"
             "sys.exit(bench.run_campaign(arguments, arguments.out, choice, 'compare', builds))",
         )
+
+    def test_two_builds_take_turns_in_the_same_rounds(self) -> None:
+        self.compare_builds()
         code, _, err = self.run_bench("quick", "--rounds=8")
         self.assertEqual((code, err), (0, ""))
         costs = collections.defaultdict(list)
@@ -338,6 +358,10 @@ class CampaignTest(BenchScratch):
         self.assertEqual(code, 0)
         self.assertLess(time.monotonic() - begin, 15)
         self.assertGreater(len(self.measured()), 4)
+
+    def test_no_round_is_begun_for_which_the_budget_has_no_time(self) -> None:
+        self.run_bench("--budget=2s", ACTS="scan=slower,ring_512=slower")
+        self.assertEqual(len(self.measured()), 2, "another round would take it to three seconds")
 
     def test_a_budget_on_the_wall_clock_goes_to_the_widest_intervals_of_a_figure(self) -> None:
         code, _, err = self.run_bench("purgatory", "--budget=9s")
