@@ -8,6 +8,7 @@ import io
 import json
 import math
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import statistics_of_rounds as rounds_
+import style
 import words
 from results import Cell, Results
 
@@ -398,6 +400,29 @@ class Pages(ReportTest):
         self.assertIn("later than you want (ring)", self.text())
         self.check_quiet()
 
+    def test_decide_without_knowing_the_loads(self) -> None:
+        entries = [
+            *costs("quick/churn/1000", "heap", "exact", 5),
+            *costs("quick/churn/100000", "heap", "exact", 50),
+        ]
+        page = self.report(self.campaign(entries))
+        for timers, found in ((2000, "10³"), (30_000, "10⁵")):
+            self.open(page, f"decide&n={timers}")
+            self.assertIn(
+                f"nearest load that was measured: churn, at most {found} timers.", self.text()
+            )
+        self.assertIn("does not say how many timers are cancelled", self.text())
+        self.assertEqual(self.browser.find_elements(By.CSS_SELECTOR, "[data-key='never']"), [])
+
+    def test_a_load_is_that_of_backends_in_this_process(self) -> None:
+        inputs = {
+            "churn/1000/local": load(0.9, 1000, 3e10),
+            "churn/1000/remote": load(0.1, 30, 3e10),
+        }
+        folder = self.campaign(costs("quick/churn/1000", "heap", "exact", 5), inputs=inputs)
+        self.open(self.report(folder), "decide")
+        self.assertIn("churn, at most 10³ timers, 90.0 % of them cancelled", self.text())
+
     def test_baselines(self) -> None:
         self.open(self.report(self.generated()), "decide&load=churn/1000&b=ring")
         exact, granular, _ = self.tables()
@@ -475,6 +500,69 @@ class Pages(ReportTest):
             self.assertAlmostEqual(point["low"] * point["high"], 1)
             self.assertGreater(point["high"], 1.009)
         self.check_quiet()
+
+    def test_a_marker_and_a_line_for_each_promise(self) -> None:
+        entries: list[Any] = []
+        for promise in style.PROMISES:
+            entries += costs("quick/churn/1000", f"a_{promise}", promise, 10)
+        self.open(self.report(self.campaign(entries)), "scaling")
+        drawn = self.browser.execute_script(
+            "return mounted[0].data.datasets.map(({label, pointStyle, borderDash}) =>"
+            " [label, pointStyle, borderDash.join(' ')])"
+        )
+        shapes = {
+            "a_exact": ["circle", ""],
+            "a_granular": ["rect", ""],
+            "a_relative": ["triangle", "8 3 2 3"],
+            "a_early": ["rectRot", "6 4"],
+            "a_none": ["circle", "2 3"],
+            "a_unknown": ["crossRot", ""],
+        }
+        self.assertEqual({name: shape for name, *shape in drawn}, shapes)
+
+    def test_the_size_that_tells_most_is_shown_first(self) -> None:
+        entries: list[Any] = []
+        for size, failures in ((10, 0), (100, 1), (1000, 3)):
+            name = f"quick/churn/{size}"
+            for i in range(4):
+                entries += (
+                    [failed(name, f"b{i}", "timeout: over 5 s")]
+                    if i < failures
+                    else costs(name, f"b{i}", "exact", 10)
+                )
+        tails = [
+            entry(f"quick/churn/{size}", f"b{i}", "exact", worst_ns=5.0)
+            if i or size == 10
+            else failed(f"quick/churn/{size}", "b0", "timeout: over 5 s")
+            for size in (10, 100, 1000)
+            for i in range(4 if size < 1000 else 1)
+        ]
+        self.open(self.report(self.campaign(entries, passes={"tails": tails})), "tails")
+        shown = Select(self.browser.find_element(By.CSS_SELECTOR, "[data-key='s']"))
+        self.assertEqual(shown.first_selected_option.get_attribute("value"), "100")
+        few = [one for one in tails if "/100/" not in one["name"] and "/10/" not in one["name"]]
+        few += [
+            entry("quick/churn/10", "b1", "exact", worst_ns=5.0),
+            failed("quick/churn/10", "b0", "timeout: over 5 s"),
+        ]
+        self.open(self.report(self.campaign(entries, passes={"tails": few})), "tails")
+        shown = Select(self.browser.find_element(By.CSS_SELECTOR, "[data-key='s']"))
+        self.assertEqual(shown.first_selected_option.get_attribute("value"), "10")
+
+    def test_campaigns_of_one_name_are_counted(self) -> None:
+        folders = []
+        for parent, cost in (("monday", 10), ("tuesday", 20)):
+            (self.folder / parent).mkdir()
+            entries = costs("quick/churn/1000", "heap", "exact", cost, 0)
+            folders.append(self.campaign(entries, name=f"{parent}/quick"))
+        self.open(self.report(*folders, self.campaign(entries, name="other")), "decide")
+        options = Select(self.browser.find_element(By.CSS_SELECTOR, "[data-key='c']")).options
+        self.assertEqual(
+            [option.text for option in options],
+            ["quick (1) · Test 1000", "quick (2) · Test 1000", "other · Test 1000"],
+        )
+        self.choose("c", "1")
+        self.assertIn("20.0", self.tables()[0][1][2])
 
     def test_map(self) -> None:
         self.open(self.report(self.generated()), "map")
@@ -615,6 +703,13 @@ class Pages(ReportTest):
         self.assertIn("lazy compared with heap: slower", words_)
         self.assertIn("heap compared with lazy: faster", words_)
 
+    def test_raw_has_each_round_as_it_was_measured(self) -> None:
+        entries = costs("quick/churn/1000", "heap", "exact", 1234.5)
+        self.open(self.report(self.campaign(entries)), "raw")
+        [row] = csv.DictReader(io.StringIO(self.saved("CSV")))
+        for saved, one in zip(row["rounds_ns"].split(), entries, strict=True):
+            self.assertEqual(saved, f"{one['ns_per_item']:.5g}")
+
     def test_raw_saves_all_rows_and_shows_some(self) -> None:
         entries = [
             entry(f"quick/w{i}/1000", "heap", "exact", ns_per_item=float(i + 1)) for i in range(450)
@@ -660,6 +755,17 @@ class Pages(ReportTest):
         for page in PAGES:
             self.go(page)
         self.check_quiet()
+
+    def test_whiskers_of_services_reach_from_the_least_to_the_greatest(self) -> None:
+        entries = [
+            entry("accuracy/rate/1000", "swift", "exact", i, lateness_p50_ns=late)
+            for i, late in enumerate((30e3, 10e3, 50e3, 20e3))
+        ]
+        folder = self.campaign(entries, suite="accuracy")
+        self.open(self.report(folder), "accuracy")
+        self.assertEqual(self.tables()[0][1][3:6], ["25.0 µs", "10.0 µs", "50.0 µs"])
+        [point] = self.browser.execute_script("return mounted[0].data.datasets[0].data")
+        self.assertEqual((point["low"], point["x"], point["high"]), (10e3, 25e3, 50e3))
 
     def test_results_that_fail_or_are_interrupted(self) -> None:
         only_failures = self.campaign(
@@ -785,11 +891,45 @@ class Everything(ReportTest):
             )
             png = b64decode(self.saved("PNG", "figure"))
             self.assertTrue(png.startswith(b"\x89PNG") and len(png) > 8000, name)
+            size = self.browser.execute_script(
+                "const {clientWidth, clientHeight} = document.querySelector('#page canvas');"
+                "return [clientWidth, clientHeight];"
+            )
+            self.assertEqual([int(svg.attrib[key]) for key in ("width", "height")], size, name)
+            inside = (int.from_bytes(png[at : at + 4]) for at in (16, 20))
+            self.assertEqual([2 * length for length in size], list(inside), "twice the pixels")
             rows = list(csv.reader(io.StringIO(self.saved("CSV", "figure"))))
             shown = self.tables()[0]
             self.assertEqual(len(rows), len(shown), name)
             self.assertEqual({len(row) for row in rows}, {len(shown[0])}, name)
             self.check_quiet()
+
+    def test_svg_is_drawn_as_on_the_screen(self) -> None:
+        folder = self.campaign(
+            costs("quick/churn/1000", "heap", "exact", 5)
+            + costs("quick/churn/100000", "heap", "exact", 50)
+        )
+        self.open(self.report(folder), "scaling")
+        svg = xml.etree.ElementTree.fromstring(self.saved("SVG", "figure"))
+        tag = "{http://www.w3.org/2000/svg}"
+        title = self.browser.execute_script("return mounted[0].options.scales.y.title.text")
+        [upright] = [node for node in svg.iter(f"{tag}text") if node.text == title]
+        self.assertTrue(upright.attrib["transform"].startswith("matrix(0 -1 1 0 "), "turned")
+        area = self.browser.execute_script(
+            "const {left, top, right, bottom} = mounted[0].chartArea;"
+            "return [left, top, right, bottom];"
+        )
+        clips = {
+            clip.attrib["id"]: [float(x) for x in re.findall(r"[-\d.]+", clip[0].attrib["d"])]
+            for clip in svg.iter(f"{tag}clipPath")
+        }
+        whiskers = [node for node in svg.iter() if node.attrib.get("stroke-width") == "1.2"]
+        self.assertEqual(len(whiskers), 6, "a line and two ends for each point")
+        for whisker in whiskers:
+            at = clips[whisker.attrib["clip-path"][5:-1]]
+            edges = [min(at[::2]), min(at[1::2]), max(at[::2]), max(at[1::2])]
+            for edge, limit in zip(edges, area, strict=True):
+                self.assertAlmostEqual(edge, limit, places=1, msg="none leaves the axes")
 
     def test_keyboard(self) -> None:
         self.open(self.report(*self.REAL), "decide")
