@@ -31,11 +31,11 @@ def measure(a: str, b: str, options: Sequence[str]) -> tuple[Path, str, str]:
     """
     if a == b:
         raise UsageError("both are the same commit; scripts/bench measures a backend with itself")
-    builds = {f"@{commit[:9]}": _build(commit) for commit in (a, b)}
     argv = list(options) or [*CHOICE, f"--rounds={ROUNDS}"]
     arguments, choice = bench.parse(argv)
     if arguments.out:
         raise UsageError("--out is not for comparing commits")
+    builds = {f"@{commit[:9]}": _build(commit) for commit in (a, b)}
     folder = bench.ROOT / "results" / "local" / f"compare-{a[:9]}-{b[:9]}-{digest(choice)[:6]}"
     command = f"scripts/compare {a[:9]} {b[:9]} {' '.join(argv)}"
     code = bench.run_campaign(arguments, folder, choice, command, builds)
