@@ -49,15 +49,22 @@ struct Keepalive {
     Simulation world(trace, size);
     const auto arm = [&](TimerId id) { world.arm(id, timeout_ticks); };
 
-    // Connections arrived over the last time-out's length.
-    for (TimerId id = 0; id < size; ++id) world.arm(id, random.between(1, timeout_ticks));
+    // Connections begin as old as they stay: silent for an exponential time cut off at the time-out.
+    // That is what remains of an exponential time divided by the time-out, for it has no memory.
+    const std::uint32_t mean_silence = 100'000'000 / requests_per_100k_s;
+    for (TimerId id = 0; id < size; ++id) {
+      const std::uint64_t silence = random.exponential(mean_silence) >> 32;
+      world.arm(id, static_cast<std::uint32_t>(timeout_ticks - silence % timeout_ticks));
+    }
     std::uint64_t arrival_ns = 0;
     const auto serve_next = [&] {
       world.pass_time_to(arrival_ns / 1'000'000, arm);
       arm(random.below(size));
       return arrival_ns += (random.exponential(mean_gap_ns / gap_unit_ns) >> 32) * gap_unit_ns;
     };
-    while (serve_next() < timeout_ticks * std::uint64_t{1'000'000}) continue;
+    // The structure gets its history: a request of each, or what a time-out's length brings.
+    const std::uint64_t timeout_ns = timeout_ticks * std::uint64_t{1'000'000};
+    for (TimerId i = 0; i < size && serve_next() < timeout_ns; ++i) continue;
     trace.end_setup();
     for (std::uint64_t i = 0; i < requests; ++i) serve_next();
     return trace.finish(requests, size);
