@@ -488,6 +488,12 @@ class CliTest(unittest.TestCase):
                             "--granularity=0")
         self.assert_refused(2, "--trace", "replay", "--backend=ring_512")
 
+    def test_a_service_is_no_backend_and_a_backend_no_service(self) -> None:
+        self.assert_refused(2, "'java_timer' is a service, but a backend is wanted", "verify",
+                            "java_timer")
+        self.assert_refused(2, "'ring' is a backend, but a service is wanted", "run",
+                            "--suite=accuracy", "--backends=ring")
+
     def test_options_that_contradict_each_other_are_refused(self) -> None:
         purgatory = ["run", "--suite=purgatory"]
         for expected, args in (

@@ -21,31 +21,54 @@ std::string_view family(std::string_view name) {
   return end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
 }
 
-// Of things whose traits name them.
+// By its own name, or by its family's.
 template <class Named>
-std::vector<const Named*> choose(std::string_view kind, std::span<const Named> all,
-                                 const std::vector<std::string>& names) {
-  std::vector<bool> chosen(all.size(), names.empty());
+bool is_called(const Named& one, std::string_view name) {
+  return one.traits.name == name || family(one.traits.name) == name;
+}
+
+// What can be named here, and what is named elsewhere.
+template <class Named>
+struct Roster {
+  std::string_view kind;
+  std::span<const Named> all;
+};
+
+template <class Wanted, class Other>
+[[noreturn]] void reject(const std::string& name, const Roster<Wanted>& roster,
+                         const Roster<Other>& elsewhere) {
+  for (const Other& one : elsewhere.all) {
+    if (!is_called(one, name)) continue;
+    throw UsageError(fmt::format("'{}' is a {}, but a {} is wanted. See 'timerbench list'", name,
+                                 elsewhere.kind, roster.kind));
+  }
+  std::vector<std::string_view> known;
+  for (const Wanted& one : roster.all) {
+    known.insert(known.end(), {one.traits.name, family(one.traits.name)});
+  }
+  throw UsageError(unknown(roster.kind, name, known));
+}
+
+template <class Wanted, class Other>
+std::vector<const Wanted*> choose(const std::vector<std::string>& names,
+                                  const Roster<Wanted>& roster, const Roster<Other>& elsewhere) {
+  std::vector<bool> chosen(roster.all.size(), names.empty());
   for (const std::string& name : names) {
     bool found = false;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::string_view candidate = all[i].traits.name;
-      if (candidate != name && family(candidate) != name) continue;
-      chosen[i] = found = true;
+    for (std::size_t i = 0; i < roster.all.size(); ++i) {
+      if (is_called(roster.all[i], name)) chosen[i] = found = true;
     }
-    if (found) continue;
-    std::vector<std::string_view> known;
-    for (const Named& one : all) {
-      known.insert(known.end(), {one.traits.name, family(one.traits.name)});
-    }
-    throw UsageError(unknown(kind, name, known));
+    if (!found) reject(name, roster, elsewhere);
   }
-  std::vector<const Named*> result;
+  std::vector<const Wanted*> result;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    if (chosen[i]) result.push_back(&all[i]);
+    if (chosen[i]) result.push_back(&roster.all[i]);
   }
   return result;
 }
+
+Roster<Backend> backend_roster() { return {"backend", backends()}; }
+Roster<ServiceBackend> service_roster() { return {"service", services()}; }
 
 }  // namespace
 
@@ -71,11 +94,11 @@ std::vector<std::string> split(std::string_view list) {
 }
 
 std::vector<const Backend*> find_backends(const std::vector<std::string>& names) {
-  return choose("backend", backends(), names);
+  return choose(names, backend_roster(), service_roster());
 }
 
 std::vector<const ServiceBackend*> find_services(const std::vector<std::string>& names) {
-  return choose("service", services(), names);
+  return choose(names, service_roster(), backend_roster());
 }
 
 const Backend& find_backend(const std::string& name) {
