@@ -144,6 +144,14 @@ class LoadTest(CostScratch):
         self.assertEqual(results.facts["date"], "a; b")
         self.assertEqual(results.facts["suite"], "quick")
 
+    def test_cells_need_not_have_been_repeated_as_often(self) -> None:
+        often = measured("fill", 10, "scan", 10.0, 12.0, 13.0)
+        seldom = measured("fill", 10, "skiplist", 10.0, 11.0)
+        never = failed("fill", 10, "ring_512", "timeout: too slow")
+        self.assertEqual(str(self.load([*often, *never]).repetitions), "3")
+        results = self.load([*often, *seldom, *never])
+        self.assertIn("median of 2 to 3 repetitions ±", table.caption(results, 10))
+
     def test_figures_of_two_machines_do_not_mix(self) -> None:
         one = self.write(measured("fill", 10, "scan", 10.0), "1.json")
         other = self.write(measured("fill", 10, "scan", 10.0), "2.json", processor="Other")
@@ -569,7 +577,7 @@ class PlotCommandTest(Scratch):
         one = self.write(measured("fill", 10, "scan", 1.0), "1.json")
         other = self.write(measured("fill", 10, "scan", 3.0), "2.json")
         ended = self.run_plot(one, other, "--table")
-        self.assertIn("2 results merged: 1 cells, up to 2 repetitions each", ended.stderr)
+        self.assertIn("2 results merged: 1 cells, 2 repetitions each", ended.stderr)
         self.assertIn("2.00 ±50%", ended.stdout)
 
 

@@ -33,6 +33,23 @@ AGAIN = "@again"  # the same once more
 SLOWER = "@slower"  # slowed down on purpose
 
 
+@dataclass(frozen=True)
+class Repetitions:
+    """How often the cells were measured that were: not all as often, if a budget has decided."""
+
+    least: int
+    most: int
+
+    @classmethod
+    def among(cls, counts: Iterable[int]) -> "Repetitions":
+        """Of so many a cell; 0 is a cell that was not measured."""
+        measured = [count for count in counts if count]
+        return cls(min(measured, default=0), max(measured, default=0))
+
+    def __str__(self) -> str:
+        return str(self.most) if self.least == self.most else f"{self.least} to {self.most}"
+
+
 @dataclass
 class Outcome:
     """What became of a cell."""

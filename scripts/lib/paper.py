@@ -9,7 +9,7 @@ from math import expm1, isinf
 from typing import Any
 
 import realtime_table
-from grid import Grid
+from grid import Grid, Repetitions
 from realtime_results import RealtimeResults
 from results import Cell, Results
 from statistics_of_rounds import LEAST_ROUNDS, median_interval
@@ -109,7 +109,7 @@ def latex_realtime_table(results: RealtimeResults, size: int | None) -> str:
     return "\n".join([*parts, ""])
 
 
-def method(results: Grid[Any], repetitions: int) -> str:
+def method(results: Grid[Any], repetitions: Repetitions) -> str:
     """How it was measured, in sentences; from the facts alone, and as much as they tell."""
     facts = results.facts
     is_replayed = isinstance(results, Results)
@@ -139,7 +139,7 @@ def _where(facts: dict[str, str]) -> str:
     return f"We measured with timerbench{commit} on {machine}{f' ({system})' if system else ''}."
 
 
-def _how(results: Grid[Any], repetitions: int, is_replayed: bool) -> list[str]:
+def _how(results: Grid[Any], repetitions: Repetitions, is_replayed: bool) -> list[str]:
     what = (
         "a backend on a workload at a size" if is_replayed else "a service in a scenario at a load"
     )
@@ -157,8 +157,8 @@ def _how(results: Grid[Any], repetitions: int, is_replayed: bool) -> list[str]:
     ]
 
 
-def _times(repetitions: int) -> str:
-    return "once" if repetitions == 1 else f"in {repetitions} rounds"
+def _times(repetitions: Repetitions) -> str:
+    return "once" if repetitions.most == 1 else f"in {repetitions} rounds"
 
 
 def _checked_and_summed_up(results: Results) -> list[str]:
@@ -169,9 +169,9 @@ def _checked_and_summed_up(results: Results) -> list[str]:
         + "What fired in a timed replay was compared with what must.",
         f"Granules are of {granularity} tick{'' if granularity == '1' else 's'}.",
     ]
-    if 1 < results.repetitions < LEAST_ROUNDS:
+    if 1 < results.repetitions.most < LEAST_ROUNDS:
         sentences.append(f"We report medians; {results.repetitions} rounds allow no interval.")
-    elif results.repetitions > 1:
+    elif results.repetitions.most > 1:
         sentences.append(
             "We report medians with exact 95 % intervals by the sign test, and compare by paired "
             "log-ratios within rounds, corrected for the number of comparisons (Holm)."

@@ -33,7 +33,7 @@ def main() -> int:
     if len(arguments.results) > 1:
         print(
             f"{len(arguments.results)} results merged: {len(report.results.cells)} cells, "
-            f"up to {report.results.repetitions} repetitions each",
+            f"{report.results.repetitions} repetitions each",
             file=sys.stderr,
         )
     if arguments.table:

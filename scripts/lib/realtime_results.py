@@ -11,7 +11,7 @@ from typing import Any
 
 from console import Failure
 from counters import CounterCell, add_distributions, distributions_beside
-from grid import Grid, ResultFile, collect
+from grid import Grid, Repetitions, ResultFile, collect
 from results import Cell, Results
 
 SUITES = {
@@ -62,9 +62,11 @@ class RealtimeResults(Grid[RealtimeCell]):
         return [name for name in self.backends if name != CONTROL]
 
     @property
-    def repetitions(self) -> int:
-        counts = [len(v) for cell in self.cells.values() for v in cell.counters.values()]
-        return max(counts, default=0)
+    def repetitions(self) -> Repetitions:
+        return Repetitions.among(
+            max((len(values) for values in cell.counters.values()), default=0)
+            for cell in self.cells.values()
+        )
 
     @property
     def cut_short(self) -> int:

@@ -203,8 +203,8 @@ def print_on_terminal(results: RealtimeResults, size: int | None = None) -> None
 def caption(results: RealtimeResults) -> str:
     """What the figures are."""
     count = results.repetitions
-    shown = f"Medians of {count} repetitions" if count > 1 else "One measurement a cell"
-    if results.suite == "contention" and count > 1:
+    shown = f"Medians of {count} repetitions" if count.most > 1 else "One measurement a cell"
+    if results.suite == "contention" and count.most > 1:
         shown += " ± the largest deviation"
     notes = [f"{shown}.", EXPLAINED[results.suite]]
     if CONTROL in results.backends:

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from grid import Grid, Outcome, ResultFile, collect, read_files
+from grid import Grid, Outcome, Repetitions, ResultFile, collect, read_files
 from statistics_of_rounds import compare, noise_floor, paired_log_ratios, rounds_needed
 from words import FEWER
 
@@ -68,8 +68,8 @@ class Results(Grid[Cell]):
         return self.scenarios
 
     @property
-    def repetitions(self) -> int:
-        return max((len(cell.costs) for cell in self.cells.values()), default=0)
+    def repetitions(self) -> Repetitions:
+        return Repetitions.among(len(cell.costs) for cell in self.cells.values() if cell.has_figure)
 
     @cached_property
     def twin_ratios(self) -> list[list[float]]:

@@ -104,10 +104,10 @@ def print_on_terminal(results: Results, size: int) -> None:
 
 def caption(results: Results, size: int) -> str:
     """What the figures are."""
-    what = "median" if results.repetitions > 1 else "one measurement"
+    what = "median" if results.repetitions.most > 1 else "one measurement"
     spread = (
         f" of {results.repetitions} repetitions ± the largest deviation from it"
-        if results.repetitions > 1
+        if results.repetitions.most > 1
         else ""
     )
     entries = [entry for row in rows(results, size) for entry in row.entries]

@@ -83,7 +83,7 @@ def with_unit(nanoseconds: float) -> str:
 
 def what_is_shown(results: Any, whiskers: bool = True) -> str:
     """Which of the repetitions a figure shows."""
-    if results.repetitions < 2:
+    if results.repetitions.most < 2:
         return "one measurement a cell"
     spread = ", with the least and the greatest" if whiskers else ""
     return f"median of {results.repetitions} repetitions{spread}"

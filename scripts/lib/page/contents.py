@@ -85,9 +85,7 @@ def contents(paths: Sequence[Path]) -> dict[str, Any]:
             for name, meaning in PROMISES.items()
         },
         "beyond": BEYOND,
-        "campaigns": [
-            _checked(path) for path in {path.resolve(): path for path in paths}.values()
-        ],
+        "campaigns": [_checked(path) for path in {path.resolve(): path for path in paths}.values()],
     }
 
 
