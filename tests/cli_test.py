@@ -326,9 +326,9 @@ class CliTest(unittest.TestCase):
         self.assert_refused(2, "--set is not for --suite=accuracy", "run", "--suite=accuracy",
                             "--set=a=b")
 
-    def run_one(self, *options: str) -> dict:
+    def run_one(self, *options: str, workload="churn", backend="kafka_wheel_256") -> dict:
         out = self.folder / "out.json"
-        done = timerbench("run", "--workloads=churn", "--sizes=10k", "--backends=kafka_wheel_256",
+        done = timerbench("run", f"--workloads={workload}", "--sizes=10k", f"--backends={backend}",
                           "--items=20000", "--benchmark_repetitions=1", f"--benchmark_out={out}",
                           *options)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -349,6 +349,14 @@ class CliTest(unittest.TestCase):
         self.assertLess(entry["bytes_per_timer"], 20)
         self.assertEqual(entry["allocations_per_item"], 0)
         self.assertLess(abs(entry["drained_bytes"] - entry["empty_bytes"]), 1000)
+
+    def test_a_pass_has_no_figure_of_what_did_not_happen(self) -> None:
+        entry = self.run_one("--pass=tails", workload="fill")["benchmarks"][0]
+        self.assertGreater(entry["schedule_count"], 0)
+        self.assertNotIn("worst_ns", entry)
+        entry = self.run_one("--pass=memory", backend="one_store")["benchmarks"][0]
+        self.assertGreater(entry["empty_bytes"], 80_000)
+        self.assertNotIn("bytes_per_timer", entry)
 
     def test_pages_can_be_chosen(self) -> None:
         options = ("--pass=memory", "--sizes=1M", "--items=1000")

@@ -685,6 +685,20 @@ class Pages(ReportTest):
         self.go("map")
         self.assertEqual(self.tables()[0][1][5], "lazy")
 
+    def test_pace_of_the_machine_by_round(self) -> None:
+        slowed_down = [1.0, 1.5, 1.0, 1.0, 0.9, 1.0, 1.0, 1.0]
+        entries = [
+            entry(f"quick/{name}/1000", backend, "exact", i, ns_per_item=cost * slowed_down[i])
+            for name, backend, cost in (
+                ("churn", "heap", 10),
+                ("churn", "lazy", 20),
+                ("hold", "heap", 30),
+            )
+            for i in reversed(range(8))
+        ]
+        self.open(self.report(self.campaign(entries)), "machine")
+        self.assertIn("took 1.00, 1.50, 1.00, 1.00, 0.90, 1.00, 1.00, 1.00 of its", self.text())
+
     def test_rounds_are_paired_by_their_numbers(self) -> None:
         name = "quick/churn/1000"
         up = [

@@ -299,6 +299,17 @@ class TableTest(CostScratch):
         self.assertEqual(self.bold(*four), [], "four take seven")
         self.assertEqual(self.bold(*of("scan", 10, 8), *of("skiplist", 20, 5)), [])
 
+    def test_the_pace_of_the_rounds_is_told(self) -> None:
+        paces = [1.2, 1.0, 0.9, 1.0, 1.0, 1.0]
+        entries = [
+            entry
+            for backend, cost in (("scan", 10.0), ("skiplist", 20.0), ("quad_heap", 30.0))
+            for entry in measured("fill", 1000, backend, *(cost * pace for pace in paces))
+        ]
+        text = table.markdown(self.load(entries), 1000)
+        self.assertIn("the machine took 0.90 to 1.20 of its usual time", text)
+        self.assertNotIn("usual time", table.markdown(self.load(measured("fill", 1, "a", 9.0)), 1))
+
     def test_what_is_no_more_than_the_noise_is_bold_too(self) -> None:
         entries = [
             *measured("fill", 1000, "scan", *8 * [10.0]),

@@ -91,12 +91,14 @@ void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
         count(state, "advance", tails.advance);
         count(state, "schedule", tails.schedule);
         count(state, "cancel", tails.cancel);
-        state.counters["worst_ns"] = tails.worst.ns;
-        state.counters["worst_fired"] = static_cast<double>(tails.worst.fired);
-        if (tails.explained) {
-          state.counters["worst_moved"] = static_cast<double>(tails.worst.moved);
-          state.counters["worst_passed"] = static_cast<double>(tails.worst.passed);
-          state.counters["worst_level"] = static_cast<double>(tails.worst.level);
+        if (!tails.timeline.empty()) {  // else no advance() is measured: nothing took 0 ns
+          state.counters["worst_ns"] = tails.worst.ns;
+          state.counters["worst_fired"] = static_cast<double>(tails.worst.fired);
+          if (tails.explained) {
+            state.counters["worst_moved"] = static_cast<double>(tails.worst.moved);
+            state.counters["worst_passed"] = static_cast<double>(tails.worst.passed);
+            state.counters["worst_level"] = static_cast<double>(tails.worst.level);
+          }
         }
         state.counters["clock_ns"] = tails.clock_ns;
         distributions_[cell.name].push_back({{"advance", tails.advance.to_json()},
@@ -119,8 +121,10 @@ void Campaign::measure_memory(Cell& cell, benchmark::State& state) {
                  const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
                  state.counters["empty_bytes"] = number(use.empty);
                  state.counters["peak_bytes"] = number(use.peak);
-                 state.counters["bytes_per_timer"] =
-                     number(use.at_most_pending) / std::max(1.0, number(use.most_pending));
+                 if (use.most_pending > 0) {  // a control may hold none
+                   state.counters["bytes_per_timer"] =
+                       number(use.at_most_pending) / number(use.most_pending);
+                 }
                  state.counters["drained_bytes"] = number(use.drained);
                  state.counters["allocations_per_item"] =
                      number(use.made) / std::max(1.0, number(trace.info().items));

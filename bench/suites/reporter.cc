@@ -60,9 +60,10 @@ std::string describe_tails(const std::vector<benchmark::BenchmarkReporter::Run>&
 
 std::string describe_memory(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
   const auto& counters = runs.front().counters;
-  return fmt::format("{:.1f} bytes a timer, {:.0f} empty, {:.2f} allocations per item",
-                     counters.at("bytes_per_timer").value, counters.at("empty_bytes").value,
-                     counters.at("allocations_per_item").value);
+  const auto each = counters.find("bytes_per_timer");
+  return fmt::format("{} bytes a timer, {:.0f} empty, {:.2f} allocations per item",
+                     each == counters.end() ? "-" : fmt::format("{:.1f}", each->second.value),
+                     counters.at("empty_bytes").value, counters.at("allocations_per_item").value);
 }
 
 std::string describe_counts(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {

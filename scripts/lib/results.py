@@ -86,6 +86,17 @@ class Results(Grid[Cell]):
         """What a backend differs from itself by, in logarithms; 0 if nothing was measured twice."""
         return noise_floor(self.twin_ratios)
 
+    @cached_property
+    def pace(self) -> dict[int, float]:
+        """Of each round, what a cell in the middle took, over its own median: 1.2 if the machine was
+        slower by a fifth. Comparisons within a round are free of it, deviations from medians are not.
+        """
+        shares: dict[int, list[float]] = {}
+        for cell in self.cells.values():
+            for round_, cost in cell.by_round.items() if cell.has_figure else ():
+                shares.setdefault(round_, []).append(cost / cell.cost)
+        return {round_: median(shares[round_]) for round_ in sorted(shares)}
+
     def ranking(self, workload: str, size: int, backends: Iterable[str]) -> list[list[str]]:
         """Those that have figures, the cheapest first, in groups. Nobody in a group is surely slower
         than its first, and all of the next are; the comparisons with a first are made together.

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from grid import Grid, Key, Outcome
 from results import Results
+from statistics_of_rounds import LEAST_ROUNDS
 from style import RANKED
 from words import FEWER, FEWER_NOTE, digits, machine_line, power, remake_line
 
@@ -76,6 +77,7 @@ def markdown(results: Results, size: int) -> str:
         parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
     parts += [
         *noise_lines(results),
+        *pace_lines(results),
         machine_line(results.facts),
         f"Remake: `{remake_line(results.facts)}`",
     ]
@@ -98,7 +100,8 @@ def print_on_terminal(results: Results, size: int) -> None:
         table.add_row(row.backend, row.promise, *texts, style="" if row.is_ranked else "dim")
     console = Console()
     console.print(table)
-    for line in (caption(results, size), *_failures(results, size), *noise_lines(results)):
+    doubts = *noise_lines(results), *pace_lines(results)
+    for line in (caption(results, size), *_failures(results, size), *doubts):
         console.print(line, style="dim", highlight=False, markup=False)
 
 
@@ -189,6 +192,17 @@ def noise_lines(results: Results, figure: str = "") -> list[str]:
     return [
         f"Noise: {who}{figure and f' in {figure}'} by {median(ratios) - 1:.1%} in the middle of {len(ratios)} cells and "
         f"{max(ratios) - 1:.0%} at most."
+    ]
+
+
+def pace_lines(results: Results) -> list[str]:
+    """How the machine's speed changed with the rounds, if these are enough to tell."""
+    pace = results.pace.values()
+    if len(pace) < LEAST_ROUNDS:
+        return []
+    return [
+        f"Pace: from round to round the machine took {min(pace):.2f} to {max(pace):.2f} of its usual "
+        "time; comparisons are made within rounds, and do not feel it."
     ]
 
 

@@ -337,10 +337,7 @@ function columnsOf(campaign, ranked) {
             title,
             csv: counter,
             value: pass(name, counter),
-            text: (row) => {
-              const value = pass(name, counter)(row);
-              return value === null ? null : unit(value);
-            },
+            text: (row) => inUnit(pass(name, counter)(row), unit),
           },
         ]
       : [];

@@ -95,6 +95,7 @@ function noiseCard(campaign) {
         ? noiseNote(campaign)
         : campaign.noiseSaid || 'Nothing was measured twice, so the noise is unknown.',
     ),
+    campaign.kind === 'costs' && paceNote(campaign),
     campaign.variants.map(([name, table]) =>
       failuresNote(campaign, table.cells, `Without a figure, of those measured ${name}: `),
     ),
@@ -124,6 +125,18 @@ function noiseCard(campaign) {
         ),
       );
     }),
+  );
+}
+
+// What the machine itself has done from round to round.
+function paceNote(campaign) {
+  const pace = campaign.pace;
+  if (pace.length < LEAST_ROUNDS) return null;
+  return h(
+    'p',
+    {},
+    `Round by round the machine took ${pace.map((share) => share.toFixed(2)).join(', ')} of its usual time. ` +
+      'Comparisons are made within rounds, and do not feel it; a range over all rounds does.',
   );
 }
 

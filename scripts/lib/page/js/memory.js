@@ -108,7 +108,7 @@ function bytesCard(campaign, scenario) {
         title: 'bytes a timer',
         csv: 'bytes_per_timer',
         value: bytesOf,
-        text: (cell) => (cell.hasFigure ? bytes(bytesOf(cell)) : cell.failure),
+        text: (cell) => (cell.hasFigure ? inUnit(bytesOf(cell), bytes) : cell.failure),
       },
     ],
     rows,
@@ -129,8 +129,7 @@ function usesCard(campaign, scenario, size) {
   const cells = Object.values(campaign.passes).flatMap((table) => table.at(scenario, size));
   const text = (name, [pass, counter, , unit]) => {
     const cell = campaign.pass(pass, scenario, size, name);
-    const value = cell?.value(counter) ?? null;
-    return value === null ? cell?.status || null : unit(value);
+    return inUnit(cell?.value(counter) ?? null, unit) ?? (cell?.status || null);
   };
   return h(
     'section',

@@ -100,6 +100,18 @@ class Campaign extends Table {
       .filter((ratios) => ratios.length);
   }
 
+  // Of each round, what a cell in the middle took, over its own median.
+  get pace() {
+    const shares = new Map();
+    for (const {costs, rounds, cost} of this.cells.filter((cell) => cell.costs)) {
+      rounds.forEach((round, i) => {
+        if (!shares.has(round)) shares.set(round, []);
+        shares.get(round).push(costs[i] / cost);
+      });
+    }
+    return [...shares].sort(([one], [other]) => one - other).map(([, values]) => median(values));
+  }
+
   promiseOf(backend) {
     return this.backends.get(backend)?.promise ?? 'unknown';
   }

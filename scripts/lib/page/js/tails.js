@@ -114,7 +114,7 @@ function spectrumCard({campaign, title, note, remake, cells, quantity, longest, 
           title: `p${(100 * (1 - share)).toFixed(4).replace(/\.?0+$/, '')}`,
           csv: `p${100 * (1 - share)}_ns`,
           value,
-          text: (cell) => (value(cell) === null ? null : time(value(cell))),
+          text: (cell) => inUnit(value(cell), time),
         };
       }),
       ...(longest
@@ -159,7 +159,7 @@ function worstCard(campaign, where, cells) {
         {
           title: 'longest',
           value: value('worst_ns'),
-          text: (cell) => (cell.hasFigure ? time(cell.value('worst_ns')) : cell.failure),
+          text: (cell) => (cell.hasFigure ? inUnit(cell.value('worst_ns'), time) : cell.failure),
         },
         {title: 'fired', value: value('worst_fired')},
         {title: 'moved', value: value('worst_moved')},

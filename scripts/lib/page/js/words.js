@@ -54,6 +54,11 @@ function bytes(value) {
   );
 }
 
+// In its unit, if there is such a value.
+function inUnit(value, unit) {
+  return value === null ? null : unit(value);
+}
+
 function count(value) {
   return (
     scaled(value, [
