@@ -136,6 +136,22 @@ class LoadTest(CostScratch):
         self.assertAlmostEqual(cell.spread, 2 / 12)
         self.assertEqual((results.item("fill"), results.precision("scan")), ("insert", "exact"))
 
+    def test_one_slow_round_of_many_is_not_the_spread(self) -> None:
+        costs = [99.0, *(float(cost) for cost in range(96, 106))]  # 1 in 11: outside the interval
+        results = self.load(measured("fill", 10, "scan", *costs))
+        self.assertAlmostEqual(results.cells["fill", 10, "scan"].spread, 4 / 100)
+        costs[0] = 250.0
+        results = self.load(measured("fill", 10, "scan", *costs))
+        self.assertAlmostEqual(results.cells["fill", 10, "scan"].spread, 4 / 101)
+        told = "median of 11 repetitions ± the farther end of the 95 % interval. "
+        self.assertIn(told, table.caption(results, 10))
+        seldom = measured("fill", 10, "skiplist", 10.0, 11.0)
+        results = self.load([*measured("fill", 10, "scan", *costs), *seldom])
+        told = (
+            "2 to 11 repetitions ± the farther end of the 95 % interval, or the largest deviation"
+        )
+        self.assertIn(f"{told} of fewer than 6. ", table.caption(results, 10))
+
     def test_several_files_are_more_repetitions(self) -> None:
         one = self.write(measured("fill", 10, "scan", 10.0), "1.json", date="a")
         other = self.write(measured("fill", 10, "scan", 20.0, 30.0), "2.json", date="b")

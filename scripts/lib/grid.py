@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from console import Failure
+from statistics_of_rounds import LEAST_ROUNDS
 from style import PROMISES
 
 # Facts that are shown; those of BINDING must agree for figures to be set side by side.
@@ -45,6 +46,18 @@ class Repetitions:
         """Of so many a cell; 0 is a cell that was not measured."""
         measured = [count for count in counts if count]
         return cls(min(measured, default=0), max(measured, default=0))
+
+    @property
+    def spread(self) -> str:
+        """What stands behind the ± of their medians (statistics_of_rounds.spread)."""
+        interval, range_ = "the farther end of the 95 % interval", "the largest deviation"
+        if self.most < LEAST_ROUNDS:
+            return range_
+        return (
+            interval
+            if self.least >= LEAST_ROUNDS
+            else f"{interval}, or {range_} of fewer than {LEAST_ROUNDS}"
+        )
 
     def __str__(self) -> str:
         return str(self.most) if self.least == self.most else f"{self.least} to {self.most}"

@@ -12,6 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from realtime_results import CONTROL, FIGURES, SUITES, RealtimeCell, RealtimeResults
+from statistics_of_rounds import spread
 from table import NOT_RUN, failure_lines, markdown_table, noise_lines
 from words import digits, machine_line, power, remake_line, time
 
@@ -66,9 +67,7 @@ def _with_spread(counter: str, title: str, scale: float) -> Column:
         values = [value * scale for value in cell.values(counter)]
         if not values:
             return ""
-        middle = median(values)
-        spread = max(max(values) - middle, middle - min(values)) / middle if middle else 0
-        return digits(middle) + (f" ±{spread:.0%}" if len(values) > 1 else "")
+        return digits(median(values)) + (f" ±{spread(values):.0%}" if len(values) > 1 else "")
 
     return Column(title, text)
 
@@ -205,7 +204,7 @@ def caption(results: RealtimeResults) -> str:
     count = results.repetitions
     shown = f"Medians of {count} repetitions" if count.most > 1 else "One measurement a cell"
     if results.suite == "contention" and count.most > 1:
-        shown += " ± the largest deviation"
+        shown += f" ± {count.spread}"
     notes = [f"{shown}.", EXPLAINED[results.suite]]
     if CONTROL in results.backends:
         notes.append(CONTROL_NOTE)

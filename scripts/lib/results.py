@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from grid import Grid, Outcome, Repetitions, ResultFile, collect, read_files
-from statistics_of_rounds import compare, noise_floor, paired_log_ratios, rounds_needed
+from statistics_of_rounds import compare, noise_floor, paired_log_ratios, rounds_needed, spread
 from words import FEWER
 
 MARGIN = 0.03  # within which two are equivalent
@@ -41,8 +41,8 @@ class Cell(Outcome):
 
     @property
     def spread(self) -> float:
-        """The largest deviation from the median, as a share of it."""
-        return max(max(self.costs) - self.cost, self.cost - min(self.costs)) / self.cost
+        """Of the costs, around their median."""
+        return spread(self.costs)
 
 
 @dataclass

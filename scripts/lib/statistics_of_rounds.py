@@ -56,6 +56,19 @@ def _rank(n: int, alpha: float) -> int:
     return k
 
 
+def spread(values: Sequence[float]) -> float:
+    """How far the true median may lie from theirs, as a share of it: up to the farther end of its
+    interval, and where they are too few for one, up to the farthest of them.
+    """
+    interval = median_interval(values)
+    ends = interval.low, interval.high
+    if math.isinf(interval.low):
+        ends = min(values), max(values)
+    return (
+        max(abs(end - interval.middle) for end in ends) / interval.middle if interval.middle else 0
+    )
+
+
 def relative_width(values: Sequence[float]) -> float:
     """Of the interval of a median cost, as a share of it; of few values the range stands for it."""
     interval = median_interval(values)

@@ -109,7 +109,7 @@ def caption(results: Results, size: int) -> str:
     """What the figures are."""
     what = "median" if results.repetitions.most > 1 else "one measurement"
     spread = (
-        f" of {results.repetitions} repetitions ± the largest deviation from it"
+        f" of {results.repetitions} repetitions ± {results.repetitions.spread}"
         if results.repetitions.most > 1
         else ""
     )
