@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 import unittest
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -437,16 +438,28 @@ class CampaignTest(BenchScratch):
 
 
 class RoundsTest(unittest.TestCase):
-    CELLS = tuple(Cell(f"s/w/1/{name}") for name in "abcde")
+    CELLS = tuple(Cell(f"s/w/1/{name}") for name in "abcdef")
 
     def test_every_contender_has_every_place_once_in_a_square(self) -> None:
-        for square in range(3):
-            rounds = [order(self.CELLS, 5 * square + i, seed=1) for i in range(5)]
-            for place in range(5):
-                self.assertEqual({one[place] for one in rounds}, set(self.CELLS))
+        for count in range(1, 7):
+            for square in range(3):
+                cells = self.CELLS[:count]
+                rounds = [order(cells, count * square + i, seed=1) for i in range(count)]
+                for place in range(count):
+                    self.assertEqual({one[place] for one in rounds}, set(cells))
+
+    def test_every_contender_comes_after_each_other_as_often(self) -> None:
+        for count in range(2, 7):
+            cells = self.CELLS[:count]
+            times = 1 + count % 2
+            after: collections.Counter[tuple[Cell, Cell]] = collections.Counter()
+            for i in range(times * count):
+                after.update(pairwise(order(cells, i, seed=1)))
+            self.assertEqual(set(after.values()), {times})
+            self.assertEqual(len(after), count * (count - 1))
 
     def test_squares_begin_differently(self) -> None:
-        beginnings = {tuple(order(self.CELLS, 5 * square, seed=1)) for square in range(10)}
+        beginnings = {tuple(order(self.CELLS, 6 * square, seed=1)) for square in range(10)}
         self.assertGreater(len(beginnings), 5)
 
     def test_the_widest_intervals_are_next(self) -> None:

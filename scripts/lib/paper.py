@@ -152,7 +152,7 @@ def _how(results: Grid[Any], repetitions: Repetitions, is_replayed: bool) -> lis
     bound = ", bound to one processor unless it is a server's client" if is_replayed else ""
     return [
         f"{cells}, each time by a process of its own{bound}; the contenders took turns in each round, in "
-        "the order of Latin squares"
+        "the order of Williams' balanced Latin squares"
         + (", on the same traces, which hashes confirm." if is_replayed else ".")
     ]
 

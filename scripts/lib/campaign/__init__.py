@@ -4,7 +4,7 @@ plan      what is to be measured, as timerbench tells it
 identity  what could change a cell's figure
 journal   what has been measured, safe from kill -9
 process   one cell measured by one process, within limits
-rounds    who is next: Latin squares, and where a budget goes
+rounds    who is next: balanced Latin squares, and where a budget goes
 runner    all of that together
 results   the journal as Google Benchmark's JSON
 """

@@ -1,9 +1,10 @@
 """Who is measured next.
 
-A round is one repetition of all cells, input by input. Within an input the contenders take turns by a
-cyclic Latin square: over as many rounds as there are contenders each has had every place once, so that
-whoever comes after a heavy one, or while the machine is warm, is not always the same. Every square
-begins with a random order of its own.
+A round is one repetition of all cells, input by input. Within an input the contenders take turns by
+the Latin squares of Williams (1949): over as many rounds as there are contenders each has had every
+place once, and has come after each other once; of an odd number it takes two squares, the second the
+mirror of the first, for twice. Whoever leaves the caches, the free pages or the clock rate changed
+thus does so to all alike. Every square, or pair of them, begins with a random order of its own.
 """
 
 import random
@@ -16,10 +17,14 @@ from statistics_of_rounds import relative_width
 
 def order(cells: Sequence[Cell], round_: int, seed: int) -> list[Cell]:
     """Of the contenders of an input in a round, counted from 0."""
-    square, row = divmod(round_, len(cells))
+    count = len(cells)
+    square, row = divmod(round_, count)
+    is_mirrored = count % 2 == 1 and square % 2 == 1
     shuffled = list(cells)
-    random.Random(f"{seed}/{square}/{cells[0].name}").shuffle(shuffled)
-    return shuffled[row:] + shuffled[:row]
+    random.Random(f"{seed}/{square - is_mirrored}/{cells[0].name}").shuffle(shuffled)
+    zigzag = (-(place // 2) if place % 2 == 0 else place // 2 + 1 for place in range(count))
+    ordered = [shuffled[(step + row) % count] for step in zigzag]
+    return ordered[::-1] if is_mirrored else ordered
 
 
 def all_rounds(plan: Plan, rounds: int, seed: int) -> Iterator[tuple[Input, Cell, int]]:
