@@ -549,6 +549,22 @@ class Pages(ReportTest):
         shown = Select(self.browser.find_element(By.CSS_SELECTOR, "[data-key='s']"))
         self.assertEqual(shown.first_selected_option.get_attribute("value"), "10")
 
+    def test_tails_open_with_a_workload_that_advances(self) -> None:
+        entries, tails = [], []
+        for workload, counters in (("fill", {}), ("churn", {"worst_ns": 5.0})):
+            name = f"quick/{workload}/1000"
+            entries += costs(name, "heap", "exact", 10, 0) + costs(name, "oak", "exact", 10, 0)
+            tails += [entry(name, "heap", "exact", clock_ns=20.0, **counters)]
+            tails += [failed(name, "oak", "timeout: over 5 s")]
+        page = self.report(self.campaign(entries, passes={"tails": tails}))
+        self.open(page, "tails")
+        shown = Select(self.browser.find_element(By.CSS_SELECTOR, "[data-key='w']"))
+        self.assertEqual(shown.first_selected_option.text, "churn")
+        self.assertIn("churn at 10³: the longest advance", self.text())
+        self.open(page, "tails&w=fill")
+        self.assertNotIn("fill at 10³: the longest advance", self.text())
+        self.assertIn("oak at 10³ (timeout: over 5 s)", self.text())
+
     def test_campaigns_of_one_name_are_counted(self) -> None:
         folders = []
         for parent, cost in (("monday", 10), ("tuesday", 20)):

@@ -11,6 +11,7 @@ function drawTails(view) {
     'w',
     'Workload',
     table.scenarios.map((name) => [name, name]),
+    table.scenarios.find((name) => table.sizes(name).some((one) => advances(table.at(name, one)))),
   );
   const size = Number(
     view.choose(
@@ -46,9 +47,14 @@ function drawTails(view) {
       longest: (cell) => cell.value(`${call}_max_ns`),
       samples: (cell) => cell.value(`${call}_count`),
     }),
-    worstCard(campaign, where, cells),
+    advances(cells) ? worstCard(campaign, where, cells) : failuresNote(campaign, cells),
     timelines.length > 0 && timelineCard(campaign, where, timelines),
   ];
+}
+
+// Whether there is an advance among what was measured of any of them; to fill a queue takes none.
+function advances(cells) {
+  return cells.some((cell) => cell.value('worst_ns') > 0);
 }
 
 // Durations by the share that is longer, a line for each contender; the way tails are best seen.
