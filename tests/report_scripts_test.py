@@ -677,6 +677,12 @@ class Pages(ReportTest):
         self.assertIn("the noise is unknown", self.text())
         self.assertIn("1 more were not reached", self.text())
         self.check_quiet()
+        entries += costs("quick/hold/1000", "heap", "exact", 100)
+        entries.append(failed("quick/hold/1000", "heap@again", "timeout: over 5 s"))
+        self.open(self.report(self.campaign(entries)), "machine")
+        told = "heap churn at 10³ (wrong: fired early), hold at 10³ (timeout: over 5 s)"
+        self.assertIn(f"of those measured @again: {told}", self.text())
+        self.check_quiet()
 
     def test_marks_of_doubt(self) -> None:
         entries = costs("quick/churn/1000", "heap", "exact", 5)

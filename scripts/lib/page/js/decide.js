@@ -439,6 +439,7 @@ function failuresNote(campaign, cells, head = 'Without a figure: ') {
   const failed = cells.filter((cell) => !cell.hasFigure);
   if (!failed.length) return null;
   const backends = [...new Set(failed.map((cell) => cell.backend))];
+  const isOne = new Set(failed.map((cell) => cell.scenario)).size === 1;
   return h(
     'p',
     {class: 'note'},
@@ -449,7 +450,9 @@ function failuresNote(campaign, cells, head = 'Without a figure: ') {
       ' ',
       failed
         .filter((cell) => cell.backend === backend)
-        .map((cell) => `at ${power(cell.size)} (${cell.failure})`)
+        .map(
+          (cell) => `${isOne ? '' : `${cell.scenario} `}at ${power(cell.size)} (${cell.failure})`,
+        )
         .join(', '),
     ]),
   );
