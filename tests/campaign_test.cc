@@ -120,9 +120,10 @@ class CampaignTest : public testing::Test {
   CampaignTest() { repeat(1); }
   ~CampaignTest() override { benchmark::ClearRegisteredBenchmarks(); }
 
-  // Each cell, one iteration at a time.
-  static void repeat(int repetitions) {
-    std::array<std::string, 3> words{"campaign_test", "--benchmark_min_time=1e-9",
+  // Each cell; one iteration at a time, unless more are needed for `min_seconds`.
+  static void repeat(int repetitions, double min_seconds = 1e-9) {
+    std::array<std::string, 3> words{"campaign_test",
+                                     "--benchmark_min_time=" + std::to_string(min_seconds),
                                      "--benchmark_repetitions=" + std::to_string(repetitions)};
     std::array<char*, 3> arguments{words[0].data(), words[1].data(), words[2].data()};
     int count = static_cast<int>(arguments.size());
@@ -280,6 +281,16 @@ TEST_F(CampaignTest, DestroyingTheQueueDoesNotCount) {
   const auto cells = run(campaign, {make_backend<SlowQueue<Slow::destructor>>()});
   const auto& cell = cells.at("test/none/1/slow_destructor");
   EXPECT_FALSE(cell.error_occurred) << cell.error_message;
+}
+
+TEST_F(CampaignTest, ReplaysThatAreNearlyAllSetupAreATimeout) {
+  repeat(1, /*min_seconds=*/3600);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{0.1});
+  campaign.add_input(input("setup", {schedule_op(0, 100), advance_op(1)}, /*setup_ops=*/1));
+  const auto cells = run(campaign, {make_backend<SlowQueue<Slow::destructor>>()});
+  const auto& cell = cells.at("test/setup/2/slow_destructor");
+  EXPECT_TRUE(cell.error_occurred);
+  EXPECT_TRUE(cell.error_message.starts_with("timeout: ")) << cell.error_message;
 }
 
 TEST_F(CampaignTest, RemoteBackendsHaveInputsOfTheirOwn) {

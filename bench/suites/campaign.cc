@@ -19,6 +19,9 @@ namespace {
 constexpr std::size_t kManyOps = 1 << 16;
 constexpr std::size_t kMostVariants = 32;
 
+// The unmeasured parts of a repetition's replays may take this many times what one replay may.
+constexpr double kUnmeasuredReplays = 3;
+
 // A replay this long needs no warm-up: its own beginning is one.
 constexpr std::chrono::milliseconds kNoWarmUp{100};
 
@@ -92,13 +95,14 @@ void Campaign::measure_cost(Cell& cell, benchmark::State& state) {
     (void)iteration;
     // Within the loop: Google Benchmark aborts if the repetitions of a cell that has no figure any
     // more have not as many iterations as those before, and it counts them from here on.
-    const auto measured = next_measurement(cell);
+    const auto measured = next_measurement(cell, total);
     if (!measured) {
       state.SkipWithError(printable(cell.failure).c_str());  // as JSON wants it
       return;
     }
     state.SetIterationTime(measured->elapsed.count());
     total.elapsed += measured->elapsed;
+    total.unmeasured += measured->unmeasured;
     total.items += measured->items;
     total.disturbance += measured->disturbance;
   }
@@ -114,10 +118,22 @@ void Campaign::measure_cost(Cell& cell, benchmark::State& state) {
       fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
 }
 
-std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell) {
+// Google Benchmark repeats what is measured until that has taken long enough: for ever, so to speak,
+// if it is the clock's 50 ns after seconds of setup.
+void Campaign::check_progress(const Cell& cell, const Measurement& so_far) const {
+  const double limit = kUnmeasuredReplays * replay_seconds_.of(cell.backend);
+  if (so_far.unmeasured.count() <= limit) return;
+  throw CellFailure(
+      fmt::format("timeout: too little to measure: {:.2g} s, with {:.2g} s of setup around it",
+                  so_far.elapsed.count(), so_far.unmeasured.count()));
+}
+
+std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell,
+                                                                const Measurement& so_far) {
   if (!cell.failure.empty()) return std::nullopt;
   try {
     throw_if_interrupted();
+    check_progress(cell, so_far);
     if (const std::uint64_t size = cell.checked ? 0 : timed_out_below(cell)) {
       throw CellFailure(fmt::format("skipped: timeout at size {} already", size));
     }
@@ -154,6 +170,7 @@ void Campaign::check(Cell& cell) {
 Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   const std::size_t variant = cell.turn++ % cell.input.variants().size();
   const Trace& trace = cell.input.variants()[variant];
+  const auto start = std::chrono::steady_clock::now();
   TimedReplay replay;
   {
     const TimeLimit limit(replay_seconds_.of(cell.backend));
@@ -164,7 +181,8 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   check_time(cell, replay.stopped);
   if (slow_down_ > 0) replay.elapsed = lengthened(replay.elapsed, slow_down_);
   check_outcome(cell, variant, replay.outcome);
-  return {replay.elapsed, trace.info().items, replay.disturbance};
+  const auto unmeasured = std::chrono::steady_clock::now() - start - replay.elapsed;
+  return {replay.elapsed, unmeasured, trace.info().items, replay.disturbance};
 }
 
 void Campaign::check_time(const Cell& cell, bool stopped) const {

@@ -64,7 +64,8 @@ class Input {
   std::vector<Trace> variants_;
 };
 
-// The most that one replay may take, setup included.
+// The most that one replay may take, setup included. The replays of a repetition may take some times
+// as much for what is not measured of them.
 struct ReplaySeconds {
   double local;
   double remote = local;  // of backends in another process
@@ -107,6 +108,7 @@ class Campaign {
  private:
   struct Measurement {
     std::chrono::duration<double> elapsed;
+    std::chrono::duration<double> unmeasured;  // setup, destruction and checks
     std::uint64_t items;
     Disturbance disturbance;
   };
@@ -138,10 +140,11 @@ class Campaign {
   // Throws CellFailure if a replay did not do what it had to, or took too long.
   void check_outcome(Cell& cell, std::size_t variant, const Outcome& outcome);
   void check_time(const Cell& cell, bool stopped) const;
+  void check_progress(const Cell& cell, const Measurement& so_far) const;
   void prepare(Input& input);
   // Checks the cell first, if that has not been done. Nothing if it has no figure, for the reason
-  // that it then has.
-  std::optional<Measurement> next_measurement(Cell& cell);
+  // that it then has. `so_far`: of this repetition.
+  std::optional<Measurement> next_measurement(Cell& cell, const Measurement& so_far);
   void check(Cell& cell);
   Measurement checked_replay(Cell& cell);
   // The smaller size at which the cell's backend timed out on this workload, or 0.
