@@ -205,6 +205,21 @@ TEST_F(DoctorTest, AClockThatStandsWatchesNothing) {
   expect("load", kBad, "load average 1.8, 2 others", "end what else is running; top names it");
 }
 
+TEST_F(DoctorTest, AtAGlanceOnlyLoadThatSeemsToBeThereIsWatched) {
+  const auto glance = [&] {
+    const std::vector<Check> checks = diagnose_at_a_glance(root_.path(""), probes_);
+    return *std::ranges::find(checks, "load", &Check::name);
+  };
+  put("proc/loadavg", "1.80 1.00 1.00 3/99 4711\n");
+  watch({{10, 90, 0}});
+  EXPECT_EQ(glance().state, kGood);
+  watch({{90, 10, 0}});
+  EXPECT_EQ(glance().state, kBad);
+  put("proc/loadavg", "0.00 0.00 0.00 1/99 4711\n");
+  EXPECT_EQ(glance().state, kGood);
+  EXPECT_EQ(glance().found, "load average 0, 0 others running now");
+}
+
 TEST_F(DoctorTest, CpuQuotaOfAnyGroupUpToTheRoot) {
   make_ideal();
   const std::string container = "; a container: start it without --cpus";

@@ -31,6 +31,10 @@ struct Check {
 // is "/", or a folder with a /proc and a /sys as a test has.
 std::vector<Check> diagnose(const std::filesystem::path& root, const Probes& probes);
 
+// The same, but the load is watched only where others seem to run: by the kernel's average and its
+// count of this instant alone it may be what has just ended and who runs by chance.
+std::vector<Check> diagnose_at_a_glance(const std::filesystem::path& root, Probes probes);
+
 inline constexpr std::string_view kGradingRule =
     "The grade is F if a fatal check is bad, else E if a severe one is, D if several moderate ones "
     "are, C if one is, B if a slight one is or one of more weight is unknown, and A otherwise.";

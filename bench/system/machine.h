@@ -11,7 +11,7 @@
 namespace timerbench {
 
 // Key and value of each fact: processor, kernel, compiler, flags, build type, huge pages, governor,
-// the grade that `timerbench doctor` gives without waiting for a look at the load, and why.
+// the grade that `timerbench doctor` gives, and why. Waits 0.3 s if the machine seems busy.
 std::vector<std::pair<std::string, std::string>> machine_facts();
 
 // Bytes that can still be had without swapping (MemAvailable, or the cgroup's limit if that is

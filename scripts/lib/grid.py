@@ -53,11 +53,9 @@ class Repetitions:
         interval, range_ = "the farther end of the 95 % interval", "the largest deviation"
         if self.most < LEAST_ROUNDS:
             return range_
-        return (
-            interval
-            if self.least >= LEAST_ROUNDS
-            else f"{interval}, or {range_} of fewer than {LEAST_ROUNDS}"
-        )
+        if self.least >= LEAST_ROUNDS:
+            return interval
+        return f"{interval}, or {range_} of fewer than {LEAST_ROUNDS}"
 
     def __str__(self) -> str:
         return str(self.most) if self.least == self.most else f"{self.least} to {self.most}"
@@ -68,9 +66,7 @@ class Outcome:
     """What became of a cell."""
 
     failure: str = ""  # not empty: the status, and what is to be said about it
-    noisy: int = (
-        0  # so many repetitions in which it was disturbed, however often they were repeated
-    )
+    noisy: int = 0  # repetitions in which it was disturbed, however often they were repeated
 
     @property
     def is_measured(self) -> bool:

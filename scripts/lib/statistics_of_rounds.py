@@ -60,21 +60,24 @@ def spread(values: Sequence[float]) -> float:
     """How far the true median may lie from theirs, as a share of it: up to the farther end of its
     interval, and where they are too few for one, up to the farthest of them.
     """
-    interval = median_interval(values)
-    ends = interval.low, interval.high
-    if math.isinf(interval.low):
-        ends = min(values), max(values)
-    return (
-        max(abs(end - interval.middle) for end in ends) / interval.middle if interval.middle else 0
-    )
+    known = _known_interval(values)
+    if not known.middle:
+        return 0
+    return max(known.middle - known.low, known.high - known.middle) / known.middle
 
 
 def relative_width(values: Sequence[float]) -> float:
     """Of the interval of a median cost, as a share of it; of few values the range stands for it."""
+    known = _known_interval(values)
+    return (known.high - known.low) / known.middle if len(values) > 1 else math.inf
+
+
+def _known_interval(values: Sequence[float]) -> Interval:
+    """That of the median; where they are too few for one, all that they span."""
     interval = median_interval(values)
     if math.isinf(interval.low):
-        return (max(values) - min(values)) / median(values) if len(values) > 1 else math.inf
-    return (interval.high - interval.low) / interval.middle
+        return Interval(min(values), interval.middle, max(values))
+    return interval
 
 
 def rounds_needed(comparisons: int) -> int:

@@ -440,6 +440,7 @@ function failuresNote(campaign, cells, head = 'Without a figure: ') {
   if (!failed.length) return null;
   const backends = [...new Set(failed.map((cell) => cell.backend))];
   const isOne = new Set(failed.map((cell) => cell.scenario)).size === 1;
+  const place = (cell) => (isOne ? '' : `${cell.scenario} `) + `at ${power(cell.size)}`;
   return h(
     'p',
     {class: 'note'},
@@ -450,9 +451,7 @@ function failuresNote(campaign, cells, head = 'Without a figure: ') {
       ' ',
       failed
         .filter((cell) => cell.backend === backend)
-        .map(
-          (cell) => `${isOne ? '' : `${cell.scenario} `}at ${power(cell.size)} (${cell.failure})`,
-        )
+        .map((cell) => `${place(cell)} (${cell.failure})`)
         .join(', '),
     ]),
   );
