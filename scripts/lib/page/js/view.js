@@ -73,10 +73,13 @@ class View {
     if (focused) this.bar.querySelector(`[data-key="${focused}"]`)?.focus();
     this.content.replaceChildren(...[shown].flat(Infinity).filter((part) => part));
     mountCharts();
-    for (const link of document.querySelectorAll('nav a')) {
+    const nav = document.querySelector('nav');
+    for (const link of nav.children) {
       if (link.hash === `#${this.page}`) {
         link.setAttribute('aria-current', 'page');
-        link.scrollIntoView({block: 'nearest', inline: 'nearest'});
+        // Not scrollIntoView(), from which on some browsers the next Tab would start.
+        const middle = link.offsetLeft - nav.offsetLeft + link.offsetWidth / 2;
+        nav.scrollLeft = middle - nav.clientWidth / 2;
       } else {
         link.removeAttribute('aria-current');
       }
