@@ -39,6 +39,8 @@ class CampaignTest(BenchScratch):
         context = self.results()["context"]
         self.assertEqual(context["command"], "scripts/bench full --sizes=1,2 --seed 7")
         self.assertEqual(context["rounds"], 2)
+        self.assertEqual(context["num_cpus"], 2)
+        self.assertEqual(context["grade"], "B", "the plan's: each run's own is by a glance")
         for entry in self.results()["benchmarks"]:
             self.assertEqual((entry["repetitions"], entry["status"]), (2, "ok"))
         counts = collections.Counter(self.measured())

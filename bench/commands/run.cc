@@ -39,7 +39,9 @@ void add_context(const Run& run, const RunOptions& options) {
   if (!run.granularity.empty()) benchmark::AddCustomContext("granularity", run.granularity);
   if (!options.pages.empty()) benchmark::AddCustomContext("pages", options.pages);
   benchmark::AddCustomContext("seed", std::to_string(options.seed));
-  for (const auto& [key, value] : machine_facts()) benchmark::AddCustomContext(key, value);
+  // Not watched: a campaign starts thousands of runs.
+  for (const auto& [key, value] : machine_facts(/*load_seconds=*/0))
+    benchmark::AddCustomContext(key, value);
 }
 
 void measure(const Run& run, const RunOptions& options) {

@@ -11,8 +11,9 @@
 namespace timerbench {
 
 // Key and value of each fact: processor, kernel, compiler, flags, build type, huge pages, governor,
-// the grade that `timerbench doctor` gives, and why. Waits 0.3 s if the machine seems busy.
-std::vector<std::pair<std::string, std::string>> machine_facts();
+// the grade that `timerbench doctor` gives, and why. If the machine seems busy it is watched for
+// `load_seconds`.
+std::vector<std::pair<std::string, std::string>> machine_facts(double load_seconds);
 
 // Bytes that can still be had without swapping (MemAvailable, or the cgroup's limit if that is
 // less).

@@ -44,7 +44,9 @@ def write_results(
         if histograms:
             distributions[cell.name] = histograms
     context: dict[str, Any] = next((line["context"] for line in journal.of_kind("context")), {})
-    context = context | {key: str(value) for key, value in facts.items()}
+    # A run of a cell judges the machine by a glance; who made the plan has looked twice.
+    judged = {key: plan.facts["machine"][key] for key in ("grade", "grade_reasons")}
+    context = context | judged | {key: str(value) for key, value in facts.items()}
     context["command"] = _remake(str(context["command"]), plan, runner)
     context["format"] = str(FORMAT)
     context["limits"] = next((line["limits"] for line in journal.of_kind("run")), {})
