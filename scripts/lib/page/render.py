@@ -16,7 +16,7 @@ CHART_JS = Path("/usr/share/javascript/chart.js/chart.min.js")  # of Debian's li
 
 # In the order in which they need each other.
 PROGRAMS = (
-    *("statistics", "words", "results", "elements", "view", "svg", "charts"),
+    *("statistics", "words", "results", "elements", "failures", "view", "svg", "charts"),
     *("decide", "scaling", "map", "tails", "services", "memory", "pairwise", "machine", "raw"),
     "main",
 )

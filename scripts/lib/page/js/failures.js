@@ -1,0 +1,70 @@
+'use strict';
+// What is said where there is no figure, or too few rounds for a judgement.
+
+// What too few rounds mean.
+function roundsNote(campaign, cells) {
+  const ranked = cells.filter((cell) => cell.hasFigure && campaign.isRanked(cell.backend));
+  if (!ranked.length) return null;
+  const most = Math.max(
+    ...campaign
+      .byPromise([...new Set(ranked.map((cell) => cell.backend))])
+      .map(([, names]) => names.length - 1),
+  );
+  const rounds = Math.min(...ranked.map((cell) => cell.costs.length));
+  const needed = roundsNeeded(Math.max(1, most));
+  if (most < 1 || rounds >= needed) return null;
+  const told = Math.floor(ALPHA * 2 ** (rounds - 1)); // comparisons with the first
+  return h(
+    'p',
+    {class: 'warning'},
+    `${counted(rounds, 'round')} can tell ${told ? `no more than ${told + 1} backends` : 'no backends'} of a promise apart; ${most + 1} take ${needed} rounds: `,
+    h('code', {}, `${campaign.remake} --rounds=${needed}`),
+  );
+}
+
+function nothing(command) {
+  return h(
+    'p',
+    {class: 'warning'},
+    'There are no results for this page. ',
+    h('code', {}, command),
+    ' makes some, and scripts/report takes several folders at once.',
+  );
+}
+
+// What became of those without a figure: never left unsaid.
+function failuresNote(campaign, cells, head = 'Without a figure: ') {
+  const failed = cells.filter((cell) => !cell.hasFigure);
+  if (!failed.length) return null;
+  const backends = [...new Set(failed.map((cell) => cell.backend))];
+  const isOne = new Set(failed.map((cell) => cell.scenario)).size === 1;
+  const place = (cell) => (isOne ? '' : `${cell.scenario} `) + `at ${power(cell.size)}`;
+  return h(
+    'p',
+    {class: 'note'},
+    head,
+    backends.map((backend, i) => [
+      i ? '; ' : '',
+      named(backend, campaign),
+      ' ',
+      failed
+        .filter((cell) => cell.backend === backend)
+        .map((cell) => `${place(cell)} (${cell.failure})`)
+        .join(', '),
+    ]),
+  );
+}
+
+// Of a campaign without any figure.
+function failuresOf(campaign) {
+  return [
+    h('p', {class: 'warning'}, `None of ${counted(campaign.cells.length, 'cell')} has a figure:`),
+    tableOf(
+      [
+        {title: 'cell', left: true, value: (cell) => keyOf(cell.scenario, cell.size, cell.backend)},
+        {title: 'what became of it', left: 'words', value: (cell) => cell.failure},
+      ],
+      campaign.cells.slice(0, 200),
+    ),
+  ];
+}
