@@ -36,10 +36,12 @@ TEST(SleepControlTest, EndsWhenItIsStopped) {
   EXPECT_EQ(measure_sleep_lateness(Waiting::condition, offsets, stop).count(), 0U);
 }
 
+constexpr double kSeconds = 0.3;
+
 double idle_wakeups(std::string_view name, Tick granularity) {
   for (const ServiceBackend& backend : services()) {
     if (backend.traits.name != name) continue;
-    return idle_wakeups_per_second(backend, Waiting::condition, granularity, 0.3, kGoOn);
+    return idle_wakeups_per_second(backend, Waiting::condition, granularity, kSeconds, kGoOn);
   }
   return -1;
 }
@@ -47,8 +49,10 @@ double idle_wakeups(std::string_view name, Tick granularity) {
 TEST(IdleWakeupsTest, TicklessServicesSleepAndTickingOnesTick) {
   EXPECT_EQ(idle_wakeups("locked_binary_heap", kMillisecond), 0);
   EXPECT_GT(idle_wakeups("ticking_scan", kMillisecond), 0);
-  EXPECT_LT(idle_wakeups("ticking_scan", kMillisecond), 1'001);
-  EXPECT_LT(idle_wakeups("ticking_scan", 50 * kMillisecond), 21);
+  // A span of n granules has up to n + 1 of their instants, and the one before may wake it late.
+  constexpr double kAtTheEnds = 2 / kSeconds;
+  EXPECT_LE(idle_wakeups("ticking_scan", kMillisecond), 1'000 + kAtTheEnds);
+  EXPECT_LE(idle_wakeups("ticking_scan", 50 * kMillisecond), 20 + kAtTheEnds);
 }
 
 }  // namespace
