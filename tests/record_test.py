@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -139,6 +140,11 @@ class FakeKernel(Scratch):
         time.sleep(0.2)
         return program
 
+    def seconds_recorded(self, said: str) -> float:
+        """More than were asked for, on a busy machine."""
+        (seconds,) = re.findall(r"^Recorded ([0-9.]+) s: ", said, re.MULTILINE)
+        return float(seconds)
+
     def removed_instance(self) -> Path:
         (instance,) = (self.folder / "removed").iterdir()
         return instance
@@ -183,17 +189,17 @@ class RecordTest(FakeKernel):
             self.assertEqual((self.removed_instance() / name).read_text(), value, name)
 
     def test_it_says_what_was_recorded_and_what_to_type_next(self) -> None:
-        lines = self.record("--seconds=0.3", "my load").stdout.splitlines()
-        self.assertIn(
-            "Recorded 0.3 s: timers armed 1\u202f100, moved 400, cancelled 300, expired 200", lines
-        )
+        said = self.record("--seconds=0.3", "my load").stdout
+        self.assertIn("timers armed 1\u202f100, moved 400, cancelled 300, expired 200\n", said)
+        self.assertGreaterEqual(self.seconds_recorded(said), 0.3)
+        lines = said.splitlines()
         self.assertRegex(lines[-2], "timerbench trace stat 'my load'$")
         self.assertRegex(lines[-1], "scripts/bench --trace='my load'$")
 
     def test_it_records_as_long_as_a_command_runs(self) -> None:
         done = self.record("my_load", "--", "sh", "-c", "sleep 0.5; echo ran -- as $0", "told")
         self.assertIn("ran -- as told", done.stdout)
-        self.assertRegex(done.stdout, r"Recorded 0\.[5-9] s")
+        self.assertGreaterEqual(self.seconds_recorded(done.stdout), 0.5)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_the_trace_of_a_command_that_fails_is_kept(self) -> None:
