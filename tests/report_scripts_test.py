@@ -5,6 +5,7 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/report_scripts_test.
 
 import csv
 import io
+import itertools
 import json
 import math
 import random
@@ -175,6 +176,9 @@ class ReportTest(Scratch):
             "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));"
         )
 
+    def run_js(self, expression: str, *arguments: Any) -> Any:
+        return self.browser.execute_script(f"return {expression}", *arguments)
+
     def text(self) -> str:
         return str(self.browser.execute_script("return document.getElementById('page').innerText"))
 
@@ -219,9 +223,6 @@ class Statistics(ReportTest):
     def setUp(self) -> None:
         super().setUp()
         self.open(self.report(self.write(costs("quick/fill/10", "scan", "exact", 1))))
-
-    def run_js(self, expression: str, *arguments: Any) -> Any:
-        return self.browser.execute_script(f"return {expression}", *arguments)
 
     def test_comparisons(self) -> None:
         generator = random.Random(1)
@@ -293,6 +294,16 @@ class Statistics(ReportTest):
             ("digits(1e-300)", "1.0e-300"),
         ):
             self.assertEqual(self.run_js(expression), text, expression)
+
+    def test_ticks_of_a_logarithmic_axis_stand_all_along_it(self) -> None:
+        for low in (0.02, 1.3, 38.0):
+            for decades in (0.5, 1.0, 1.6, 2.3, 2.9, 4.0, 9.5):
+                high = low * 10**decades
+                ticks = self.run_js("roundNumbers(arguments[0], arguments[1])", low, high)
+                ends = [low, *ticks, high]
+                gaps = [math.log10(b / a) / decades for a, b in zip(ends, ends[1:])]
+                self.assertLess(max(gaps), 0.5, (low, decades, ticks))
+                self.assertLessEqual(len(ticks), 12, (low, decades, ticks))
 
     def test_words(self) -> None:
         generator = random.Random(3)
@@ -396,8 +407,30 @@ class Pages(ReportTest):
         self.assertIn("ring (its memory a timer was not measured)", self.text())
         self.choose("mem", "")
         self.assertIn("ring (its longest advance is 90.0 µs)", self.text())
-        self.choose("late", "exact")
-        self.assertIn("later than you want (ring)", self.text())
+        self.check_quiet()
+
+    def test_decide_by_granularity(self) -> None:
+        """In granules of ten ticks of 1 ms a timer is late by up to 10 ms."""
+        inputs = {"churn/1000/both": load(0.9, 1000, 3e10) | {"unit_ns": 1e6}}
+        entries = [
+            *costs("quick/churn/1000", "heap", "exact", 50),
+            *costs("quick/churn/1000", "ring", "granular", 5),
+            *costs("quick/churn/1000", "gears", "relative", 4),
+        ]
+        page = self.report(self.campaign(entries, inputs=inputs, granularity="10"))
+        ranked = {
+            "": ["heap", "ring", "gears"],
+            "100000000": ["heap", "ring"],
+            "10000000": ["heap", "ring"],
+            "1000000": ["heap"],
+            "0": ["heap"],
+        }
+        for late, names in ranked.items():
+            self.open(page, f"decide&late={late}")
+            self.assertEqual([table[1][1] for table in self.tables()], names, late)
+        self.assertIn("left out, for late by up to its granule of 10 ms (ring)", self.text())
+        self.assertIn("left out, for late by up to an eighth of the delay (gears)", self.text())
+        self.assertIn("Measured in granules of 10 ticks (10 ms)", self.text())
         self.check_quiet()
 
     def test_decide_without_knowing_the_loads(self) -> None:
@@ -638,6 +671,20 @@ class Pages(ReportTest):
         self.choose("b2", "oak")
         self.assertIn("no load in common with figures of both", self.text())
         self.check_quiet()
+
+    def test_the_pair_that_is_shown_first_promises_the_same(self) -> None:
+        entries = costs("quick/churn/10", "ring", "granular", 5)
+        for size in (10, 100, 1000):
+            entries += costs(f"quick/churn/{size}", "null", "none", 1)
+            entries += costs(f"quick/churn/{size}", "gears", "relative", 5)
+            entries += costs(f"quick/churn/{size}", "heap", "exact", 5)
+        entries += costs("quick/churn/10", "oak", "exact", 5)
+        entries += costs("quick/churn/10", "lazy", "exact", 5)
+        entries += costs("quick/churn/100", "lazy", "exact", 5)
+        self.open(self.report(self.campaign(entries)), "pairwise")
+        self.assertEqual(self.titles()[0], "lazy compared with heap")
+        self.open(self.report(self.campaign(entries[:20])), "pairwise")
+        self.assertEqual(self.titles()[0], "null compared with ring", "there are no others")
 
     def test_machine_and_raw(self) -> None:
         self.open(self.report(self.generated()), "machine")
@@ -996,9 +1043,16 @@ class Everything(ReportTest):
         self.browser.find_element(By.ID, "theme").click()
         self.settle()
         self.assertEqual(self.browser.execute_script(background), "rgb(20, 23, 26)")
-        darkest = self.browser.execute_script(
-            "return Math.min(...mounted[0].data.datasets.map(({borderColor}) =>"
-            " brightness([1, 3, 5].map((i) => parseInt(borderColor.slice(i, i + 2), 16)))))"
+        colours = self.browser.execute_script(
+            "return mounted[0].data.datasets.map(({borderColor}) => borderColor)"
+        )
+        parts = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours]
+        nearest = min(math.dist(a, b) for a, b in itertools.combinations(parts, 2))
+        self.assertGreater(nearest, 25, "each has one of its own")
+        darkest = self.run_js(
+            "Math.min(...arguments[0].map((colour) =>"
+            " brightness([1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16)))))",
+            colours,
         )
         self.assertGreater(darkest, 0.15, "lines that nobody sees")
         self.assertIn(

@@ -157,7 +157,8 @@ def _load(facts: dict[str, Any]) -> dict[str, float]:
         return {}
     delays = facts.get("delay_ns") or {}
     told = {key: facts.get(key, 0) for key in ("peak_pending", "cancelled_share", "moved_share")}
-    return {key: float(value) for key, value in (told | {"delay": delays.get("p50", 0)}).items()}
+    told |= {"delay": delays.get("p50", 0), "unit": facts.get("unit_ns", 0)}
+    return {key: float(value) for key, value in told.items()}
 
 
 def _costs(cell: costs.Cell) -> list[Any]:

@@ -31,11 +31,13 @@ function themeOf(isPaper = false) {
   return theme;
 }
 
-// Its own; on dark paper as light as it must be to be seen.
+// Its own; on dark paper as light as it must be to be seen, and greys, which differ in nothing else,
+// as light as they were dark.
 function colourOf(backend, campaign, theme = themeOf()) {
   const colour = campaign.backends.get(backend)?.colour ?? '#888888';
   if (!theme.isDark) return colour;
   let parts = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+  if (new Set(parts).size === 1) parts = parts.map((part) => 255 - part);
   while (brightness(parts) < 0.18) parts = parts.map((part) => part + (255 - part) * 0.15 + 1);
   return `#${parts.map((part) => Math.min(255, Math.round(part)).toString(16).padStart(2, '0')).join('')}`;
 }
@@ -105,19 +107,20 @@ function logScale(theme, title, text, values, ticks = null) {
   });
 }
 
+// As few in a decade as make three.
 function roundNumbers(low, high) {
-  const decades = Math.log10(high / low);
-  const steps =
-    decades > 2.2 ? [1] : decades > 0.8 ? [1, 2, 5] : [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9];
-  const every = decades > 9 ? 2 : 1;
-  const found = [];
-  for (let power10 = Math.floor(Math.log10(low)); power10 <= Math.log10(high); power10 += every) {
-    for (const step of steps) {
-      const value = Number((step * 10 ** power10).toPrecision(3));
-      if (value >= low && value <= high) found.push(value);
+  const every = Math.log10(high / low) > 9 ? 2 : 1;
+  for (const steps of [[1], [1, 2, 5], [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9]]) {
+    const found = [];
+    for (let power10 = Math.floor(Math.log10(low)); power10 <= Math.log10(high); power10 += every) {
+      for (const step of steps) {
+        const value = Number((step * 10 ** power10).toPrecision(3));
+        if (value >= low && value <= high) found.push(value);
+      }
     }
+    if (found.length > 2) return found;
   }
-  return found.length > 2 ? found : evenNumbers(low, high);
+  return evenNumbers(low, high);
 }
 
 // Of a narrow range.

@@ -1,11 +1,7 @@
 'use strict';
 // Decide: for a load, what there is to choose from.
 
-const LATENESS = {
-  exact: ['not at all', ['exact']],
-  granular: ['until the end of its granule', ['exact', 'granular']],
-  relative: ['by an eighth of the delay', ['exact', 'granular', 'relative']],
-};
+const GRANULES = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 const MEMORY_LIMITS = [16, 32, 64, 128, 256, 512];
 const TAIL_LIMITS = [1e3, 1e4, 1e5, 1e6, 1e7];
 
@@ -25,6 +21,7 @@ function loadsOf(campaign) {
       population: Math.max(1, input?.peak_pending ?? Number(size)),
       share: input ? input.cancelled_share + input.moved_share : null,
       delay: input?.delay || null,
+      granule: input?.unit ? input.unit * Number(campaign.facts.granularity ?? 1) : null,
     };
   });
 }
@@ -101,14 +98,31 @@ function loadNote(load, wanted) {
   ];
 }
 
-function granularityNote(campaign) {
+// What of each promise is later than may be, or nothing.
+function lateness(view, {granule}) {
+  const most = view.choose('late', 'Granularity: late by at most', [
+    ['', 'any'],
+    ['0', '0: only exact ones'],
+    ...GRANULES.map((granule) => [String(granule), tick(time)(granule)]),
+  ]);
+  return (promise) => {
+    if (most === '' || !['granular', 'relative'].includes(promise)) return '';
+    if (promise === 'relative') return 'late by up to an eighth of the delay';
+    if (granule === null) return most === '0' ? 'late by up to a granule' : '';
+    return granule > Number(most) ? `late by up to its granule of ${tick(time)(granule)}` : '';
+  };
+}
+
+function granularityNote(campaign, {granule}) {
   const granularity = campaign.facts.granularity ?? '1';
+  const length = granule === null ? '' : ` (${tick(time)(granule)})`;
   return h(
     'p',
     {class: 'note'},
-    granularity === '1'
-      ? 'Measured in granules of one tick, in which a granular backend is never late; with larger ones it is, up to a granule, which is why it has a ranking of its own.'
-      : `Measured in granules of ${granularity} ticks.`,
+    (granularity === '1'
+      ? `Measured in granules of one tick${length}; a granular backend rounds what lies between two of them up`
+      : `Measured in granules of ${granularity} ticks${length}; a granular backend rounds up to the end of one`) +
+      ', which is why it has a ranking of its own.',
   );
 }
 
@@ -132,15 +146,7 @@ function drawDecide(view) {
   const loads = loadsOf(campaign);
   if (!loads.length) return failuresOf(campaign);
   const [load, wanted] = chooseLoad(view, loads);
-  const [, promises] =
-    LATENESS[
-      view.choose(
-        'late',
-        'A timer may be late',
-        Object.entries(LATENESS).map(([name, [text]]) => [name, text]),
-        'relative',
-      )
-    ];
+  const tooLate = lateness(view, load);
   const limits = [
     limitOn(view, campaign, {
       pass: 'memory',
@@ -167,7 +173,7 @@ function drawDecide(view) {
   const cells = campaign.at(load.scenario, load.size);
   return [
     loadNote(load, wanted),
-    granularityNote(campaign),
+    granularityNote(campaign, load),
     roundsNote(campaign, cells),
     baseline && !cells.some((cell) => cell.backend === baseline && cell.hasFigure)
       ? h('p', {class: 'warning'}, `${baseline} has no figure on this load to compare with.`)
@@ -175,15 +181,7 @@ function drawDecide(view) {
     campaign
       .byPromise(cells.map((cell) => cell.backend))
       .map(([promise, names]) =>
-        rankCard(
-          campaign,
-          load,
-          promise,
-          names,
-          promises.includes(promise) || !PROMISES[promise].ranked,
-          limits,
-          baseline,
-        ),
+        rankCard(campaign, load, promise, names, tooLate(promise), limits, baseline),
       ),
   ];
 }
@@ -241,22 +239,22 @@ function limitOn(view, campaign, {pass, counter, what, key, label, values, text,
   };
 }
 
-// One promise: a ranking, unless it is none of those that are asked for.
-function rankCard(campaign, load, promise, names, isWanted, limits, baseline) {
+// One promise: a ranking, unless it is `tooLate`, which says by how much.
+function rankCard(campaign, load, promise, names, tooLate, limits, baseline) {
   const {heading, meaning, ranked} = PROMISES[promise];
   const cells = names.map((name) => campaign.cell(load.scenario, load.size, name));
   const why = (cell) =>
     !cell.hasFigure
       ? cell.failure
       : (ranked && limits.map((limit) => limit(cell)).find(Boolean)) || '';
-  const excluded = isWanted ? cells.filter((cell) => why(cell)) : [];
-  const left = isWanted ? cells.filter((cell) => !why(cell)) : [];
+  const excluded = cells.filter((cell) => why(cell));
+  const left = cells.filter((cell) => !why(cell));
   const head =
     promise === 'unknown'
       ? 'Without a figure'
       : `${ranked ? 'Those that are ' : ''}${heading}: ${meaning}`;
-  if (!isWanted)
-    return h('p', {class: 'note'}, `${head}: later than you want (${names.join(', ')}).`);
+  if (tooLate)
+    return h('p', {class: 'note'}, `${head}: left out, for ${tooLate} (${names.join(', ')}).`);
   const out =
     excluded.length > 0 &&
     h(

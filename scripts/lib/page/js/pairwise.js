@@ -6,7 +6,7 @@ function drawPairwise(view) {
   if (!campaign) return nothing('scripts/bench');
   const names = [...campaign.backends.keys()];
   if (names.length < 2) return h('p', {class: 'note'}, 'There is but one backend.');
-  const [first, second = first] = names.filter((name) => campaign.isRanked(name)).concat(names);
+  const [first, second] = defaultPair(campaign, names);
   const a = view.choose(
     'b',
     'A, the baseline',
@@ -33,6 +33,22 @@ function drawPairwise(view) {
     pairCard(campaign, a, b),
     ranked.map(([promise, group]) => matrixCard(campaign, scenario, size, promise, group)),
   ];
+}
+
+// The two with most figures of those that promise the same, if there are two.
+function defaultPair(campaign, names) {
+  const figures = (name) =>
+    campaign.cells.filter((cell) => cell.backend === name && cell.hasFigure).length;
+  const byFigures = [
+    ...names.filter((name) => campaign.isRanked(name)).sort((a, b) => figures(b) - figures(a)),
+    ...names.filter((name) => !campaign.isRanked(name)),
+  ];
+  const likeOf = (name) =>
+    byFigures.find(
+      (other) => other !== name && campaign.promiseOf(other) === campaign.promiseOf(name),
+    );
+  const first = byFigures.find(likeOf) ?? byFigures[0];
+  return [first, likeOf(first) ?? byFigures.find((name) => name !== first)];
 }
 
 function pairCard(campaign, a, b) {

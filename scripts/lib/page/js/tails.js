@@ -218,7 +218,8 @@ function timelineCard(campaign, where, cells) {
           ),
           type: 'scatter',
           showLine: false,
-          pointRadius: own.map(({moved}) => (moved ? 4.5 : 2)),
+          clip: 6, // the first stands on the axis
+          pointRadius: own.map(({moved}) => (moved ? 4.5 : 2.5)),
           backgroundColor: see(colourOf(backend, campaign, theme), 0.65),
           borderWidth: 0,
         };
