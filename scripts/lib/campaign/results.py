@@ -61,9 +61,13 @@ def write_results(
         for one in plan.inputs
     }
     context["rounds"] = max((line["round"] + 1 for line in chosen.values()), default=0)
-    _write(path, {"context": context, "benchmarks": entries})
+    with replacing(path) as partial:
+        partial.write_text(
+            json.dumps({"context": context, "benchmarks": entries}, indent=1), encoding="utf-8"
+        )
     if distributions or not plan.is_replayed:
-        _write(path.with_suffix(".distributions.json"), distributions)
+        with replacing(path.with_suffix(".distributions.json")) as partial:
+            partial.write_text(_by_line(distributions), encoding="utf-8")
 
 
 def _remake(command: str, plan: Plan, runner: Runner) -> str:
@@ -96,6 +100,10 @@ def _entry(cell: Cell, index: int, line: Line, lines: list[Line]) -> dict[str, A
     return entry
 
 
-def _write(path: Path, content: Any) -> None:
-    with replacing(path) as partial:
-        partial.write_text(json.dumps(content, indent=1), encoding="utf-8")
+def _by_line(distributions: dict[str, Any]) -> str:
+    """A line for each cell: hundreds of numbers each, of which a line each would be megabytes."""
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(histograms, separators=(',', ':'))}"
+        for name, histograms in distributions.items()
+    )
+    return "{\n" + ",\n".join(lines) + "\n}\n"
