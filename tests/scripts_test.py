@@ -15,6 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from matplotlib.text import Annotation
 from scripts_testing import Scratch, texts_of
 
 import plot
@@ -502,6 +503,23 @@ class FigureTest(CostScratch):
                 "null",
             ],
         )
+
+    def test_what_took_too_long_stands_behind_what_did_not_if_there_is_room(self) -> None:
+        entries = [
+            *measured("fill", 10, "scan", 3.0),
+            *failed("fill", 100, "scan"),
+            *measured("fill", 10, "skiplist", 1e6),
+            *failed("fill", 100, "skiplist"),
+            *measured("fill", 10, "lazy_heap", 1.0),
+        ]
+        figure = overview.draw(self.load(entries))
+        [scan, skiplist] = [
+            (note.xy[0], note.get_ha())
+            for note in figure.axes[0].texts
+            if isinstance(note, Annotation) and "timeout" in note.get_text()
+        ]
+        self.assertEqual(scan, (3.0, "left"))
+        self.assertEqual(skiplist, (1e6, "right"))
 
     def test_labels_keep_their_order_and_distance(self) -> None:
         for wanted in ([0.5] * 12, [0.0, 0.01, 0.9, 0.91, 0.92], [1.0] * 3, [-1.0, -1.0, 0.0, 0.5]):

@@ -31,6 +31,7 @@ from words import power
 LINE = 0.15  # inches that a backend takes
 NAMES = 1.45  # inches for the names at the left
 PANELS = 9.2  # inches for the panels beside one another
+LETTER = 0.042  # inches that one of what is written beside dots takes, on average
 TITLE = 0.75  # inches between the panels above one another
 
 
@@ -128,9 +129,11 @@ def _draw_dots(axes: Axes, y: int, backend: str, cells: list[tuple[int, Cell]]) 
 
 
 def _write_beside(axes: Axes, y: int, costs: list[float], text: str, tint: str) -> None:
-    """On that side of the dots where there is more room."""
+    """Behind the dots, where what takes longer belongs; before them if there is no room for it."""
     left, right = axes.get_xlim()
-    is_left = bool(costs) and min(costs) / left > right / max(costs)
+    width = axes.get_position().width * axes.figure.get_figwidth()
+    room = width * math.log(right / max(costs, default=left)) / math.log(right / left)
+    is_left = room < LETTER * (len(text) + 2)
     anchor = left if not costs else min(costs) if is_left else max(costs)
     axes.annotate(
         text,
