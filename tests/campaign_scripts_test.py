@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import BenchScratch
 
+import bench
 from campaign.identity import cell_identity
 from campaign.plan import Build, Cell, Input, Plan
 from campaign.rounds import order, widest
@@ -400,10 +401,26 @@ class CampaignTest(BenchScratch):
         tails = json.loads((self.out / "tails.json").read_text())["benchmarks"]
         self.assertEqual(
             [entry["name"].split("/")[2:4] for entry in tails],
-            [["10", "binary_heap"], ["20000", "binary_heap"]],
+            [[size, name] for size in ("10", "20000") for name in ("null", "binary_heap")],
         )
         counted = json.loads((self.out / "instructions.json").read_text())["benchmarks"]
-        self.assertEqual([entry["name"].split("/")[2] for entry in counted], ["10"])
+        self.assertEqual({entry["name"].split("/")[2] for entry in counted}, {"10"})
+
+    def test_every_campaign_has_its_controls(self) -> None:
+        """The harness by itself, whatever is chosen, and a backend with itself, whoever is there."""
+        code, _, err = self.run_bench("--backends=scan", "--rounds=1")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(sorted(self.measured()), ["quick/fill/10/null", "quick/fill/10/scan"])
+        shutil.rmtree(self.out)
+        code, _, err = self.run_bench("purgatory", "--backends=system_timer", "--rounds=1")
+        self.assertEqual((code, err), (0, ""))
+        self.assertNotIn("null", {name.split("/")[3] for name in self.measured()[2:]})
+        precisions = {"null": "none", "floor": "early", "ring": "granular", "scan": "exact"}
+        backends = {name: {"precision": precision} for name, precision in precisions.items()}
+        self.assertEqual(bench.twins_of(backends), ["ring"])
+        backends["binary_heap"] = {"precision": "exact"}
+        self.assertEqual(bench.twins_of(backends), ["binary_heap"])
+        self.assertEqual(bench.twins_of({"null": {"precision": "none"}}), [])
 
     def test_counters_are_measured_where_there_are_any(self) -> None:
         code, out, err = self.run_bench("--passes=counters", REASONS="load; perf_counters")

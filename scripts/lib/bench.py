@@ -62,6 +62,8 @@ from console import (
 )
 from grid import AGAIN, SLOWER
 from passes import PASSES
+from realtime_results import FIGURES
+from style import RANKED
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
@@ -77,7 +79,11 @@ NOT_TAKEN = {
     "--cache": "it is for build/release/timerbench run",
 }
 
-# Measured twice in each round: what a difference between others must exceed.
+# Measured beside whatever is chosen: what the harness itself costs. Services have a control anyway.
+CONTROL = "null"
+
+# Measured twice in each round, or if none of them is chosen the first who is: what a difference
+# between others must exceed.
 TWINS = ("kafka_wheel_256", "binary_heap", "delay_queue")
 
 VERIFY_SECONDS = 0.2  # of random traces, for each backend
@@ -362,11 +368,28 @@ def make_or_recall_plan(
     """Of the journal, if it was made by these programs on this machine: traces take time to make."""
     choice = journal.head["choice"]
     told = {name: (path, _told(journal, choice, path)) for name, path in builds.items()}
-    return make_plan(choice, told, TWINS, variants)
+    backends = next(lines[0]["backends"] for _, lines in told.values())
+    return make_plan(choice, told, twins_of(backends), variants)
+
+
+def twins_of(backends: Mapping[str, Any]) -> list[str]:
+    """Of those that are measured."""
+    usual = [name for name in TWINS if name in backends]
+    return usual or [name for name, one in backends.items() if one["precision"] in RANKED][:1]
+
+
+def _with_control(choice: list[str]) -> list[str]:
+    """The choice, with the control beside the backends that are named."""
+    suite, *options = choice
+    if suite.partition("=")[2] in FIGURES:
+        return choice
+    named = "--backends="
+    return [suite, *(re.sub(f"^{named}", f"{named}{CONTROL},", option) for option in options)]
 
 
 def _told(journal: Journal, choice: list[str], timerbench: Path) -> list[dict[str, Any]]:
-    """What the program says of the choice."""
+    """What the program says of the choice and of the control."""
+    choice = _with_control(choice)
     binary = hashlib.sha256(timerbench.read_bytes()).hexdigest()
     key = digest([binary, machine_key(), choice])
     for line in journal.of_kind("plan"):
