@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import re
+import subprocess
 import sys
 import unittest
 from contextlib import redirect_stdout
@@ -16,7 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from matplotlib.text import Annotation
-from scripts_testing import Scratch, texts_of
+from scripts_testing import ROOT, Scratch, texts_of
 
 import plot
 import style
@@ -591,6 +592,21 @@ class ProgressTest(unittest.TestCase):
             out.getvalue(), "Verifying ...\n[1/2] a  ok\n[2/2] b  WRONG: early\n5,schedule\n"
         )
         self.assertEqual([step["name"] for step in progress.steps], ["a", "b"])
+
+
+class NoResultsTest(Scratch):
+    def test_results_beside_those_that_are_not_there_are_named(self) -> None:
+        (self.folder / "quick-1a2b3c").mkdir()
+        self.write([], name="quick-1a2b3c/results.json")
+        for name, told in (("quick", "there is quick-1a2b3c"), ("[", "scripts/bench makes results")):
+            run = subprocess.run(
+                [ROOT / "scripts" / "plot", name], text=True, capture_output=True, cwd=self.folder
+            )
+            self.assertEqual(run.returncode, 1)
+            self.assertEqual(
+                run.stderr,
+                f"scripts/plot: {name}: No such file or directory; {told}\n"
+            )
 
 
 class PlotCommandTest(Scratch):

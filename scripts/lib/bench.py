@@ -142,14 +142,17 @@ def _campaign(
         raise Failure(
             "making the traces has taken the whole budget; they are kept, and the same command measures"
         )
+    rounds = arguments.rounds or plan.rounds
+    extent = f"--rounds={rounds}" if rounds != plan.rounds else ""
     options = Options(
         cache=CACHE,
-        rounds=arguments.rounds or plan.rounds,
+        rounds=rounds,
         budget=budget,
         memory=arguments.memory or _four_fifths_of_memory(),
         cell_seconds=arguments.cell_seconds,
         processor=_processor(arguments.processor),
         slow_down=arguments.slow_down or 0,
+        extent=f"--budget={arguments.budget:g}s" if budget else extent,
     )
     if len(arguments.passes) > 1 and not plan.is_replayed:
         raise UsageError(

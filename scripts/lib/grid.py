@@ -6,7 +6,9 @@ wall clock the backends are services. A cell without a figure has an error messa
 its status.
 """
 
+import glob
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -263,9 +265,18 @@ def read_json(file: Path) -> Any:
 
 def _instead(file: Path) -> str:
     """Where there are results beside the folder that was named."""
-    stem = file.parent.name.partition("-")[0]
-    beside = sorted(str(path.parent) for path in file.parents[1].glob(f"{stem}*/{file.name}"))
+    folder, name = file.resolve(), "results.json"
+    if file.suffix == ".json":
+        folder, name = folder.parent, file.name
+    stem = folder.name.partition("-")[0]
+    beside = sorted(map(_shown, folder.parent.glob(f"{glob.escape(stem)}*/{glob.escape(name)}")))
     return f"there is {' and '.join(beside[:3])}" if beside else "scripts/bench makes results"
+
+
+def _shown(file: Path) -> str:
+    """Its folder, relative if it is below where the user is."""
+    relative = os.path.relpath(file.parent)
+    return str(file.parent) if relative.startswith("..") else relative
 
 
 def _read(file: Path) -> ResultFile:

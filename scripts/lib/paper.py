@@ -150,10 +150,11 @@ def _how(results: Grid[Any], repetitions: Repetitions, is_replayed: bool) -> lis
     if "format" not in results.facts:  # not by a campaign
         return [cells + "."]
     bound = ", bound to one processor unless it is a server's client" if is_replayed else ""
+    each = ", " if repetitions.most == 1 else ", each time "
     return [
-        f"{cells}, each time by a process of its own{bound}; the contenders took turns in each round, in "
+        f"{cells}{each}by a process of its own{bound}; the contenders took turns in each round, in "
         "the order of Williams' balanced Latin squares"
-        + (", on the same traces, which hashes confirm." if is_replayed else ".")
+        + (", on the same traces, which hashes confirm." if results.inputs else ".")
     ]
 
 

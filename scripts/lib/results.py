@@ -109,13 +109,29 @@ class Results(Grid[Cell]):
         left = sorted(costs, key=lambda name: costs[name].cost)
         groups = []
         while left:
-            first, *others = left
-            rounds = costs[first].by_round
-            pairs = [paired_log_ratios(rounds, costs[name].by_round) for name in others]
-            compared = zip(others, compare(pairs, self.noise, MARGIN))
-            left = [name for name, one in compared if one.word == "slower"]
+            first, words = self._first({name: costs[name] for name in left})
+            others = [name for name in left if name != first]
+            left = [name for name in others if words[name] == "slower"]
             groups.append([first, *(name for name in others if name not in left)])
         return groups
+
+    def _first(self, cells: dict[str, Cell]) -> tuple[str, dict[str, str]]:
+        """The first of these, unless another is faster in the rounds that they share; and what the
+        others are to it.
+        """
+        first, *_ = cells
+        beaten = set()
+        while True:
+            others = [name for name in cells if name != first]
+            rounds = cells[first].by_round
+            pairs = [paired_log_ratios(rounds, cells[name].by_round) for name in others]
+            compared = compare(pairs, self.noise, MARGIN)
+            words = {name: one.word for name, one in zip(others, compared)}
+            beaten.add(first)
+            faster = [name for name in others if words[name] == "faster" and name not in beaten]
+            if not faster:
+                return first, words
+            first = faster[0]
 
     def best(self, workload: str, size: int, backends: Iterable[str]) -> list[str]:
         """The first group; empty where the rounds are too few to tell so many apart."""

@@ -47,7 +47,7 @@ def write_results(
     # A run of a cell judges the machine by a glance; who made the plan has looked twice.
     judged = {key: plan.facts["machine"][key] for key in ("grade", "grade_reasons")}
     context = context | judged | {key: str(value) for key, value in facts.items()}
-    context["command"] = _remake(str(context["command"]), plan, runner)
+    context["command"] = _remake(str(context["command"]), runner)
     context["format"] = str(FORMAT)
     context["limits"] = next((line["limits"] for line in journal.of_kind("run")), {})
     context["backends"] = {
@@ -70,11 +70,11 @@ def write_results(
             partial.write_text(_by_line(distributions), encoding="utf-8")
 
 
-def _remake(command: str, plan: Plan, runner: Runner) -> str:
+def _remake(command: str, runner: Runner) -> str:
     """The command with what does not belong to the choice, but to what has come of it."""
-    if not command.startswith("scripts/bench") or runner.rounds == plan.rounds:
+    if not command.startswith("scripts/bench"):
         return command
-    return f"{command} --rounds={runner.rounds}"
+    return f"{command} {runner.extent}".rstrip()
 
 
 def _entry(cell: Cell, index: int, line: Line, lines: list[Line]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Options:
     processor: int | None  # to which measuring processes are bound
     slow_down: float = 0  # percent, of the cells that are slowed down
     seed: int = 1  # of the order
+    extent: str = ""  # how many rounds or how much time, as an option, if not what the suite says
 
 
 # Callgrind takes fifty times as long.
@@ -88,9 +89,9 @@ class Runner:
                 self._take(line)
 
     @property
-    def rounds(self) -> int:
-        """That were asked for."""
-        return self._options.rounds
+    def extent(self) -> str:
+        """The option that remakes as much."""
+        return self._options.extent
 
     @property
     def chosen(self) -> dict[tuple[str, int], Line]:

@@ -55,6 +55,7 @@ class Line:
     middles: list[float]
     lows: list[float]
     highs: list[float]
+    saturated: Sequence[int] = ()  # sizes at which a service does not keep up
 
 
 def paper_figures(results: Results | RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure]]]:
@@ -109,7 +110,8 @@ def _lines_of_counter(results: RealtimeResults, scenario: str, name: str) -> lis
         if any(not math.isnan(point[0]) for point in points):
             middles = [median(point) for point in points]
             lows, highs = [point[0] for point in points], [point[-1] for point in points]
-            lines.append(Line(service, sizes, middles, lows, highs))
+            saturated = [size for size in sizes if results.cells[scenario, size, service].saturated]
+            lines.append(Line(service, sizes, middles, lows, highs, saturated))
     return lines
 
 
@@ -121,7 +123,7 @@ def _draw(
     unit: Callable[[float], str] | None,
 ) -> Figure:
     """`unit` writes a tick; of costs the axis is that of all other figures of costs. A cross ends the
-    line of one that has no figure at larger sizes.
+    line of one that has no figure at larger sizes, and is where a service does not keep up.
     """
     with plt.rc_context(STYLE):
         longest = max(len(line.name) for line in lines)
@@ -139,9 +141,12 @@ def _draw(
             style = line_of(results, line.name, linewidth=0.9, markersize=2.6)
             axes.errorbar(line.sizes, line.middles, whiskers, elinewidth=0.5, capsize=1.2, **style)
             known = [at for at, middle in enumerate(line.middles) if not math.isnan(middle)]
+            crossed = set(line.saturated)
             if known[-1] + 1 < len(line.sizes):  # it failed at the next size
-                end = line.sizes[known[-1]], line.middles[known[-1]]
-                axes.plot(*end, "x", color=style["color"], markersize=5, markeredgewidth=0.9)
+                crossed.add(line.sizes[known[-1]])
+            for size, middle in zip(line.sizes, line.middles):
+                if size in crossed:
+                    axes.plot(size, middle, "x", color=style["color"], markersize=5, markeredgewidth=0.9)
         sizes = sorted({size for line in lines for size in line.sizes})
         axes.set(xscale="log", yscale="log", xlim=(sizes[0] / 1.2, sizes[-1] * 1.2))
         axes.xaxis.set_major_locator(FixedLocator(sizes))

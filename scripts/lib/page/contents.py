@@ -164,7 +164,7 @@ def _load(facts: dict[str, Any]) -> dict[str, float]:
 def _costs(cell: costs.Cell) -> list[Any]:
     """In ns per item, by round; the rounds only if they are not just counted through."""
     rounds = [] if cell.rounds == list(range(len(cell.costs))) else [cell.rounds]
-    return [[_rounded(cost, 5) for cost in cell.costs], cell.items, *rounds]
+    return [[_rounded(cost, 7) for cost in cell.costs], cell.items, *rounds]
 
 
 def _of_passes(path: Path) -> dict[str, Any]:

@@ -31,14 +31,15 @@ function themeOf(isPaper = false) {
   return theme;
 }
 
-// Its own; on dark paper as light as it must be to be seen, and greys, which differ in nothing else,
-// as light as they were dark.
+// Its own; on dark paper the lighter the darker it is, so that shades of a family stay apart, and greys,
+// which differ in nothing else, as light as they were dark.
 function colourOf(backend, campaign, theme = themeOf()) {
   const colour = campaign.backends.get(backend)?.colour ?? '#888888';
   if (!theme.isDark) return colour;
   let parts = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
   if (new Set(parts).size === 1) parts = parts.map((part) => 255 - part);
-  while (brightness(parts) < 0.18) parts = parts.map((part) => part + (255 - part) * 0.15 + 1);
+  const wanted = 0.17 + 0.83 * brightness(parts);
+  while (brightness(parts) < wanted) parts = parts.map((part) => part + (255 - part) * 0.05 + 0.5);
   return `#${parts.map((part) => Math.min(255, Math.round(part)).toString(16).padStart(2, '0')).join('')}`;
 }
 
@@ -293,8 +294,12 @@ Chart.register(whiskers, marks, tiles);
 
 // --- Cards ---------------------------------------------------------------------------------------
 
+const MARGIN_OF_SAVED = 12; // pixels
+const FRAME = 50 + 2 * MARGIN_OF_SAVED; // pixels for the title and the command of what is saved
+
 const waiting = []; // figures whose charts are drawn once they are in the page
 let mounted = [];
+let pageOfCharts = '';
 const opened = new Map(); // by place, whether the reader has opened or closed the data there
 
 // A chart with all that belongs to it. `config(theme, width)` makes Chart.js's configuration; columns
@@ -305,8 +310,9 @@ function card({title, note, remake, height, config, columns, rows, rowClass, isO
     'aria-label': `${title}. Its data stand in the table below.`,
   });
   const plot = h('div', {class: 'plot'}, canvas);
-  const place = `${location.hash.split('&')[0]}/${waiting.length}`;
-  const save = (kind) => () => exportChart(kind, {title, config, columns, rows, canvas});
+  const place = `${pageOfCharts}/${waiting.length}`;
+  const isShown = opened.get(place) ?? isOpen;
+  const save = (kind) => () => exportChart(kind, {title, remake, config, columns, rows, canvas});
   const figure = h(
     'figure',
     {'data-title': title},
@@ -319,15 +325,16 @@ function card({title, note, remake, height, config, columns, rows, rowClass, isO
       ['SVG', 'PNG', 'CSV'].map((kind) =>
         h('button', {type: 'button', 'data-export': kind, onclick: save(kind)}, kind),
       ),
-      h('span', {}, 'Remake: ', h('code', {}, remake)),
+      remakeNote(remake),
     ),
     h(
       'details',
-      {
-        open: opened.get(place) ?? isOpen,
-        ontoggle: ({target}) => opened.set(place, target.open),
-      },
-      h('summary', {}, 'The data'),
+      {open: isShown},
+      h(
+        'summary',
+        {onclick: ({target}) => opened.set(place, !target.parentElement.open)},
+        'The data',
+      ),
       tableOf(columns, rows, rowClass),
     ),
   );
@@ -343,27 +350,53 @@ function mountCharts() {
   }
 }
 
-function removeCharts() {
+// Those to come are of that page.
+function removeCharts(page) {
+  pageOfCharts = page;
   waiting.length = 0;
   for (const chart of mounted) chart.destroy();
   mounted = [];
 }
 
-function exportChart(kind, {title, config, columns, rows, canvas}) {
+function exportChart(kind, {title, remake, config, columns, rows, canvas}) {
   const name = `timerbench_${fileName(title)}.${kind.toLowerCase()}`;
   if (kind === 'CSV') {
     download(name, 'text/csv', csvOf(columns, rows));
     return;
   }
   const paper = themeOf(true);
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  const width = canvas.clientWidth + 2 * MARGIN_OF_SAVED;
+  const height = canvas.clientHeight + FRAME;
+  const framed = inFrame(config(paper, width), paper, title, remake);
   if (kind === 'SVG') {
-    download(name, 'image/svg+xml', svgOf(config(paper, width), width, height, paper.paper));
+    download(name, 'image/svg+xml', svgOf(framed, width, height, paper.paper));
     return;
   }
-  pngOf(config(paper, width), width, height, paper.paper).then((blob) =>
-    download(name, 'image/png', blob),
-  );
+  pngOf(framed, width, height, paper.paper).then((blob) => download(name, 'image/png', blob));
+}
+
+// What leaves the page says what it is, and how it is remade.
+function inFrame(config, theme, title, remake) {
+  const frame = {
+    title: {display: true, text: title, align: 'start', color: theme.ink, padding: {bottom: 10}},
+    subtitle: {
+      display: true,
+      text: `Remake: ${remake}`,
+      position: 'bottom',
+      align: 'start',
+      color: theme.faint,
+      font: {size: 11},
+    },
+  };
+  const {options} = config;
+  return {
+    ...config,
+    options: {
+      ...options,
+      layout: {padding: MARGIN_OF_SAVED},
+      plugins: {...options.plugins, ...frame},
+    },
+  };
 }
 
 // At twice the resolution of the screen's.

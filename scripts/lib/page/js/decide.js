@@ -191,13 +191,24 @@ function chooseLoad(view, loads) {
   const populations = loads.map((load) => load.population);
   const shares = loads.map((load) => load.share).filter((share) => share !== null);
   const delays = loads.map((load) => load.delay).filter((delay) => delay !== null);
+  const whole = loads.filter((load) => !load.isPart);
+  const nearestTo = (wanted) =>
+    (whole.length ? whole : loads).reduce((best, load) =>
+      distance(load, wanted) < distance(best, wanted) ? load : best,
+    );
+  // It begins with one that was measured, in the middle of them.
+  const start = nearestTo({
+    population: median(populations),
+    share: shares.length ? 0.9 : null,
+    delay: delays.length ? median(delays) : null,
+  });
   const wanted = {
     population: view.slide(
       'n',
       'Timers pending',
       stepsAround(populations),
       power,
-      median(populations),
+      start.population,
     ),
     share: shares.length
       ? view.slide(
@@ -205,23 +216,25 @@ function chooseLoad(view, loads) {
           'Cancelled or moved',
           [0, 10, 25, 50, 75, 90, 95, 99, 100],
           (value) => `${value} %`,
-          90,
+          100 * (start.share ?? 0.9),
         ) / 100
       : null,
     delay: delays.length
-      ? view.slide('delay', 'Half of the delays below', stepsAround(delays), time, median(delays))
+      ? view.slide(
+          'delay',
+          'Half of the delays below',
+          stepsAround(delays),
+          time,
+          start.delay ?? median(delays),
+        )
       : null,
   };
-  const whole = loads.filter((load) => !load.isPart);
-  const byDistance = (whole.length ? whole : [...loads]).sort(
-    (a, b) => distance(a, wanted) - distance(b, wanted),
-  );
   const picked = view.choose('load', 'Load', [
     ['', 'the nearest'],
     ...loads.map((load) => [load.key, `${load.scenario} at ${power(load.size)}`]),
   ]);
   const named = loads.find((load) => load.key === picked);
-  return named ? [named, null] : [byDistance[0], wanted];
+  return named ? [named, null] : [nearestTo(wanted), wanted];
 }
 
 // What is wrong with a cell for the limit, or nothing.
@@ -279,10 +292,10 @@ function rankCard(campaign, load, promise, names, tooLate, limits, baseline) {
         ? ` The baseline, ${baseline}, promises something else: ${campaign.promiseOf(baseline)}.`
         : '') +
       ' † over fewer operations, ‡ disturbed in a round.',
-    remake: campaign.remake,
+    remake: campaign.remakeOf(...shownPasses(campaign, rows)),
     height: rows.length * 26 + 70,
     config: (theme, width) => rankingChart(campaign, rows, theme, width),
-    columns: columnsOf(campaign, ranked),
+    columns: columnsOf(campaign, rows, ranked),
     rows,
     isOpen: true,
     rowClass: (row) =>
@@ -323,22 +336,37 @@ function rowsOf(campaign, load, groups, ranked, baseline) {
   });
 }
 
-function columnsOf(campaign, ranked) {
-  const pass =
-    (name, counter) =>
-    ({cell}) =>
-      campaign.pass(name, cell.scenario, cell.size, cell.backend)?.value(counter) ?? null;
-  const optional = (name, counter, title, unit) =>
-    campaign.passes[name]
-      ? [
-          {
-            title,
-            csv: counter,
-            value: pass(name, counter),
-            text: (row) => inUnit(pass(name, counter)(row), unit),
-          },
-        ]
-      : [];
+// What passes tell of a row.
+const OF_PASSES = [
+  ['tails', 'worst_ns', 'longest advance, least of 3', time],
+  ['memory', 'bytes_per_timer', 'memory a timer', bytes],
+  ['instructions', 'instructions_per_item', 'instructions', digits],
+];
+
+function ofPass(campaign, {cell}, name) {
+  return campaign.pass(name, cell.scenario, cell.size, cell.backend);
+}
+
+// Those that have measured any of the rows: instructions are counted at small sizes only.
+function shownPasses(campaign, rows) {
+  return OF_PASSES.map(([name]) => name).filter((name) =>
+    rows.some((row) => ofPass(campaign, row, name)),
+  );
+}
+
+function columnsOf(campaign, rows, ranked) {
+  const shown = shownPasses(campaign, rows);
+  const passes = OF_PASSES.filter(([name]) => shown.includes(name)).map(
+    ([name, counter, title, unit]) => {
+      const value = (row) => ofPass(campaign, row, name)?.value(counter) ?? null;
+      return {
+        title,
+        csv: counter,
+        value,
+        text: (row) => inUnit(value(row), unit) ?? (ofPass(campaign, row, name)?.status || null),
+      };
+    },
+  );
   return [
     ...(ranked ? [{title: 'rank', value: ({rank}) => rank}] : []),
     {
@@ -353,6 +381,7 @@ function columnsOf(campaign, ranked) {
       value: ({cell}) => cell.cost,
       text: ({cell}) => costWithInterval(cell),
     },
+    ...boundsColumns(({cell}) => cell.interval),
     {
       title: 'to the baseline',
       csv: 'ratio',
@@ -366,9 +395,7 @@ function columnsOf(campaign, ranked) {
       text: ({ratio: one, base, cell}) =>
         one ? h('span', {class: one.word}, one.word) : base === cell ? 'the baseline' : '',
     },
-    ...optional('tails', 'worst_ns', 'longest advance, least of 3', time),
-    ...optional('memory', 'bytes_per_timer', 'memory a timer', bytes),
-    ...optional('instructions', 'instructions_per_item', 'instructions', digits),
+    ...passes,
     {title: 'rounds', value: ({cell}) => cell.costs.length},
   ];
 }

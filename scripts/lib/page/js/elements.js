@@ -9,7 +9,7 @@ function h(tag, attributes = {}, ...children) {
       element.setAttribute(name, value === true ? '' : value);
   }
   element.append(
-    ...children.flat(Infinity).filter((child) => child !== undefined && child !== null),
+    ...children.flat(Infinity).filter((child) => ![undefined, null, false].includes(child)),
   );
   return element;
 }
@@ -27,9 +27,14 @@ function named(backend, campaign) {
   );
 }
 
+function remakeNote(command) {
+  return h('span', {}, 'Remake: ', h('code', {}, command));
+}
+
 // Columns are {title, text: row => string or node, value: row => what CSV has, left: whether it is
-// text}. rowClass says how a row looks.
-function tableOf(columns, rows, rowClass = () => '') {
+// text, only: 'table' or 'csv' if it is not in both}. rowClass says how a row looks.
+function tableOf(all, rows, rowClass = () => '') {
+  const columns = all.filter(({only}) => only !== 'csv');
   return h(
     'div',
     {class: 'wide', tabindex: 0},
@@ -76,7 +81,8 @@ function show(content) {
       : content;
 }
 
-function csvOf(columns, rows) {
+function csvOf(all, rows) {
+  const columns = all.filter(({only}) => only !== 'table');
   const quoted = (value) => {
     const text = value === null || value === undefined ? '' : String(value);
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -96,8 +102,14 @@ function download(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+// Powers of ten as 1e5 and 5e4, so that names tell sizes apart.
 function fileName(title) {
   return title
+    .replace(
+      /(?:(\d)·)?10([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g,
+      (_, tens, power10) =>
+        `${tens ?? 1}e${[...power10].map((digit) => SUPERSCRIPTS.indexOf(digit)).join('')}`,
+    )
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_|_$/g, '')

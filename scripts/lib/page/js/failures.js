@@ -1,6 +1,8 @@
 'use strict';
 // What is said where there is no figure, or too few rounds for a judgement.
 
+const MOST_LISTED = 500;
+
 // What too few rounds mean.
 function roundsNote(campaign, cells) {
   const ranked = cells.filter((cell) => cell.hasFigure && campaign.isRanked(cell.backend));
@@ -18,7 +20,7 @@ function roundsNote(campaign, cells) {
     'p',
     {class: 'warning'},
     `${counted(rounds, 'round')} can tell ${told ? `no more than ${told + 1} backends` : 'no backends'} of a promise apart; ${most + 1} take ${needed} rounds: `,
-    h('code', {}, `${campaign.remake} --rounds=${needed}`),
+    h('code', {}, campaign.remakeWith(needed)),
   );
 }
 
@@ -64,7 +66,16 @@ function failuresOf(campaign) {
         {title: 'cell', left: true, value: (cell) => keyOf(cell.scenario, cell.size, cell.backend)},
         {title: 'what became of it', left: 'words', value: (cell) => cell.failure},
       ],
-      campaign.cells.slice(0, 200),
+      campaign.cells.slice(0, MOST_LISTED),
     ),
+    campaign.cells.length > MOST_LISTED &&
+      h('p', {class: 'note'}, `The first ${MOST_LISTED}; Raw has all.`),
   ];
+}
+
+// In short, what became of them: 5 timeout, 2 skipped.
+function countedStatuses(cells) {
+  const counts = new Map();
+  for (const {status} of cells) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return [...counts].map(([status, number]) => `${number} ${status}`).join(', ');
 }

@@ -1,7 +1,6 @@
 'use strict';
 // Machine: on what the figures were measured, how fit it was, and how far they can be believed.
 
-const MOST_LISTED = 500;
 const FACT_NAMES = {
   num_cpus: 'processors',
   transparent_hugepage: 'huge pages',

@@ -131,16 +131,29 @@ async function begin() {
     view.readAddress();
     view.draw();
   });
-  // Paper is light, whatever the screen is.
+  document.querySelector('.skip').addEventListener('click', (event) => {
+    event.preventDefault(); // the address says what is looked at
+    main.focus();
+  });
+  // Paper is light and narrow, whatever the screen is.
   let onScreen = '';
   addEventListener('beforeprint', () => {
     onScreen = document.documentElement.dataset.theme;
     chooseTheme('light');
+    main.classList.add('on-paper');
     view.draw();
   });
   addEventListener('afterprint', () => {
+    main.classList.remove('on-paper');
     chooseTheme(onScreen);
     view.draw();
+  });
+  // Where a legend stands depends on the width.
+  let width = innerWidth;
+  addEventListener('resize', () => {
+    if (innerWidth === width || main.classList.contains('on-paper')) return;
+    width = innerWidth;
+    view.drawSoon();
   });
   view.readAddress();
   view.draw();

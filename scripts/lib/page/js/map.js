@@ -34,7 +34,7 @@ function drawMap(view) {
     card({
       title: `The cheapest of those that are ${promise}, by load`,
       note:
-        `${capital(PROMISES[promise].meaning)}. Hatched: one or more others are not told apart from it; the data name them. Alone: no other has a figure. ` +
+        `${capital(PROMISES[promise].meaning)}. Hatched: one or more others are not told apart from it; the data name them. Alone: no other has a figure. None: nobody has one, the data say why; an empty place was not measured. ` +
         (columns.some(({share}) => share === null)
           ? 'The file does not say how many timers are cancelled. '
           : 'From left to right, more of the timers are cancelled or moved. ') +
@@ -55,7 +55,8 @@ function drawMap(view) {
           title: 'cheapest',
           left: true,
           value: ({first}) => first?.backend,
-          text: ({first}) => (first ? named(first.backend, campaign) : 'none has a figure'),
+          text: ({first, failed}) =>
+            first ? named(first.backend, campaign) : `no figure: ${countedStatuses(failed)}`,
         },
         {
           title: 'ns [95 %]',
@@ -100,9 +101,10 @@ function columnsOfMap(campaign, withParts) {
 }
 
 function tileOf(campaign, promise, column, size, x, y) {
-  const cells = campaign
+  const all = campaign
     .at(column.scenario, size)
-    .filter((cell) => cell.hasFigure && campaign.promiseOf(cell.backend) === promise);
+    .filter((cell) => campaign.promiseOf(cell.backend) === promise);
+  const cells = all.filter((cell) => cell.hasFigure);
   const [[first, ...others] = []] = cells.length ? ranking(cells, campaign.noise) : [];
   const input = campaign.input(column.scenario, size);
   return {
@@ -112,6 +114,7 @@ function tileOf(campaign, promise, column, size, x, y) {
     y,
     first,
     others,
+    failed: all.filter((cell) => !cell.hasFigure),
     isAlone: cells.length === 1,
     share: input ? input.cancelled_share + input.moved_share : column.share,
   };
@@ -145,6 +148,15 @@ function mapOf(campaign, columns, sizes, rows, theme, width) {
       (others.length ? `; not told apart: ${others.map((cell) => cell.backend).join(', ')}` : ''),
   }));
   const winners = [...new Set(shown.map(({first}) => first.backend))];
+  const nobody = rows
+    .filter(({first, failed}) => !first && failed.length)
+    .map(({column, size, x, y, failed}) => ({
+      x,
+      y,
+      colour: theme.shade,
+      lines: ['none'],
+      text: `${column.scenario} at ${power(size)}: nobody has a figure: ${countedStatuses(failed)}`,
+    }));
   const isUpright = columns.length * 70 > width;
   const label = ({scenario, share}) => [
     ...(isUpright ? [scenario] : wrapped(scenario)),
@@ -161,6 +173,14 @@ function mapOf(campaign, columns, sizes, rows, theme, width) {
     borderColor: colourOf(backend, campaign, theme),
     data: points.filter((_, i) => shown[i].first.backend === backend),
   }));
+  if (nobody.length)
+    datasets.push({
+      ...datasets[0],
+      label: 'none',
+      backgroundColor: theme.shade,
+      borderColor: theme.faint,
+      data: nobody,
+    });
   const positions = (axis, length) => {
     axis.ticks = Array.from({length}, (_, value) => ({value}));
   };

@@ -110,6 +110,7 @@ function bytesCard(campaign, scenario) {
         value: bytesOf,
         text: (cell) => (cell.hasFigure ? inUnit(bytesOf(cell), bytes) : cell.failure),
       },
+      {title: 'status', value: (cell) => cell.failure || 'ok', only: 'csv'},
     ],
     rows,
   });
@@ -135,7 +136,7 @@ function usesCard(campaign, scenario, size) {
     'section',
     {class: 'card'},
     h('h3', {}, `${scenario} at ${power(size)}: memory, and counts per ${campaign.item(scenario)}`),
-    h('p', {class: 'note'}, countsNote(campaign)),
+    h('p', {class: 'note'}, countsNote(campaign, columns)),
     tableOf(
       [
         {title: 'backend', left: true, text: (name) => named(name, campaign)},
@@ -144,13 +145,20 @@ function usesCard(campaign, scenario, size) {
       ],
       [...new Set(cells.map((cell) => cell.backend))],
     ),
+    h(
+      'p',
+      {class: 'below'},
+      remakeNote(campaign.remakeOf(...new Set(columns.map(([pass]) => pass)))),
+    ),
   );
 }
 
-function countsNote(campaign) {
-  const byValgrind = campaign.passes.instructions
+function countsNote(campaign, columns) {
+  const byValgrind = columns.some(([pass]) => pass === 'instructions')
     ? 'Instructions by valgrind do not depend on the neighbours. '
-    : '';
+    : campaign.passes.instructions
+      ? 'Instructions are counted at smaller sizes only. '
+      : '';
   if (campaign.passes.counters) return `${byValgrind}The others are the processor's own counts.`;
   return (campaign.facts.grade_reasons ?? '').includes('perf_counters')
     ? `${byValgrind}The machine gave no perf counters: no cycles, branch, cache and TLB misses.`

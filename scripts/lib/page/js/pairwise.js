@@ -13,11 +13,12 @@ function drawPairwise(view) {
     names.map((name) => [name, name]),
     first,
   );
+  const others = names.filter((name) => name !== a);
   const b = view.choose(
     'b2',
     'B',
-    names.map((name) => [name, name]),
-    second,
+    others.map((name) => [name, name]),
+    a === first ? second : (likeOf(campaign, a, others) ?? others[0]),
   );
   const scenario = view.scenario(campaign, 'Workload of the matrices');
   const size = view.size(campaign, scenario);
@@ -32,6 +33,11 @@ function drawPairwise(view) {
   return [
     pairCard(campaign, a, b),
     ranked.map(([promise, group]) => matrixCard(campaign, scenario, size, promise, group)),
+    failuresNote(
+      campaign,
+      campaign.at(scenario, size),
+      `Not in the matrices of ${scenario} at ${power(size)}, for they have no figure: `,
+    ),
   ];
 }
 
@@ -43,12 +49,14 @@ function defaultPair(campaign, names) {
     ...names.filter((name) => campaign.isRanked(name)).sort((a, b) => figures(b) - figures(a)),
     ...names.filter((name) => !campaign.isRanked(name)),
   ];
-  const likeOf = (name) =>
-    byFigures.find(
-      (other) => other !== name && campaign.promiseOf(other) === campaign.promiseOf(name),
-    );
-  const first = byFigures.find(likeOf) ?? byFigures[0];
-  return [first, likeOf(first) ?? byFigures.find((name) => name !== first)];
+  const first = byFigures.find((name) => likeOf(campaign, name, byFigures)) ?? byFigures[0];
+  return [first, likeOf(campaign, first, byFigures) ?? byFigures.find((name) => name !== first)];
+}
+
+// Another that promises the same, if there is any.
+function likeOf(campaign, name, others) {
+  const promise = campaign.promiseOf(name);
+  return others.find((other) => other !== name && campaign.promiseOf(other) === promise);
 }
 
 function pairCard(campaign, a, b) {
@@ -64,8 +72,20 @@ function pairCard(campaign, a, b) {
   const [promiseA, promiseB] = [campaign.promiseOf(a), campaign.promiseOf(b)];
   const unlike =
     promiseA === promiseB ? '' : ` They promise different things: A is ${promiseA}, B ${promiseB}.`;
+  const reasons = left.map(([one, other]) => {
+    const whose = [
+      ['A', one],
+      ['B', other],
+    ].filter(([, cell]) => !cell.hasFigure);
+    return `${one.scenario} at ${power(one.size)} (${whose.map(([side, cell]) => `${side} ${cell.status}`).join(', ')})`;
+  });
+  const without = reasons.length ? ` Without a figure of both: ${reasons.join(', ')}.` : '';
   if (!pairs.length)
-    return h('p', {class: 'warning'}, `${a} and ${b} have no load in common with figures of both.`);
+    return h(
+      'p',
+      {class: 'warning'},
+      `${a} and ${b} have no load in common with figures of both.${without}`,
+    );
   const compared = compareAll(
     pairs.map(([one, other]) => pairedLogRatios(one, other)),
     campaign.noise,
@@ -85,14 +105,14 @@ function pairCard(campaign, a, b) {
       (fewest < needed
         ? ` With ${counted(fewest, 'round')} none of ${counted(rows.length, 'comparison')} can be sure; it takes ${needed}.`
         : '') +
-      (left.length
-        ? ` Without a figure of both: ${left.map(([one]) => `${one.scenario} at ${power(one.size)}`).join(', ')}.`
-        : ''),
+      without,
     remake: campaign.remake,
     height: rows.length * 24 + 80,
     config: (theme, width) => forestChart(rows, campaign, theme, width),
     columns: [
-      {title: 'load', left: true, value: ({key}) => key},
+      {title: 'load', left: true, value: ({key}) => key, only: 'table'},
+      {title: 'workload', value: ({one}) => one.scenario, only: 'csv'},
+      {title: 'size', value: ({one}) => one.size, only: 'csv'},
       {title: 'A, ns', value: ({one}) => one.cost, text: ({one}) => digits(one.cost)},
       {title: 'B, ns', value: ({other}) => other.cost, text: ({other}) => digits(other.cost)},
       {
@@ -101,6 +121,7 @@ function pairCard(campaign, a, b) {
         value: ({ratio: it}) => it.middle,
         text: ({ratio: it}) => ratioWithInterval(it),
       },
+      ...boundsColumns(({ratio: it}) => it),
       {title: 'rounds', value: ({ratio: it}) => it.rounds},
       {
         title: 'B is',
@@ -121,8 +142,7 @@ function forestChart(rows, campaign, theme, width) {
     points: rows.map(({ratio: it, key}) => ({
       x: it.middle,
       y: key,
-      low: it.low,
-      high: it.high,
+      ...boundsOf(it),
       text: `${key}: ${ratioWithInterval(it)}, ${it.word}`,
     })),
     styles: rows.map(({ratio: it}) => ({
@@ -186,5 +206,6 @@ function matrixCard(campaign, scenario, size, promise, names) {
       ],
       cells.map((_, i) => i),
     ),
+    h('p', {class: 'below'}, remakeNote(campaign.remake)),
   );
 }

@@ -49,7 +49,7 @@ function drawRaw(view) {
         },
         'CSV of these',
       ),
-      h('span', {}, 'Remake: ', h('code', {}, campaign.remake)),
+      remakeNote(campaign.remake),
     ),
     tableOf(columns, found.slice(page * ROWS_AT_ONCE, (page + 1) * ROWS_AT_ONCE)),
   );
@@ -75,7 +75,14 @@ function columnsOfRaw(campaign) {
     {
       title: 'status',
       left: true,
-      value: (cell) => (!cell.hasFigure ? cell.failure : cell.noisy ? 'noisy' : 'ok'),
+      value: (cell) =>
+        !cell.hasFigure
+          ? cell.failure
+          : cell.noisy
+            ? 'noisy'
+            : cell.saturated
+              ? `does not keep up in ${counted(cell.saturated, 'round')}`
+              : 'ok',
     },
     ...(isCosts
       ? [
@@ -85,6 +92,7 @@ function columnsOfRaw(campaign) {
             value: (cell) => cell.cost,
             text: (cell) => (cell.hasFigure ? costWithInterval(cell) : null),
           },
+          ...boundsColumns(({interval}) => interval),
           {title: 'per', left: true, value: (cell) => campaign.item(cell.scenario)},
           {title: 'rounds', value: (cell) => cell.costs?.length ?? null},
           {
@@ -97,8 +105,8 @@ function columnsOfRaw(campaign) {
         ]
       : Object.entries(campaign.counters).map(([name, title]) => ({
           title,
-          csv: name,
-          value: (cell) => cell.value(name),
+          csv: `${name}, each round`,
+          value: (cell) => cell.values(name).join(' '),
           text: (cell) => (cell.value(name) === null ? null : unitOf(name)(cell.value(name))),
         }))),
   ];

@@ -144,11 +144,16 @@ class Campaign extends Table {
     return this.inputs?.[`${scenario}/${size}`];
   }
 
-  // The command for what a pass has measured.
-  remakeOf(pass) {
-    return pass && !this.remake.includes(`--passes`)
-      ? `${this.remake} --passes=${pass}`
+  // The command for what passes have measured.
+  remakeOf(...passes) {
+    return passes.length && !this.remake.includes('--passes')
+      ? `${this.remake} --passes=${passes.join(',')}`
       : this.remake;
+  }
+
+  // The same in more rounds.
+  remakeWith(rounds) {
+    return `${this.remake.replace(/ --(rounds|budget)[= ]\S+/g, '')} --rounds=${rounds}`;
   }
 }
 
@@ -169,16 +174,29 @@ function ranking(cells, noise) {
   let left = [...cells].sort((a, b) => a.cost - b.cost);
   const groups = [];
   while (left.length) {
-    const [first, ...others] = left;
+    const [first, words] = firstOf(left, noise);
+    const others = left.filter((cell) => cell !== first);
+    groups.push([first, ...others.filter((cell) => words.get(cell) !== 'slower')]);
+    left = others.filter((cell) => words.get(cell) === 'slower');
+  }
+  return groups;
+}
+
+// The cheapest, unless another is faster in the rounds that they share; and what others are to it.
+function firstOf(cells, noise) {
+  const beaten = new Set();
+  for (let [first] = cells; ;) {
+    const others = cells.filter((cell) => cell !== first);
     const compared = compareAll(
       others.map((cell) => pairedLogRatios(first, cell)),
       noise,
     );
-    const isSlower = new Map(others.map((cell, i) => [cell, compared[i].word === 'slower']));
-    groups.push([first, ...others.filter((cell) => !isSlower.get(cell))]);
-    left = others.filter((cell) => isSlower.get(cell));
+    const words = new Map(others.map((cell, i) => [cell, compared[i].word]));
+    beaten.add(first);
+    const faster = others.find((cell) => words.get(cell) === 'faster' && !beaten.has(cell));
+    if (!faster) return [first, words];
+    first = faster;
   }
-  return groups;
 }
 
 async function unpack(base64) {

@@ -32,7 +32,9 @@ function drawScaling(view) {
         `Per ${item}; whiskers are 95 % intervals of medians over the rounds. ${cachesNote(campaign)} ` +
         (isRelative
           ? `${noiseNote(campaign)} Shaded: that far apart are two that do the same. `
-          : '') +
+          : campaign.cells.some((cell) => cell.backend === 'null')
+            ? 'Shaded: what the harness itself takes. '
+            : '') +
         'Lines of different promises are not to be ranked with each other.',
       remake: campaign.remake,
       height: heightFor(campaign.backends.size, 430),
@@ -66,6 +68,8 @@ function drawScaling(view) {
           value: ({cell}) => cell.cost,
           text: ({cell}) => (cell.hasFigure ? costWithInterval(cell) : cell.failure),
         },
+        ...boundsColumns(({cell}) => cell.interval),
+        {title: 'status', value: ({cell}) => cell.failure || 'ok', only: 'csv'},
         ...(isRelative
           ? [
               {
@@ -90,19 +94,25 @@ function drawScaling(view) {
   ];
 }
 
+// Of a cost or a ratio, if there are rounds enough to know them.
 function boundsOf({low, high}) {
-  return Number.isFinite(low) && Number.isFinite(high) ? {low, high} : {};
+  return low > 0 && Number.isFinite(high) ? {low, high} : {};
+}
+
+// For CSV, those of what the row has.
+function boundsColumns(intervalOf) {
+  return ['low', 'high'].map((end) => ({
+    title: end,
+    only: 'csv',
+    value: (row) => boundsOf(intervalOf(row) ?? {})[end],
+  }));
 }
 
 function relativeTo(base, cell) {
   const ratios = pairedLogRatios(base, cell);
   if (!ratios.length) return null;
   const {low, middle, high} = medianInterval(ratios);
-  const bounds = boundsOf({low, high});
-  return {
-    y: Math.exp(middle),
-    ...('low' in bounds ? {low: Math.exp(low), high: Math.exp(high)} : {}),
-  };
+  return {y: Math.exp(middle), ...boundsOf({low: Math.exp(low), high: Math.exp(high)})};
 }
 
 function linesOf(campaign, scenario, rows, axis, isRelative, theme, width) {

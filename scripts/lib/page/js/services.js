@@ -68,7 +68,8 @@ function measuredRows(campaign, counter, cells) {
 }
 
 const RANGE_NOTE =
-  'Median of the rounds, whiskers from the least to the greatest. Crosses: the service did not keep up. ';
+  'Median of the rounds, whiskers from the least to the greatest. Crosses: the service did not keep up. ' +
+  'Those that promise different things, as the data say, are not to be ranked with each other. ';
 
 function columnsOfCounter(campaign, counter) {
   const unit = unitOf(counter);
@@ -193,6 +194,7 @@ function atLoadCard(campaign, scenario, size, counter) {
         })),
         styles: shown.map(({cell}) => ({
           colour: colourOf(cell.backend, campaign, theme),
+          pointStyle: MARKERS[PROMISES[campaign.promiseOf(cell.backend)].marker],
           ...(cell.saturated ? {pointStyle: 'crossRot', pointRadius: 7} : {}),
         })),
         title: '',
@@ -229,11 +231,18 @@ function allCard(campaign, scenario, size) {
             !cell.hasFigure && i === 0
               ? cell.failure
               : cell.value(name) === null
-                ? null
+                ? cell.hasFigure && isPercentile(name)
+                  ? 'too few samples'
+                  : null
                 : unitOf(name)(cell.value(name)),
         })),
       ],
       cells,
     ),
+    h('p', {class: 'below'}, remakeNote(campaign.remake)),
   );
+}
+
+function isPercentile(counter) {
+  return /_p[0-9.]+_/.test(counter);
 }

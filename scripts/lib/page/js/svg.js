@@ -176,10 +176,12 @@ class SvgContext {
     );
   }
 
+  // The clip is a group's, for an element's own would be turned and moved with it.
   put(element, look, content = '') {
-    const clip = this.state.clip ? ` clip-path="url(#${this.state.clip})"` : '';
-    const alpha = this.state.globalAlpha < 1 ? ` opacity="${this.state.globalAlpha}"` : '';
-    this.parts.push(`<${element} ${look}${clip}${alpha}${content ? `>${content}</text>` : '/>'}`);
+    const {clip, globalAlpha} = this.state;
+    const alpha = globalAlpha < 1 ? ` opacity="${globalAlpha}"` : '';
+    const drawn = `<${element} ${look}${alpha}${content ? `>${content}</text>` : '/>'}`;
+    this.parts.push(clip ? `<g clip-path="url(#${clip})">${drawn}</g>` : drawn);
   }
 }
 

@@ -98,7 +98,7 @@ function spectrumCard({campaign, title, note, remake, cells, quantity, longest, 
             ),
             y: logScale(
               theme,
-              '',
+              `one ${quantity.replaceAll('_', ' ')} takes`,
               time,
               points.map(({y}) => y),
             ),
@@ -143,6 +143,14 @@ function spectrumCard({campaign, title, note, remake, cells, quantity, longest, 
 
 function worstCard(campaign, where, cells) {
   const value = (counter) => (cell) => cell.value(counter);
+  const longest = (cell) => cell.value('worst_ns') ?? Infinity;
+  const groups = campaign
+    .byPromise(cells.map((cell) => cell.backend))
+    .map(([, names]) =>
+      cells
+        .filter((cell) => names.includes(cell.backend))
+        .sort((a, b) => longest(a) - longest(b) || 0),
+    );
   return h(
     'section',
     {class: 'card'},
@@ -177,10 +185,10 @@ function worstCard(campaign, where, cells) {
           text: (cell) => (cell.hasFigure ? time(cell.value('clock_ns')) : null),
         },
       ],
-      [...cells].sort(
-        (a, b) => (a.value('worst_ns') ?? Infinity) - (b.value('worst_ns') ?? Infinity),
-      ),
+      groups.flat(),
+      (cell) => (groups.some(([first]) => cell === first) ? 'group' : ''),
     ),
+    h('p', {class: 'below'}, remakeNote(campaign.remakeOf('tails'))),
   );
 }
 

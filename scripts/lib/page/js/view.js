@@ -37,6 +37,8 @@ class View {
   }
 
   open(page) {
+    // Pages of all kinds begin with the campaign that was looked at.
+    if (this.campaignShown) this.values.set('any', String(this.campaignShown.index));
     this.page = page;
     this.draw();
     history.pushState(null, '', this.address);
@@ -46,6 +48,10 @@ class View {
 
   set(key, value) {
     this.values.set(key, value);
+    this.drawSoon();
+  }
+
+  drawSoon() {
     this.scheduled ??= requestAnimationFrame(() => {
       this.scheduled = undefined;
       this.draw();
@@ -55,10 +61,11 @@ class View {
 
   draw() {
     const page = PAGES.find(({id}) => id === this.page);
-    const focused = document.activeElement?.dataset?.key;
+    const {activeElement: before} = document;
+    const focused = before?.dataset?.key;
     this.controls = [];
     this.campaignShown = null;
-    removeCharts();
+    removeCharts(this.page);
     let shown;
     try {
       shown = page.draw(this);
@@ -70,7 +77,7 @@ class View {
     this.lead.textContent = page.lead;
     this.where.textContent = this.campaignShown ? whereText(this.campaignShown) : '';
     this.placeControls();
-    if (focused) this.bar.querySelector(`[data-key="${focused}"]`)?.focus();
+    if (focused) this.focusAgain(before);
     this.content.replaceChildren(...[shown].flat(Infinity).filter((part) => part));
     mountCharts();
     const nav = document.querySelector('nav');
@@ -85,6 +92,15 @@ class View {
       }
     }
     document.title = `timerbench: ${page.title}`;
+  }
+
+  // The control of the key, with what is selected in it, if it was built anew.
+  focusAgain(before) {
+    const control = this.bar.querySelector(`[data-key="${before.dataset.key}"]`);
+    if (!control || control === before) return;
+    control.focus();
+    if (control.type === 'search')
+      control.setSelectionRange(before.selectionStart, before.selectionEnd);
   }
 
   // Controls stay while they are the same, so that one can be dragged while the page changes.

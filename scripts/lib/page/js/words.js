@@ -4,6 +4,7 @@
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
 function grouped(text) {
+  if (text.includes('e')) return text; // 1e+21
   return text.replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 }
 
