@@ -301,7 +301,7 @@ class CliTest(unittest.TestCase):
                          ["mine/slow/10/scan", "mine/churn/10/scan"])
         with suite.open("a") as file:
             file.write("latncy = 1\n")
-        self.assert_refused(2, "mine.toml:12: no parameter 'latncy'; did you mean 'latency'?", "run",
+        self.assert_refused(2, "mine.toml:12: requests has no parameter 'latncy'; did you mean 'latency'?", "run",
                             f"--suite={suite}")
         self.assert_refused(2, "absent.toml", "run", "--suite=absent.toml")
 

@@ -536,7 +536,7 @@ class Pages(ReportTest):
         for name in ("decide", "scaling", "map", "tails", "memory", "pairwise", "machine", "raw"):
             self.open(page, name)
             self.assertIn(
-                "campaign · Test 1000, 2 processors · fitness of the machine C", self.text()
+                "campaign · Test 1000, 2 processors · fitness C of A to F", self.text()
             )
 
     def test_scaling(self) -> None:

@@ -237,7 +237,7 @@ TEST(WorkloadTest, SettingsThatDoNotFitAreRefused) {
     return "";
   };
   EXPECT_EQ(problem("requests", {{"latncy", "constant 1s"}}),
-            "no parameter 'latncy'; did you mean 'latency'? There are timeout, latency");
+            "requests has no parameter 'latncy'; did you mean 'latency'? It has timeout, latency");
   EXPECT_THAT(
       problem("requests", {{"latency", "often"}}),
       testing::StartsWith("latency: 'often' is no distribution of delays; write for example "

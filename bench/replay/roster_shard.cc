@@ -1,6 +1,8 @@
 // Compiled once for each shard, with TIMERBENCH_SHARD = 0 .. kShards - 1.
 #include "replay/roster_shard.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -36,6 +38,15 @@ void fill_shard(std::span<Backend> roster) {
 template void fill_shard<TIMERBENCH_SHARD>(std::span<Backend>);
 
 #if TIMERBENCH_SHARD == 0
+template <class... Queues>
+consteval bool names_differ(TypeList<Queues...>) {
+  std::array names{Queues::traits.name...};
+  std::ranges::sort(names);
+  return std::ranges::adjacent_find(names) == names.end();
+}
+static_assert(names_differ(kAll),
+              "two backends have the same name: each needs one of its own in its traits");
+
 std::size_t roster_size() {
   return []<class... Queues>(TypeList<Queues...>) { return sizeof...(Queues); }(kAll);
 }

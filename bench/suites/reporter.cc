@@ -43,8 +43,10 @@ std::string describe_costs(const std::vector<benchmark::BenchmarkReporter::Run>&
     costs.push_back(run.counters.at("ns_per_item"));
   }
   std::sort(costs.begin(), costs.end());
-  return fmt::format("{:>10.2f} ns [{:.2f} - {:.2f}]  {}", costs[costs.size() / 2], costs.front(),
-                     costs.back(), runs.front().report_label);
+  const std::string range =
+      costs.size() < 2 ? "" : fmt::format(" ({:.2f} to {:.2f})", costs.front(), costs.back());
+  return fmt::format("{:>10.2f} ns{}  {}", costs[costs.size() / 2], range,
+                     runs.front().report_label);
 }
 
 std::string describe_tails(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {

@@ -68,14 +68,14 @@ TimerId parse_size(std::string_view text) {
   return static_cast<TimerId>(value);
 }
 
-void apply(const Settings& settings, Parameters parameters) {
+void apply(const Settings& settings, std::string_view workload, Parameters parameters) {
   for (const auto& [name, text] : settings) {
     const auto found = std::ranges::find(parameters, name, &Parameter::name);
     if (found == parameters.end()) {
       std::vector<std::string_view> known;
       for (const Parameter& one : parameters) known.push_back(one.name());
       const std::string hint = did_you_mean(name, known);
-      throw ParameterError(fmt::format("no parameter '{}'{} There are {}", name,
+      throw ParameterError(fmt::format("{} has no parameter '{}'{} It has {}", workload, name,
                                        hint.empty() ? "." : hint, fmt::join(known, ", ")));
     }
     found->set(text);

@@ -45,6 +45,6 @@ using Parameters = std::vector<Parameter>;
 TimerId parse_size(std::string_view text);
 
 // Throws ParameterError, which names what is wrong: a name that is not there, too, and then what is.
-void apply(const Settings& settings, Parameters parameters);
+void apply(const Settings& settings, std::string_view workload, Parameters parameters);
 
 }  // namespace timerbench

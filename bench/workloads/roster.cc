@@ -29,7 +29,7 @@ namespace {
 template <Generator G>
 G configured(const Settings& settings) {
   G generator;
-  apply(settings, generator.parameters());
+  apply(settings, G::name, generator.parameters());
   return generator;
 }
 

@@ -33,7 +33,7 @@ quietly() {
 # build PRESET [TARGET]: the preset's targets, if none is given. On a terminal Ninja shows on one line how far it is.
 build() {
   local build=(cmake --build --preset "$1" --parallel "$(nproc)" ${2:+--target "$2"})
-  echo "Building $1, which takes minutes the first time ..."
+  [[ -d $root/build/$1 ]] && echo "Building $1 ..." || echo "Building $1, which takes minutes ..."
   cd "$root"
   quietly "configuring $1" cmake --preset "$1"
   if [[ -t 1 ]]; then

@@ -2,11 +2,13 @@
 
   scripts/compare results/local/before results/local/after         each backend with itself
   scripts/compare results/local/quick:binary_heap results/local/quick:lazy_heap
-  scripts/compare before after --gate 3%                           fails if something is slower
+  scripts/compare results/local/before results/local/after --gate 3%
+                                                                   fails if something is slower
   scripts/compare HEAD~1 HEAD                                      builds and measures both
   scripts/compare main my-branch quick --backends=ring --rounds=20
 
-  scripts/compare accuracy:delay_queue accuracy:java_timer --figure=lateness_p99_ns
+  scripts/compare results/local/accuracy:delay_queue results/local/accuracy:java_timer \\
+      --figure=lateness_p99_ns
 
 Compared is what an operation costs; of suites on the wall clock the median lateness, the time that
 passes for a call, and the processor time of a request, or the --figure of results.json that is given.
@@ -20,14 +22,14 @@ unresolved. Faster and slower need the interval to exclude 1 and the effect to e
 backend differs from itself by. All intervals together are sure to 95 %; so the more lines there are,
 the more rounds it takes: scripts/bench --out=DIR --rounds=N adds some.
 
-The exit code is 0, with --gate 1 if any B is slower by more than that, and 2 for wrong usage.
+The exit code is 0, with --gate 1 if any B is slower by more than that, 2 for wrong usage, and 3 if
+nothing could be compared.
 """
 
 import argparse
 import re
 import sys
 from dataclasses import dataclass
-from math import expm1
 from pathlib import Path
 
 from rich import box
@@ -50,7 +52,7 @@ from statistics_of_rounds import (
 )
 from style import RANKED
 from table import markdown_table
-from words import digits, power
+from words import counted, digits, percent, power, time
 
 # Facts without which figures are of different things; of the others a difference is only told.
 MUST_AGREE = ("processor", "num_cpus", "kernel", "granularity", "seed", "format")
@@ -115,7 +117,8 @@ def main() -> int:
     if arguments.gate is None:
         return 0
     over = [line for line in lines if _is_over(line, arguments.gate)]
-    who = f"{len(over)} of {len(lines)} are" if over else f"none of {len(lines)} is"
+    verb = "is" if len(over) == 1 else "are"
+    who = f"{len(over)} of {len(lines)} {verb}" if over else f"none of {len(lines)} is"
     say(f"\nGate: {who} slower by more than {arguments.gate * 100:g} %")
     return 1 if over else 0
 
@@ -263,7 +266,7 @@ def _noise(a: Side, b: Side) -> tuple[float, str]:
     ]
     twins = [ratios for ratios in twins if ratios]
     floor = noise_floor(twins)
-    said = f"the same backend differs from itself by up to {_percent(floor)} (nine of ten pairs)"
+    said = f"the same backend differs from itself by up to {percent(floor)} (nine of ten pairs)"
     if not twins:
         said = "nothing was measured twice, so the noise is unknown, and 1 % stands for it"
     if set(map(str, a.results.sources)) == set(map(str, b.results.sources)):
@@ -278,13 +281,9 @@ def _noise(a: Side, b: Side) -> tuple[float, str]:
     ]
     drift = noise_floor(controls)
     return max(floor, drift), (
-        f"Noise: {said}; measured apart, and the controls differ by up to {_percent(drift)} from "
+        f"Noise: {said}; measured apart, and the controls differ by up to {percent(drift)} from "
         "one to the other."
     )
-
-
-def _percent(log_ratio: float) -> str:
-    return f"{expm1(log_ratio) * 100:.1f} %"
 
 
 def _notes(
@@ -300,11 +299,12 @@ def _notes(
         for word in WORDS
         if (count := sum(line.result.word == word for line in lines))
     )
-    notes = [f"{len(lines)} comparisons of B with A: {counts}.", noise]
+    notes = [f"{counted(len(lines), 'comparison')} of B with A: {counts}.", noise]
     fewest, needed = min(line.result.rounds for line in lines), rounds_needed(len(lines))
     if fewest < needed:
+        none = "this" if len(lines) == 1 else f"none of {len(lines)} comparisons"
         notes.append(
-            f"With {fewest} rounds none of {len(lines)} comparisons can be sure; {needed} are "
+            f"With {counted(fewest, 'round')} {none} can{'not' * (len(lines) == 1)} be sure; {needed} are "
             f"needed: scripts/bench --out=DIR --rounds={needed} adds them."
         )
     if left_out:
@@ -325,13 +325,17 @@ def _ratio(interval: Interval) -> str:
     return f"{text(interval.middle)} [{text(interval.low)} – {text(interval.high)}]"
 
 
-def _rows(lines: list[Line]) -> list[list[str]]:
+def _rows(a: Side, b: Side, lines: list[Line]) -> list[list[str]]:
+    """Of two backends both are named; else it is the same one on either side."""
+    text = time if a.unit.endswith("_ns") else digits
+    whose = {side.backend for side in (a, b)}
+    is_one = None in whose or any(name.startswith("@") for name in whose)
     return [
         [
             f"{line.workload}/{power(line.size)}",
-            line.backend,
-            digits(line.a.cost),
-            digits(line.b.cost),
+            line.backend if is_one else f"{a.backend} → {b.backend}",
+            text(line.a.cost),
+            text(line.b.cost),
             _ratio(line.result.ratio),
             str(line.result.rounds),
             line.result.word,
@@ -341,12 +345,13 @@ def _rows(lines: list[Line]) -> list[list[str]]:
 
 
 def _titles(a: Side) -> list[str]:
-    return ["workload", "backend", f"A, {a.unit}", f"B, {a.unit}", "B / A", "rounds", "B is"]
+    unit = a.unit.removesuffix("_ns")
+    return ["workload", "backend", f"A, {unit}", f"B, {unit}", "B / A", "rounds", "B is"]
 
 
 def _markdown(a: Side, b: Side, lines: list[Line], notes: list[str]) -> str:
     rows = [
-        [*row[:-1], f"**{row[-1]}**" if row[-1] in WORDS[:2] else row[-1]] for row in _rows(lines)
+        [*row[:-1], f"**{row[-1]}**" if row[-1] in WORDS[:2] else row[-1]] for row in _rows(a, b, lines)
     ]
     head = f"A = `{a.name}`, B = `{b.name}`"
     return "\n\n".join([head, markdown_table(_titles(a), rows), *notes])
@@ -356,7 +361,7 @@ def _print(a: Side, b: Side, lines: list[Line], notes: list[str]) -> None:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for i, title in enumerate(_titles(a)):
         table.add_column(title, justify="left" if i in (0, 1, 6) else "right", no_wrap=True)
-    for row in _rows(lines):
+    for row in _rows(a, b, lines):
         table.add_row(*row, style=COLOURS[row[-1]])
     console = Console()
     console.print(f"A = {a.name}\nB = {b.name}", highlight=False, markup=False)
@@ -366,4 +371,4 @@ def _print(a: Side, b: Side, lines: list[Line], notes: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    run_main("scripts/compare", main)
+    run_main("scripts/compare", main, failure=3)

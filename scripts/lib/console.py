@@ -29,14 +29,14 @@ class ArgumentParser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
-def run_main(name: str, main: Callable[[], int]) -> NoReturn:
-    """Runs a script to its end: 0, 1 for a failure or 2 for wrong usage."""
+def run_main(name: str, main: Callable[[], int], failure: int = 1) -> NoReturn:
+    """Runs a script to its end: 0, `failure` for what went wrong or 2 for wrong usage."""
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[attr-defined]
     try:
         sys.exit(main())
-    except Failure as failure:
-        print(f"{name}: {failure}", file=sys.stderr)
-        sys.exit(2 if isinstance(failure, UsageError) else 1)
+    except Failure as why:
+        print(f"{name}: {why}", file=sys.stderr)
+        sys.exit(2 if isinstance(why, UsageError) else failure)
     except BrokenPipeError:
         _mute()
         sys.exit(1)

@@ -264,10 +264,12 @@ def read_json(file: Path) -> Any:
 
 
 def _instead(file: Path) -> str:
-    """Where there are results beside the folder that was named."""
+    """Where there are results beside the folder that was named, unless they are about to be there."""
     folder, name = file.resolve(), "results.json"
     if file.suffix == ".json":
         folder, name = folder.parent, file.name
+    if (folder / "journal.jsonl").exists():
+        return f"its campaign has not ended; 'scripts/bench --out={_shown(file)}' goes on with it"
     stem = folder.name.partition("-")[0]
     beside = sorted(map(_shown, folder.parent.glob(f"{glob.escape(stem)}*/{glob.escape(name)}")))
     return f"there is {' and '.join(beside[:3])}" if beside else "scripts/bench makes results"

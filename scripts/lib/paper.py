@@ -15,7 +15,7 @@ from results import Cell, Results
 from statistics_of_rounds import LEAST_ROUNDS, median_interval
 from style import HEADINGS, RANKED
 from table import NOT_RUN, headers
-from words import digits, remake_line
+from words import MARKS, digits, remake_line
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -30,6 +30,8 @@ _SPECIAL = {
     "×": r"$\times$",
     "<": r"$<$",
     ">": r"$>$",
+    "†": r"$\dagger$",
+    "‡": r"$\ddagger$",
 }
 
 
@@ -47,7 +49,7 @@ def latex_table(results: Results, size: int) -> str:
         r"% Wide: in a table*, perhaps within \resizebox{\textwidth}{!}{...}.",
         rf"% Cost in ns at {size} pending timers: median over {results.repetitions} rounds and its 95 %",
         "% interval. Bold where the rounds can tell: the cheapest of those that promise the same, and",
-        f"% all that are not surely slower. Dagger: over fewer operations. Remake: {_remake(results)}",
+        f"% all that are not surely slower. {_marks()} Remake: {_remake(results)}",
         rf"\begin{{tabular}}{{l{'r' * len(titles)}}}",
         r"\toprule",
         " & ".join(["", *(escaped(name) for name, _ in titles)]) + r" \\",
@@ -71,10 +73,13 @@ def _column(
     for backend in backends:
         cell = results.cell(workload, shown, backend)
         text = escaped(NOT_RUN) if cell is None else _entry(cell)
-        if results.mark(workload, shown, backend):
-            text += r" $\dagger$"
+        text += escaped(results.mark(workload, shown, backend))
         entries.append(rf"\textbf{{{text}}}" if backend in best else text)
     return entries
+
+
+def _marks() -> str:
+    return " ".join(f"{sign} {meaning}." for sign, meaning in MARKS.items())
 
 
 def _remake(results: Grid[Any]) -> str:

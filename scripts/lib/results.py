@@ -12,9 +12,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from grid import Grid, Outcome, Repetitions, ResultFile, collect, read_files
+from grid import Grid, Key, Outcome, Repetitions, ResultFile, collect, read_files
 from statistics_of_rounds import compare, noise_floor, paired_log_ratios, rounds_needed, spread
-from words import FEWER
+from words import FEWER, MARKS, NOISY
 
 MARGIN = 0.03  # within which two are equivalent
 
@@ -158,25 +158,34 @@ class Results(Grid[Cell]):
         ]
 
     @cached_property
-    def marked(self) -> set[tuple[str, int, str]]:
-        """The cells measured over less than half of the operations that others were, once loaded."""
+    def marks(self) -> dict[Key, str]:
+        """The signs of MARKS that costs bear, once loaded: of those measured over less than half of the
+        operations that others were, and of those that were disturbed.
+        """
         most: dict[tuple[str, int], float] = {}
         for (workload, size, _), cell in self.cells.items():
             most[workload, size] = max(cell.items, most.get((workload, size), 0))
         return {
-            key
+            key: signs
             for key, cell in self.cells.items()
-            if cell.has_figure and cell.items < most[key[:2]] / 2
+            if cell.has_figure
+            and (signs := FEWER * (cell.items < most[key[:2]] / 2) + NOISY * (cell.noisy > 0))
         }
 
     def mark(self, workload: str, size: int, backend: str) -> str:
-        """The sign behind the cost of such a cell."""
-        return f" {FEWER}" if (workload, size, backend) in self.marked else ""
+        """The signs behind the cost of a cell."""
+        signs = self.marks.get((workload, size, backend))
+        return f" {signs}" if signs else ""
 
     def mark_of(self, backend: str, workloads: Iterable[str]) -> str:
-        """The sign of a backend of which any cell of the workloads bears it."""
-        bears = any(key[0] in workloads and key[2] == backend for key in self.marked)
-        return f" {FEWER}" if bears else ""
+        """The signs that any cell of a backend on the workloads bears."""
+        borne = {
+            sign
+            for (workload, _, name), signs in self.marks.items()
+            if workload in workloads and name == backend
+            for sign in signs
+        }
+        return f" {''.join(sign for sign in MARKS if sign in borne)}" if borne else ""
 
     def telling_size(self) -> int:
         """The largest size at which three quarters of the cells have a figure, or the best one."""

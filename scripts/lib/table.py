@@ -12,9 +12,9 @@ from rich.text import Text
 
 from grid import Grid, Key, Outcome
 from results import Results
-from statistics_of_rounds import LEAST_ROUNDS
+from statistics_of_rounds import LEAST_ROUNDS, noise_floor, paired_log_ratios
 from style import RANKED
-from words import FEWER, FEWER_NOTE, digits, machine_line, power, remake_line
+from words import MARKS, digits, machine_line, percent, power, remake_line
 
 NOT_RUN = "–"
 
@@ -114,11 +114,12 @@ def caption(results: Results, size: int) -> str:
         else ""
     )
     entries = [entry for row in rows(results, size) for entry in row.entries]
-    fewer = any(FEWER in entry.text for entry in entries)
+    borne = {sign for sign in MARKS if any(sign in entry.text for entry in entries)}
+    notes = "".join(f" {sign} {meaning}." for sign, meaning in MARKS.items() if sign in borne)
     return (
         f"Cost in ns at {power(size)} pending timers, {what}{spread}. "
         "Bold where the repetitions can tell: the cheapest of those that promise the same, and all "
-        "that are not surely slower." + (f" {FEWER_NOTE}." if fewer else "")
+        f"that are not surely slower.{notes}"
     )
 
 
@@ -188,10 +189,15 @@ def noise_lines(results: Results, figure: str = "") -> list[str]:
         ]
     if not pairs:
         return []
-    ratios = [max(a.cost, b.cost) / min(a.cost, b.cost) for a, b in pairs]
+    logs = [paired_log_ratios(a.by_round, b.by_round) for a, b in pairs]
+    effects = [abs(median(values)) for values in logs if values]
+    if not effects:
+        return []
+    middle, nine, most = map(percent, (median(effects), noise_floor(logs), max(effects)))
+    cells = f"{len(effects)} cell{'' if len(effects) == 1 else 's'}"
     return [
-        f"Noise: {who}{figure and f' in {figure}'} by {median(ratios) - 1:.1%} in the middle of {len(ratios)} cells and "
-        f"{max(ratios) - 1:.0%} at most."
+        f"Noise: {who}{figure and f' in {figure}'} by {middle} in the middle of {cells}, by up to "
+        f"{nine} in nine of ten, and by {most} at most."
     ]
 
 

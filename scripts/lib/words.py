@@ -2,8 +2,9 @@
 
 import math
 
-FEWER = "†"
-FEWER_NOTE = f"{FEWER} over fewer operations"
+# Signs behind a cost that is not quite like the others.
+FEWER, NOISY = "†", "‡"
+MARKS = {FEWER: "over fewer operations", NOISY: "disturbed in a round"}
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -18,6 +19,11 @@ def power(size: int) -> str:
     return tens if factor == 1 else f"{factor}·{tens}"
 
 
+def counted(number: int, thing: str) -> str:
+    """1 round, 2 rounds."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def digits(cost: float) -> str:
     """Three of them, and two below 1: 0.015, 0.51, 12.3, 456, 15 539."""
     if cost == 0:
@@ -27,6 +33,11 @@ def digits(cost: float) -> str:
     magnitude = math.floor(math.log10(abs(cost)) + 1e-9)
     decimals = max(0, 2 - magnitude) if magnitude >= 0 else 1 - magnitude
     return f"{cost:.{decimals}f}"
+
+
+def percent(log_ratio: float) -> str:
+    """What an effect in logarithms comes to: 2.2 %."""
+    return f"{math.expm1(log_ratio) * 100:.1f} %"
 
 
 def time(ns: float) -> str:
@@ -49,8 +60,17 @@ def machine_line(facts: dict[str, str]) -> str:
         f"commit {facts['commit']}" if "commit" in facts else "",
         f"busy with other work: {facts['busy']}" if "busy" in facts else "",
         facts.get("date", "")[:10],
+        _fitness(facts),
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _fitness(facts: dict[str, str]) -> str:
+    """What timerbench doctor says of the machine."""
+    if not (grade := facts.get("grade")):
+        return ""
+    reasons = facts.get("grade_reasons", "").replace("; ", ", ").replace("_", " ")
+    return f"fitness {grade} of A to F{f' ({reasons})' if reasons else ''}"
 
 
 def _of_processors(facts: dict[str, str]) -> str:

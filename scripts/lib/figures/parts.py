@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from grid import Grid
 from results import Results
 from style import LINES, MARKERS, colour
-from words import FEWER_NOTE, machine_line, remake_line
+from words import MARKS, machine_line, remake_line
 
 INK = "#222222"
 FAINT = "#707070"
@@ -90,9 +90,9 @@ def what_is_shown(results: Any, whiskers: bool = True) -> str:
 
 
 def note_on_marks(results: Results, *workloads: str) -> str:
-    """What the sign behind some of their costs says, if one is there."""
-    marked = any(key[0] in workloads for key in results.marked)
-    return f"; {FEWER_NOTE}" if marked else ""
+    """What the signs behind some of their costs say, if there are any."""
+    borne = {sign for key, signs in results.marks.items() if key[0] in workloads for sign in signs}
+    return "".join(f"; {sign} {meaning}" for sign, meaning in MARKS.items() if sign in borne)
 
 
 def write_title(figure: Figure, title: str, note: str) -> None:

@@ -296,13 +296,9 @@ function decoded(text) {
 
 // On what and how well the figures of a page were measured.
 function whereText(campaign) {
-  const {grade, grade_reasons: reasons} = campaign.facts;
-  const fitness = grade
-    ? ` · fitness of the machine ${grade} of A to F${reasons ? ` (${reasons.replaceAll('; ', ', ')})` : ''}`
-    : '';
   const noisy = campaign.cells.filter((cell) => cell.noisy).length;
   return (
-    `${campaign.name} · ${campaign.machine}${fitness}` +
+    `${campaign.name} · ${campaign.machine}` +
     (noisy ? ` · ${noisy} of ${campaign.cells.length} cells disturbed in a round` : '')
   );
 }
