@@ -816,7 +816,7 @@ class Pages(ReportTest):
         self.open(self.report(self.campaign(entries)), "raw")
         [row] = csv.DictReader(io.StringIO(self.saved("CSV")))
         for saved, one in zip(row["rounds_ns"].split(), entries, strict=True):
-            self.assertEqual(saved, f"{one['ns_per_item']:.5g}")
+            self.assertEqual(saved, f"{one['ns_per_item']:.7g}")
 
     def test_raw_saves_all_rows_and_shows_some(self) -> None:
         entries = [

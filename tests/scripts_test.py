@@ -22,7 +22,7 @@ from scripts_testing import ROOT, Scratch, texts_of
 import plot
 import style
 import table
-from console import Failure, Progress, duration
+from console import Failure, duration
 from figures import against_size, all_figures, overview, per_workload
 from figures.paper import paper_figures
 from reports import CostReport
@@ -575,23 +575,6 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(
             [duration(s) for s in (3.2, 59.7, 200, 3900)], ["3 s", "1 min", "3 min", "1 h 05 min"]
         )
-
-
-class ProgressTest(unittest.TestCase):
-    def test_a_pipe_gets_every_line(self) -> None:
-        with redirect_stdout(io.StringIO()) as out:
-            progress = Progress(
-                "Verifying",
-                2,
-                re.compile(r"(?P<name>\w+) (ok|WRONG)"),
-                re.compile("WRONG"),
-            )
-            for line in ("a ok", "b WRONG: early", "5,schedule"):
-                progress.line(line)
-        self.assertEqual(
-            out.getvalue(), "Verifying ...\n[1/2] a  ok\n[2/2] b  WRONG: early\n5,schedule\n"
-        )
-        self.assertEqual([step["name"] for step in progress.steps], ["a", "b"])
 
 
 class NoResultsTest(Scratch):

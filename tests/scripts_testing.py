@@ -97,6 +97,11 @@ WORKLOADS = ["low"] if REALTIME else option("--workloads", "fill").split(",")
 SIZES = option("--sizes", "1000,10000" if REALTIME else "10").split(",")
 TAIL = "/iterations:1/manual_time" if REALTIME else "/manual_time"
 
+def hang():
+    with open(os.environ["SOURCE"] + "hanging.pid", "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(1000)
+
 def cells(workload, size):
     return [f"{{SUITE}}/{{workload}}/{{size}}/{{name}}" for name in BACKENDS]
 
@@ -123,6 +128,8 @@ elif sys.argv[1] == "verify":
     for name in sys.argv[3:]:
         if ACTS.get(name) == "crash_verify":
             os.kill(os.getpid(), signal.SIGSEGV)
+        if ACTS.get(name) == "hang_verify":
+            hang()
         wrong = ACTS.get(name) == "unverified"
         print(f"{{name}}   " + ("WRONG: fired early" if wrong else "ok: 20 scenarios"), flush=True)
     sys.exit("unverified" in ACTS.values())
@@ -140,7 +147,9 @@ else:
     if act == "die":
         sys.exit("timerbench: something is odd")
     if act == "hang":
-        time.sleep(1000)
+        hang()
+    if act == "kill" or act == "killed_once" and attempt == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
     if act == "eat":
         try:
             memory = [bytearray(10**7) for _ in range(10**4)]
@@ -193,8 +202,10 @@ class BenchScratch(Scratch):
         for name in ("scan", "ring_512"):
             (self.source / name).write_text(f"// {name}")
         self.program = (
-            "import sys, pathlib, console, bench\n"
+            "import os, sys, pathlib, console, bench\n"
             f"bench.TIMERBENCH = pathlib.Path({str(pretender)!r})\n"
+            "from campaign import verification\n"
+            "verification.MOST_SECONDS = float(os.environ.get('MOST_SECONDS', 60))\n"
             "bench.twins_of = lambda backends: bench.TWINS\n"  # else one of them would be measured twice
             "console.run_main('scripts/bench', bench.main)"
         )

@@ -31,29 +31,29 @@ build/release/timerbench run --help shows them all, and timerbench list what the
 import argparse
 import hashlib
 import json
+import math
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from campaign.identity import build_of, digest, machine_key, source_hash
+from campaign.identity import digest, machine_key
 from campaign.journal import NAME as JOURNAL
 from campaign.journal import Journal, choice_of, open_journal
 from campaign.plan import Plan, make_plan, prepare
+from campaign.process import TIED
 from campaign.results import write_results
 from campaign.runner import Options, Runner
+from campaign.verification import verify
 from console import (
     ArgumentParser,
     Bar,
     Failure,
-    Progress,
     Stop,
     UsageError,
     duration,
@@ -85,10 +85,6 @@ CONTROL = "null"
 # Measured twice in each round, or if none of them is chosen the first who is: what a difference
 # between others must exceed.
 TWINS = ("kafka_wheel_256", "binary_heap", "delay_queue")
-
-VERIFY_SECONDS = 0.2  # of random traces, for each backend
-VERIFIED = re.compile(r"(?P<name>\w+) +(?P<verdict>ok|a control|WRONG|ERROR|UNAVAILABLE)\b")
-NOT_VERIFIED = re.compile(r"\w+ +(WRONG|ERROR|UNAVAILABLE)")
 
 BAD = ("wrong", "error", "crash", "unavailable", "oom")  # statuses for which the exit code is 1
 
@@ -124,9 +120,9 @@ def run_campaign(
             say(f"{journal.path}: the last line was cut, by {journal.lost} bytes; measured again")
         return _campaign(arguments, folder, journal, builds)
     finally:
+        if not any(line["kind"] in ("verified", "cell") for line in journal.lines):
+            journal.path.unlink(missing_ok=True)  # while it is ours
         journal.close()
-        if not any(journal.of_kind("cell")):
-            journal.path.unlink(missing_ok=True)
         _remove_if_empty(folder)
 
 
@@ -135,10 +131,9 @@ def _campaign(
 ) -> int:
     """Does what is missing; the exit code."""
     variants = (AGAIN, SLOWER) if arguments.slow_down else (AGAIN,)
-    begin = time.monotonic()
+    deadline = arguments.budget and time.monotonic() + arguments.budget
     plan = make_or_recall_plan(journal, builds, variants)
-    budget = arguments.budget and arguments.budget - (time.monotonic() - begin)
-    if budget and budget <= 0:
+    if deadline and time.monotonic() > deadline:
         raise Failure(
             "making the traces has taken the whole budget; they are kept, and the same command measures"
         )
@@ -147,12 +142,13 @@ def _campaign(
     options = Options(
         cache=CACHE,
         rounds=rounds,
-        budget=budget,
+        deadline=deadline,
         memory=arguments.memory or _four_fifths_of_memory(),
         cell_seconds=arguments.cell_seconds,
         processor=_processor(arguments.processor),
         slow_down=arguments.slow_down or 0,
-        extent=f"--budget={arguments.budget:g}s" if budget else extent,
+        extent=f"--budget={arguments.budget:g}s" if deadline else extent,
+        retry=arguments.retry,
     )
     if len(arguments.passes) > 1 and not plan.is_replayed:
         raise UsageError(
@@ -166,7 +162,7 @@ def _campaign(
     runners = [Runner(plan, journal, options)]
     runners += [Runner(plan, journal, options, pass_, runners[0]) for pass_ in passes[1:]]
     complaints = []
-    if not options.budget and not any(runner.missing() for runner in runners):
+    if not deadline and not any(runner.missing() for runner in runners):
         count = sum(len(runner.chosen) for runner in runners)
         files = [PASSES[runner.pass_] for runner in runners]
         if "" in plan.builds:
@@ -178,12 +174,16 @@ def _campaign(
     else:
         with Stop() as stop:
             _begin_run(journal, next(iter(builds.values())))
-            unverified = _verify(plan, journal, stop) if plan.is_replayed else {}
+            unverified = (
+                verify(plan, journal, options.memory, stop) if plan.is_replayed else {}
+            )
             begin = time.monotonic()
             made = 0
             for runner in runners:
                 runner.unverified = unverified
                 made += runner.run(stop)
+            if deadline and not stop.is_set:
+                made += runners[0].run_widest(stop)
             say(f"{made} measurements in {duration(time.monotonic() - begin)}")
         if stop.is_set:
             complaints.append("interrupted; the same command goes on where it was")
@@ -231,7 +231,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         help="one of those above (quick if none is given) or a TOML file; the name alone will do",
     )
     parser.add_argument("--backends", metavar="LIST", help="separated by commas; none: all")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go")
+    parser.add_argument("--out", type=_path, metavar="DIR", help="where the results go")
     parser.add_argument(
         "--rounds", type=_count, metavar="N", help="measurements of each cell; none: the suite's"
     )
@@ -239,8 +239,8 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         "--budget",
         type=_time,
         metavar="TIME",
-        help="such as 90s, 10m or 2h: each cell once, and then further rounds of the workloads and "
-        "sizes whose intervals are widest, until the time is used up",
+        help="such as 90s, 10m or 2h, from the making of traces on, without drawing: each cell once, of "
+        "each pass, and then further rounds of the workloads and sizes whose intervals are widest",
     )
     parser.add_argument(
         "--passes",
@@ -259,9 +259,15 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument(
         "--cell-seconds",
-        type=float,
+        type=_positive,
         metavar="S",
         help="after which the process of a cell is killed as a timeout; none: by the suite",
+    )
+    parser.add_argument(
+        "--retry",
+        action="store_true",
+        help="measure again what failed; without it only what was unavailable, or has more time or memory "
+        "now",
     )
     parser.add_argument(
         "--processor",
@@ -271,7 +277,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument(
         "--slow-down",
-        type=float,
+        type=_positive,
         metavar="PERCENT",
         help="measure the backends that are measured twice a third time, slowed down by so much: "
         "to see whether scripts/compare finds it",
@@ -285,6 +291,9 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
                 parser.error(f"{option.partition('=')[0]} is not for this script; {advice}")
     if arguments.rounds and arguments.budget:
         parser.error("give --rounds or --budget, not both")
+    for option in ("backends", "suite"):
+        if getattr(arguments, option) == "":
+            parser.error(f"--{option}: is empty; leave it out for the usual")
     choice = options
     if arguments.backends:
         choice = [*choice, f"--backends={arguments.backends}"]
@@ -305,6 +314,22 @@ def _passes(text: str) -> list[str]:
             f"'{unknown[0]}' is not one of {', '.join(PASSES)} and all"
         )
     return [name for name in PASSES if name == "total" or name in names]
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("is empty; name a folder")
+    return Path(text)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0")
+    return value
 
 
 def _count(text: str) -> int:
@@ -422,7 +447,8 @@ def _begin_run(journal: Journal, timerbench: Path) -> None:
 
 def _limits(timerbench: Path) -> dict[str, Any]:
     """What the machine itself can do: the control of all figures."""
-    run = subprocess.run([str(timerbench), "limits", "--json"], capture_output=True, text=True)
+    command = [*TIED, str(timerbench), "limits", "--json"]
+    run = subprocess.run(command, capture_output=True, text=True)
     try:
         return dict(json.loads(run.stdout))
     except ValueError:
@@ -478,66 +504,6 @@ def _four_fifths_of_memory() -> int:
     lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     free = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     return free * 1024 // 5 * 4
-
-
-def _verify(plan: Plan, journal: Journal, stop: Stop) -> dict[tuple[Path, str], str]:
-    """What is wrong with backends that do not keep the contract: nothing is timed of them.
-
-    What has been verified before is not again. A backend whose server cannot be reached is measured,
-    so that its cells say so.
-    """
-    unverified: dict[tuple[Path, str], str] = {}
-    known = {line["identity"]: line["failure"] for line in journal.of_kind("verified")}
-    for build in plan.builds.values():
-        identities = {
-            name: digest([source_hash(backend["file"]), build_of(build.facts)])
-            for name, backend in build.facts["backends"].items()
-        }
-        left = [name for name in identities if identities[name] not in known]
-        while left and not stop.is_set:
-            verdicts, code = _verdicts(build.timerbench, left, stop)
-            if not verdicts and not stop.is_set:  # it crashed at the first of them
-                verdicts = {left[0]: f"crash: timerbench verify ended with code {code}"}
-            for name, failure in verdicts.items():
-                known[identities[name]] = failure
-                journal.append("verified", backend=name, identity=identities[name], failure=failure)
-            left = [name for name in left if name not in verdicts]
-        unverified |= {
-            (build.timerbench, name): failure
-            for name, identity in identities.items()
-            if (failure := known.get(identity, ""))
-        }
-    return unverified
-
-
-def _verdicts(timerbench: Path, backends: Sequence[str], stop: Stop) -> tuple[dict[str, str], int]:
-    """Of each backend that was verified what is wrong with it, or nothing; and the exit code."""
-    progress = Progress("Verifying", len(backends), VERIFIED, NOT_VERIFIED)
-    program = subprocess.Popen(
-        [str(timerbench), "verify", f"--seconds={VERIFY_SECONDS}", *backends],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        process_group=0,
-    )
-    stop.kill = partial(program.send_signal, signal.SIGKILL)
-    assert program.stdout
-    try:
-        with progress:
-            for line in program.stdout:
-                progress.line(line.rstrip("\n"))
-                if stop.is_set:
-                    program.terminate()
-        code = program.wait()
-    finally:
-        program.kill()
-        stop.kill = lambda: None
-    words = {
-        "WRONG": "wrong: does not keep the contract; see timerbench verify",
-        "ERROR": "error: could not be verified; see timerbench verify",
-    }
-    return {step["name"]: words.get(step["verdict"], "") for step in progress.steps}, code
 
 
 def _report(folder: Path) -> None:

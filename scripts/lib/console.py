@@ -3,15 +3,13 @@
 import argparse
 import contextlib
 import os
-import re
 import signal
 import sys
 import time
 from collections.abc import Callable
 from typing import NoReturn
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-from rich.progress import Progress as RichProgress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 
 class Failure(Exception):
@@ -177,40 +175,9 @@ class Bar:
             self._bar.update(self._task, now=name, left=self.left)
 
 
-class Progress:
-    """Follows the lines of a program in a Bar.
-
-    `step` matches the lines that finish a step, and has a group `name`. Of those, a terminal keeps
-    only the ones that `notable` finds; all other lines are always kept.
-    """
-
-    def __init__(self, title: str, total: int, step: re.Pattern[str], notable: re.Pattern[str]):
-        self.steps: list[re.Match[str]] = []  # done
-        self._step = step
-        self._is_notable = notable.search
-        self._bar = Bar(title, total)
-
-    def __enter__(self) -> "Progress":
-        self._bar.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.__exit__()
-
-    def line(self, line: str) -> None:
-        """What the program printed next."""
-        step = self._step.match(line)
-        if not step:
-            self._bar.line(line)
-            return
-        self.steps.append(step)
-        text = line[step.end("name") :].strip()
-        self._bar.step(step["name"], text, notable=bool(self._is_notable(line)))
-
-
-def _make_bar(unit: str) -> RichProgress:
+def _make_bar(unit: str) -> Progress:
     # Redrawn rarely, since what runs beside a measurement disturbs it.
-    return RichProgress(
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         *() if unit else (MofNCompleteColumn(),),

@@ -67,22 +67,26 @@ def machine_key() -> str:
 
 @cache
 def source_hash(file: str) -> str:
-    """Of a backend's header, the headers that it includes, and the .cc beside each."""
+    """Of a backend's header, the headers that it includes, and the .cc beside each; and of the headers
+    that all are compiled together with.
+    """
     content = hashlib.sha256()
     root = next((folder.parent for folder in Path(file).parents if folder.name == "impls"), ROOT)
-    for path in sorted(_sources([Path(file), root / HARNESS], root)):
+    sources = _sources([Path(file)], root, "cc") | _sources([root / HARNESS], root)
+    for path in sorted(sources):
         content.update(path.name.encode() + b"\0" + path.read_bytes())
     return content.hexdigest()[:16]
 
 
-def _sources(files: list[Path], root: Path) -> set[Path]:
+def _sources(files: list[Path], root: Path, *beside: str) -> set[Path]:
+    """All that these include, and what has the same name with one of these endings."""
     found: set[Path] = set()
     while files:
         file = files.pop()
         if file in found or not file.is_file():
             continue
         found.add(file)
-        files.append(file.with_suffix(".cc"))
+        files += [file.with_suffix(f".{ending}") for ending in beside]
         for name in INCLUDE.findall(file.read_text(encoding="utf-8", errors="replace")):
             files += [folder / name for folder in (file.parent, root / "impls", root / "bench")]
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from campaign.process import TIED
 from console import Failure
 from grid import AGAIN, SLOWER
 
@@ -98,7 +99,7 @@ def prepare(timerbench: Path, choice: Sequence[str], cache: Path) -> Iterator[di
 
     Raises Failure, without a text if timerbench has said what is wrong.
     """
-    command = [str(timerbench), "prepare", *choice, f"--cache={cache}"]
+    command = [*TIED, str(timerbench), "prepare", *choice, f"--cache={cache}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout
         try:

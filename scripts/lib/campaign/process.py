@@ -21,6 +21,9 @@ from console import Stop
 # waited for a disk, the figure is not its own.
 MOST_AWAY = 0.005
 
+# Before a command: it ends with us, even if we are killed.
+TIED = ("setpriv", "--pdeathsig", "KILL")
+
 STATUSES = ("wrong", "timeout", "oom", "crash", "error", "unavailable", "skipped")
 
 
@@ -71,7 +74,7 @@ def measure(
     full = [*command, f"--benchmark_filter={filter_}", f"--benchmark_out={out}"]
     begin = time.monotonic()
     with log.open("w", encoding="utf-8") as output:
-        code = _run([*full, "--benchmark_repetitions=1"], output, limits, stop)
+        code = run_limited([*full, "--benchmark_repetitions=1"], output, limits, stop)
     if stop.is_urgent:
         raise Interrupted
     seconds = time.monotonic() - begin
@@ -81,7 +84,7 @@ def measure(
         content = json.loads(out.read_text(encoding="utf-8"))
         entry = content["benchmarks"][0]
     except (OSError, ValueError, LookupError):
-        return _failed(_how_it_ended(code, log), seconds)
+        return _failed(how_it_ended(code, log), seconds)
     if entry.get("error_occurred"):
         message = str(entry.get("error_message") or "error")
         if message.startswith("interrupted"):
@@ -129,11 +132,10 @@ def is_disturbed(entry: dict[str, Any]) -> bool:
     )
 
 
-def _run(command: Sequence[str], output: Any, limits: Limits, stop: Stop) -> int | None:
+def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop) -> int | None:
     """The exit code; None if the limit has passed. The process and all its children are gone then."""
-    # It ends with us, even if we are killed.
     program = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", *command],
+        [*TIED, *command],
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
@@ -158,7 +160,7 @@ def _run(command: Sequence[str], output: Any, limits: Limits, stop: Stop) -> int
         program.wait()
 
 
-def _how_it_ended(code: int, log: Path) -> str:
+def how_it_ended(code: int, log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     last = f"; its last words: {lines[-1][:200]}" if lines else ""
     if code == -signal.SIGKILL:

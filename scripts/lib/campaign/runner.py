@@ -22,6 +22,9 @@ from statistics_of_rounds import LEAST_ROUNDS
 
 MOST_ATTEMPTS = 3  # of a cell whose measurement was disturbed
 
+# What may have come from outside, such as a kill: it takes two of them to fail a cell.
+MOMENTARY = ("crash", "oom")
+
 
 @dataclass(frozen=True)
 class Options:
@@ -29,13 +32,14 @@ class Options:
 
     cache: Path  # of traces
     rounds: int  # of all cells
-    budget: float | None  # seconds; then as many rounds as fit
+    deadline: float | None  # of time.monotonic(); then as many rounds as fit
     memory: int  # bytes, that a cell may use
     cell_seconds: float | None  # that a process may take; None: as its suite says
     processor: int | None  # to which measuring processes are bound
     slow_down: float = 0  # percent, of the cells that are slowed down
     seed: int = 1  # of the order
     extent: str = ""  # how many rounds or how much time, as an option, if not what the suite says
+    retry: bool = False  # what has failed in an earlier start
 
 
 # Callgrind takes fifty times as long.
@@ -82,10 +86,14 @@ class Runner:
         # Of each cell and round the lines, an attempt each.
         self._lines: dict[tuple[str, int], list[Line]] = defaultdict(list)
         self._failed: dict[str, str] = {}  # cells, with what became of them
+        self._strikes: dict[str, int] = defaultdict(int)  # of cells, how often they have failed
         self._seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        cells = {cell.name: (one, cell) for one in plan.inputs for cell in one.cells}
         for line in journal.of_kind("cell"):
             is_own = line.get("pass", "total") == pass_
-            if is_own and self._identities.get(line["cell"]) == line["identity"]:
+            if not is_own or self._identities.get(line["cell"]) != line["identity"]:
+                continue
+            if not self._may_go_well_now(line, *cells[line["cell"]]):
                 self._take(line)
 
     @property
@@ -107,29 +115,33 @@ class Runner:
         return sum(1 for _ in self._steps(self._options.rounds))
 
     def run(self, stop: Stop) -> int:
-        """Measures until nothing is missing, the budget is used up or `stop` is set.
+        """Measures until nothing is missing or `stop` is set; with a deadline each cell once, as far as
+        there is time.
 
         Returns how many measurements were made. Whatever was made is in the journal.
         """
+        title = "Measuring" if self.pass_ == "total" else f"Measuring {self.pass_}"
+        is_limited = self._options.deadline is not None
+        total = sum(1 for _ in self._steps(1)) if is_limited else self.missing()
+        with Bar(title, total) as bar:
+            return self._run(self._once() if is_limited else self._steps_with_left(bar), bar, stop)
+
+    def run_widest(self, stop: Stop) -> int:
+        """Until the deadline, further rounds of the inputs whose intervals are the widest."""
+        assert self._options.deadline is not None
         begin = time.monotonic()
+        with Bar("Measuring", max(1, int(self._options.deadline - begin)), "s") as bar:
+            return self._run(self._widest(bar, begin), bar, stop)
+
+    def _run(self, steps: Iterator[tuple[Input, Cell, int]], bar: Bar, stop: Stop) -> int:
         made = 0
         self._runs = sum(1 for _ in self._journal.of_kind("run"))
-        with tempfile.TemporaryDirectory(prefix="timerbench-") as scratch, self._bar() as bar:
-            is_budgeted = self._options.budget and self.pass_ == "total"
-            steps = self._budgeted(begin) if is_budgeted else self._steps_with_left(bar)
+        with tempfile.TemporaryDirectory(prefix="timerbench-") as scratch:
             for one, cell, round_ in steps:
                 if stop.is_set:
                     break
-                if is_budgeted:
-                    bar.reach(time.monotonic() - begin)
                 made += self._measure(one, cell, round_, Path(scratch), bar, stop)
         return made
-
-    def _bar(self) -> Bar:
-        budget = self._options.budget if self.pass_ == "total" else None
-        total = int(budget) if budget else self.missing()
-        title = "Measuring" if self.pass_ == "total" else f"Measuring {self.pass_}"
-        return Bar(title, total, "s" if budget else "")
 
     def _steps(self, rounds: int) -> Iterator[tuple[Input, Cell, int]]:
         """What is missing up to so many rounds, in order."""
@@ -153,34 +165,34 @@ class Runner:
             if step[1].name not in self._failed:
                 yield step
 
-    def _budgeted(self, begin: float) -> Iterator[tuple[Input, Cell, int]]:
-        """Rounds while there is time: each of its cells once, then those whose intervals are widest."""
-
-        def is_over(steps: list[tuple[Input, Cell, int]]) -> bool:
-            assert self._options.budget
-            return time.monotonic() - begin + self._expect(steps) > self._options.budget
-
+    def _once(self) -> Iterator[tuple[Input, Cell, int]]:
         for step in self._steps(1):
-            if is_over([step]):
+            if self._is_too_late_for([step]):
                 return
             yield step
+
+    def _widest(self, bar: Bar, begin: float) -> Iterator[tuple[Input, Cell, int]]:
+        """Round by round."""
         while chosen := widest(self._plan, self._costs(), LEAST_ROUNDS):
             done = [round_ for name, round_ in self._lines if name in _names(chosen)]
             round_ = max(done, default=-1) + 1
             cells = order(chosen.cells, round_, self._options.seed)
             steps = [(chosen, cell, round_) for cell in cells if cell.name not in self._failed]
-            if not steps or is_over(steps):
+            if not steps or self._is_too_late_for(steps):
                 return
-            yield from steps
+            for step in steps:
+                bar.reach(time.monotonic() - begin)
+                yield step
+
+    def _is_too_late_for(self, steps: list[tuple[Input, Cell, int]]) -> bool:
+        assert self._options.deadline is not None
+        return time.monotonic() + self._expect(steps) > self._options.deadline
 
     def _measure(
         self, one: Input, cell: Cell, round_: int, scratch: Path, bar: Bar, stop: Stop
     ) -> int:
         """All attempts at one cell in one round; how many."""
-        program = self._plan.build(cell).timerbench
-        unverified = self.unverified.get((program, cell.backend), "")
-        earlier = self._earlier.failure(cell) if self._earlier else ""
-        if failure := unverified or one.failure or earlier or self._skipped(one, cell):
+        if failure := self._why_not(one, cell):
             self._keep(cell, round_, Measurement(failure.partition(":")[0], 0.0, failure))
             bar.step(cell.name, failure, notable=True)
             return 0
@@ -196,6 +208,35 @@ class Runner:
             result = _least_disturbed(attempts)
             bar.step(cell.name, _sentence(result), notable="failure" in result)
         return made
+
+    def _why_not(self, one: Input, cell: Cell) -> str:
+        """Why it need not be measured, if so."""
+        program = self._plan.build(cell).timerbench
+        unverified = self.unverified.get((program, cell.backend), "")
+        earlier = self._earlier.failure(cell) if self._earlier else ""
+        return unverified or one.failure or earlier or self._skipped(one, cell)
+
+    def _may_go_well_now(self, line: Line, one: Input, cell: Cell) -> bool:
+        """Whether what has failed in an earlier start is to be tried again."""
+        if not (failure := str(line.get("failure", ""))):
+            return False
+        if self._options.retry or failure.startswith("unavailable"):
+            return True
+        if not line["seconds"] and not failure.startswith(("wrong", "crash")):
+            return not self._why_not(one, cell)  # it was not tried then
+        now, then = self._allowed(cell), line.get("allowed", {})
+        return any(now[key] > 1.1 * limit for key, limit in then.items())
+
+    def _allowed(self, cell: Cell) -> dict[str, float]:
+        """What it may take, of all that it could exceed."""
+        limits = self._limits(cell)
+        replay = self._plan.facts.get("replay_seconds", {})
+        kind = "remote" if self._plan.is_remote(cell.backend) else "local"
+        return {
+            "seconds": limits.seconds,
+            "memory": limits.memory,
+            "replay_seconds": replay.get(kind, 0),
+        }
 
     def _process(self, cell: Cell, scratch: Path, stop: Stop) -> Measurement:
         command, limits = self._command(cell), self._limits(cell)
@@ -263,6 +304,10 @@ class Runner:
         }
         if measured.failure:
             content["failure"] = measured.failure
+            allowed = self._allowed(cell) if measured.seconds else {}
+            exceeded = {"timeout": ("seconds", "replay_seconds"), "oom": ("memory",)}
+            kept = exceeded.get(measured.status, ())
+            content["allowed"] = {key: allowed[key] for key in kept if key in allowed}
         else:
             content["entry"] = measured.entry
         if measured.distributions:
@@ -276,8 +321,11 @@ class Runner:
         """Into the state, what has been done."""
         name = line["cell"]
         self._lines[name, line["round"]].append(line)
-        if line.get("failure"):
-            self._failed[name] = line["failure"]
+        if failure := line.get("failure"):
+            self._strikes[name] += 1
+            is_momentary = line["seconds"] and failure.startswith(MOMENTARY)
+            if not is_momentary or self._strikes[name] > 1:
+                self._failed[name] = failure
         _, workload, size, contender = name.rsplit("/", 3)
         if line["seconds"]:
             for kind in ((workload, size, contender), (size, contender), (contender,), ()):
@@ -285,14 +333,14 @@ class Runner:
 
     def _is_done(self, cell: Cell, round_: int) -> bool:
         lines = self._lines.get((cell.name, round_), [])
-        return len(lines) >= MOST_ATTEMPTS or any(line["status"] != "noisy" for line in lines)
+        return len(lines) >= MOST_ATTEMPTS or any(line["status"] == "ok" for line in lines)
 
     def _costs(self) -> dict[str, list[float]]:
         """Of the cells that have figures, those of each round."""
         figure = FIGURES.get(self._plan.suite, "ns_per_item")
         costs = defaultdict(list)
         for (name, _), line in self.chosen.items():
-            if name not in self._failed:
+            if name not in self._failed and "entry" in line:
                 value = float(line["entry"].get(figure, 0))
                 if value > 0:
                     costs[name].append(value)
@@ -310,7 +358,10 @@ class Runner:
 
 
 def _least_disturbed(attempts: list[Line]) -> Line:
-    return min(attempts, key=lambda line: (line["status"] == "noisy", line["disturbance"]))
+    return min(
+        attempts,
+        key=lambda line: ("failure" in line, line["status"] == "noisy", line["disturbance"]),
+    )
 
 
 def _names(one: Input) -> set[str]:

@@ -1,0 +1,81 @@
+"""Whether the backends of a plan keep the contract: nothing is timed of those that do not."""
+
+import re
+import tempfile
+from pathlib import Path
+
+from campaign.identity import build_of, digest, source_hash
+from campaign.journal import Journal
+from campaign.plan import Plan
+from campaign.process import Limits, how_it_ended, run_limited
+from console import Bar, Stop
+
+RANDOM_SECONDS = 0.2  # of random traces, for each backend
+MOST_SECONDS = 60  # after which a backend that is still being verified hangs
+
+VERDICT = re.compile(r"\w+ +(?P<verdict>ok|a control|WRONG|ERROR|UNAVAILABLE)\b(?P<rest>.*)")
+FAILURES = {
+    "WRONG": "wrong: does not keep the contract; see timerbench verify",
+    "ERROR": "error: could not be verified; see timerbench verify",
+}
+# Failures that would be the same again; others may be of the moment.
+LASTING = ("wrong", "crash")
+
+
+def verify(plan: Plan, journal: Journal, memory: int, stop: Stop) -> dict[tuple[Path, str], str]:
+    """What is wrong with backends that do not keep the contract, by their program and name.
+
+    Each is verified by a process of its own, which may crash, hang or eat all of its `memory`. A
+    verdict is in the journal at once, and holds until the source or the compiler is another. A backend
+    whose server cannot be reached is not judged, but measured, so that its cells say so.
+    """
+    known = {
+        line["identity"]: line["failure"]
+        for line in journal.of_kind("verified")
+        if not line["failure"] or line["failure"].startswith(LASTING)
+    }
+    identities = {
+        (build.timerbench, name): digest([name, source_hash(one["file"]), build_of(build.facts)])
+        for build in plan.builds.values()
+        for name, one in build.facts["backends"].items()
+    }
+    failures = {key: known.get(identity) for key, identity in identities.items()}
+    left = [key for key, failure in failures.items() if failure is None]
+    if left:
+        with Bar("Verifying", len(left)) as bar:
+            for program, name in left:
+                failure = _verdict(program, name, memory, bar, stop)
+                if stop.is_set:
+                    break
+                if failure is not None:
+                    identity = identities[program, name]
+                    journal.append("verified", backend=name, identity=identity, failure=failure)
+                failures[program, name] = failure
+    return {key: failure for key, failure in failures.items() if failure}
+
+
+def _verdict(program: Path, name: str, memory: int, bar: Bar, stop: Stop) -> str | None:
+    """What is wrong with it, or nothing; None if that could not be found out."""
+    with tempfile.NamedTemporaryFile(prefix="timerbench-") as output:
+        command = [str(program), "verify", f"--seconds={RANDOM_SECONDS}", name]
+        code = run_limited(command, output, Limits(MOST_SECONDS, memory), stop)
+        if stop.is_set:
+            return None
+        log = Path(output.name)
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        found = next((match for line in lines if (match := VERDICT.match(line))), None)
+        if not found:
+            failure = (
+                f"timeout: still being verified after {MOST_SECONDS:g} s"
+                if code is None
+                else how_it_ended(code, log)
+            )
+            bar.step(name, failure, notable=True)
+            return failure
+    verdict = found["verdict"]
+    is_notable = verdict not in ("ok", "a control")
+    bar.step(name, verdict + found["rest"], notable=is_notable)
+    for line in lines if is_notable else ():
+        if line != found.string:  # the trace that shows it
+            bar.line(line)
+    return None if verdict == "UNAVAILABLE" else FAILURES.get(verdict, "")
