@@ -4,6 +4,7 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/campaign_scripts_tes
 """
 
 import collections
+import io
 import json
 import os
 import random
@@ -12,20 +13,24 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import unittest.mock
+from contextlib import redirect_stderr
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scripts_testing import BenchScratch
+from scripts_testing import ROOT, BenchScratch
 
 import bench
-from campaign.identity import cell_identity
+from campaign.identity import cell_identity, source_hash
+from campaign.journal import open_journal
 from campaign.plan import Build, Cell, Input, Plan
+from campaign.process import Measurement, is_disturbed
 from campaign.rounds import order, widest
 from statistics_of_rounds import median_interval
 
@@ -99,8 +104,12 @@ class CampaignTest(BenchScratch):
         self.assertEqual(code, 0)
         self.assertIn("the last line was cut", out)
         self.assertEqual(len(self.measured()), 5)
-        self.assertEqual(len(journal.read_bytes().splitlines()), len(whole.splitlines()) + 1)
+        lines = journal.read_text().splitlines()
+        self.assertEqual(len(lines), len(whole.splitlines()) + 1)
+        for line in lines:
+            json.loads(line)
         self.assertEqual(len(self.results()["benchmarks"]), 4)
+        self.assertIn("Nothing to do", self.run_bench()[1])
 
     def test_cells_that_were_not_reached_are_in_the_results_as_such(self) -> None:
         program = self.start("--sizes=1,2,3,4", "--rounds=2", ACTS="scan=slow,ring_512=slow")
@@ -118,6 +127,29 @@ class CampaignTest(BenchScratch):
         )
         self.assertEqual(self.run_bench("--sizes=1,2,3,4", "--rounds=2")[0], 0)
         self.assertEqual(len(self.results()["benchmarks"]), 16)
+
+    def test_a_line_is_on_the_disk_before_the_next_is_begun(self) -> None:
+        with unittest.mock.patch("campaign.journal.os.fsync", wraps=os.fsync) as fsync:
+            journal = open_journal(self.folder, ["--suite=quick"], "scripts/bench quick")
+            self.addCleanup(journal.close)
+            synced = [call.args[0] for call in fsync.call_args_list]
+            self.assertEqual(len(set(synced)), 2, "the head, and the folder that it is in")
+            journal.append("run", facts={})
+            self.assertEqual(fsync.call_count, 3)
+
+    def test_results_older_than_the_journal_are_written_again(self) -> None:
+        self.run_bench()
+        results = self.out / "results.json"
+        results.write_text("{}")
+        os.utime(results, (0, 0))
+        self.assertEqual(self.run_bench()[0], 0)
+        self.assertEqual(len(self.results()["benchmarks"]), 4)
+
+    def test_results_say_what_was_replayed_and_what_the_machine_can_do(self) -> None:
+        self.run_bench()
+        context = self.results()["context"]
+        self.assertEqual(context["inputs"]["fill/10/both"]["hashes"], ["abc"])
+        self.assertEqual(context["limits"], {"clock_ns": 20})
 
     def test_figures_that_were_not_drawn_any_more_are_drawn(self) -> None:
         self.run_bench()
@@ -144,8 +176,11 @@ class CampaignTest(BenchScratch):
         for content, complaint in (
             ("".join([*good[:3], '{"kind":', *good[3:]]), "journal.jsonl:4: is damaged"),
             ('{"kind": 1}\n', "journal.jsonl:1: is damaged"),
-            (good[0] + '{"kind": "cell"}\n', "journal.jsonl:2: is damaged .without cell, round"),
+            (good[0] + '{"kind": "cell"}\n', "journal.jsonl:2: is damaged .without a proper cell, round"),
             ("[]\n", "journal.jsonl:1: is damaged"),
+            ("".join(good).replace('"round":1', '"round":"x"'), "is damaged .without a proper round"),
+            ("".join(good).replace('"entry"', '"entrx"'), "is damaged .without a figure"),
+            (good[0] + '{"kind":"plan"}\n', "journal.jsonl:2: is damaged .without a proper key, lines"),
             ("".join(good[1:]), "is no journal of scripts/bench"),
             (good[0].replace('"format":1', '"format":99'), "is of format 99, and this"),
         ):
@@ -324,6 +359,11 @@ class CampaignTest(BenchScratch):
         self.assertEqual(entries["ring_512"]["status"], "ok")
         self.assertEqual(entries["ring_512"]["processors"], len(os.sched_getaffinity(0)))
         self.assertEqual(entries["scan"]["processors"], 1)
+        shutil.rmtree(self.out)
+        code, _, err = self.run_bench("purgatory", "--sizes=1000", "--rounds=1")
+        self.assertEqual((code, err), (0, ""))
+        for entry in self.results()["benchmarks"]:
+            self.assertEqual(entry["processors"], len(os.sched_getaffinity(0)), "it has threads")
 
     def test_ctrl_c_keeps_what_was_measured(self) -> None:
         program = self.start("--rounds=9", ACTS="scan=slow,ring_512=slow")
@@ -418,6 +458,12 @@ class CampaignTest(BenchScratch):
             "bench.TIMERBENCH = None  # nothing else need have been built\n"
             "sys.exit(bench.run_campaign(arguments, arguments.out, choice, 'compare', builds))",
         )
+
+    def test_builds_that_make_other_traces_are_not_compared(self) -> None:
+        self.compare_builds()
+        code, _, err = self.run_bench("quick", OTHER_TRACE="yes")
+        self.assertEqual(code, 1)
+        self.assertIn("the builds make different traces of the same workloads", err)
 
     def test_two_builds_take_turns_in_the_same_rounds(self) -> None:
         self.compare_builds()
@@ -528,6 +574,55 @@ class CampaignTest(BenchScratch):
         entries = json.loads((self.out / "counters.json").read_text())["benchmarks"]
         self.assertEqual([entry["cycles_per_item"] for entry in entries], [12.0, 12.0])
 
+    def test_instructions_are_those_of_one_replay_by_item(self) -> None:
+        programs = self.folder / "bin"
+        programs.mkdir()
+        valgrind = programs / "valgrind"
+        valgrind.write_text(
+            "#!/bin/sh\n"
+            'for option; do case $option in --callgrind-out-file=*) echo "summary: 7200" >"${option#*=}";;'
+            " esac; done\n"
+            'while case $1 in -*) true;; *) false;; esac; do shift; done; exec "$@"\n'
+        )
+        valgrind.chmod(0o755)
+        path = f"{programs}:{os.environ['PATH']}"
+        code, _, err = self.run_bench("--passes=instructions", PATH=path)
+        self.assertEqual((code, err), (0, ""))
+        entries = json.loads((self.out / "instructions.json").read_text())["benchmarks"]
+        self.assertEqual({entry["instructions_per_item"] for entry in entries}, {720})
+
+    def test_what_failed_is_not_tried_in_other_passes(self) -> None:
+        self.run_bench("--passes=tails", ACTS="ring_512=fails wrong")
+        self.assertEqual(self.measured().count("quick/fill/10/ring_512"), 1)
+        tails = json.loads((self.out / "tails.json").read_text())["benchmarks"]
+        self.assertEqual({e["error_message"] for e in tails if "ring" in e["name"]}, {"wrong: so it is"})
+
+    def test_a_cell_that_fails_in_a_later_round_has_no_figure(self) -> None:
+        self.run_bench("--rounds=3", ACTS="ring_512=wrong_later")
+        entries = [e for e in self.results()["benchmarks"] if "ring_512" in e["name"]]
+        self.assertEqual([e.get("error_message") for e in entries], ["wrong: at last"])
+
+    def test_a_slow_down_of_another_size_is_measured_again(self) -> None:
+        (self.source / "binary_heap").write_text("//")
+        choice = ("--backends=binary_heap", "--rounds=1")
+        self.run_bench(*choice, "--slow-down=5")
+        before = len(self.measured())
+        self.run_bench(*choice, "--slow-down=10")
+        self.assertEqual(len(self.measured()), before + 1)
+
+    def test_another_program_makes_another_plan(self) -> None:
+        self.run_bench()
+        journal = (self.out / "journal.jsonl").read_text()
+        with (self.folder / "timerbench").open("a") as program:
+            program.write("# another\n")
+        self.run_bench()
+        plans = '"kind":"plan"'
+        self.assertEqual(journal.count(plans) + 1, (self.out / "journal.jsonl").read_text().count(plans))
+
+    def test_rounds_go_over_all_inputs(self) -> None:
+        self.run_bench("--sizes=1,2")
+        self.assertEqual([name.split("/")[2] for name in self.measured()], list("11221122"))
+
     def test_without_valgrind_instructions_are_unavailable(self) -> None:
         programs = self.folder / "bin"
         programs.mkdir()
@@ -629,10 +724,18 @@ class IdentityTest(unittest.TestCase):
     }
     CELL = Cell("quick/fill/10/scan")
 
-    def identity(self, how: tuple[str, ...] = ("total",), hashes: str = "abc", **facts: Any) -> str:
+    def identity(
+        self,
+        how: tuple[str, ...] = ("total",),
+        hashes: str = "abc",
+        unit: float = 1e6,
+        choice: tuple[str, ...] = (),
+        **facts: Any,
+    ) -> str:
         facts = self.FACTS | facts
-        one = Input("fill", 10, (self.CELL,), {"hashes": [hashes], "items": 10})
-        plan = Plan((), facts, (one,), {"": Build(Path("timerbench"), facts)})
+        told = {"hashes": [hashes], "items": 10, "unit_ns": unit}
+        one = Input("fill", 10, (self.CELL,), told)
+        plan = Plan(choice, facts, (one,), {"": Build(Path("timerbench"), facts)})
         return cell_identity(plan, one, self.CELL, list(how))
 
     def test_is_of_all_that_could_change_a_figure(self) -> None:
@@ -643,11 +746,96 @@ class IdentityTest(unittest.TestCase):
             self.identity(pages="2m"),
             self.identity(hashes="abd"),
             self.identity(how=("tails",)),
+            self.identity(unit=1e3),
             self.identity(machine=machine | {"compiler": "C 2"}),
             self.identity(machine=machine | {"flags": "-O2"}),
             self.identity(machine=machine | {"build": "Debug"}),
         ]
+        with unittest.mock.patch("campaign.identity.machine_key", return_value="another"):
+            others.append(self.identity())
         self.assertEqual(len({self.identity(), *others}), 1 + len(others))
+        services = {"kind": "realtime", "seconds": 1, "seed": 1}
+        others = [
+            self.identity(**services),
+            self.identity(**services | {"seconds": 2}),
+            self.identity(**services | {"seed": 2}),
+            self.identity(choice=("--rate=1",), **services),
+        ]
+        self.assertEqual(len(set(others)), len(others))
+
+    def test_source_is_all_that_is_compiled_into_a_backend_and_no_other(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            files = {
+                "impls/queues/wheel.h": '#include "queues/slots.h"\n',
+                "impls/queues/slots.h": '#include "core/bits.h"\n',
+                "impls/core/bits.h": "",
+                "impls/core/bits.cc": '#include "core/bits.h"\n',
+                "bench/replay/make_backend.h": '#include "replay/loop.h"\n',
+                "bench/replay/loop.h": "",
+                "bench/replay/loop.cc": '#include "queues/roster.h"\n',
+                "impls/queues/roster.h": '#include "queues/other.h"\n',
+                "impls/queues/other.h": "",
+            }
+            for file, text in files.items():
+                path = Path(name, file)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+
+            def changes(file: str) -> bool:
+                source_hash.cache_clear()
+                before = source_hash(str(Path(name, "impls/queues/wheel.h")))
+                with Path(name, file).open("a") as edited:
+                    edited.write("// edited\n")
+                source_hash.cache_clear()
+                return source_hash(str(Path(name, "impls/queues/wheel.h"))) != before
+
+            changed = {file for file in files if changes(file)}
+        self.assertEqual(changed, {file for file in list(files)[:6]})
+
+    def test_backends_have_sources_of_their_own(self) -> None:
+        queues = ROOT / "impls" / "queues"
+        names = ("scan", "ring", "kafka_wheel", "ordered_map")
+        self.assertEqual(len({source_hash(str(queues / f"{name}.h")) for name in names}), 4)
+
+
+class DisturbanceTest(unittest.TestCase):
+    def test_switches_migrations_and_faults_disturb(self) -> None:
+        for entry, disturbs in (
+            ({"migrations": 1}, True),
+            ({"major_faults": 1}, True),
+            ({"switches": 1, "away_share": 0.006}, True),
+            ({"switches": 1, "away_share": 0.004}, False),
+            ({"switches": 0, "away_share": 0.5}, False),  # it was not taken away, it waited
+            ({}, False),
+        ):
+            self.assertEqual(is_disturbed(entry), disturbs, entry)
+
+    def test_one_that_moved_is_worse_than_one_that_was_away(self) -> None:
+        moved, away = (
+            Measurement("noisy", 1, entry=entry).disturbance
+            for entry in ({"migrations": 1.0}, {"away_share": 0.4})
+        )
+        self.assertGreater(moved, away)
+
+
+class OptionsTest(unittest.TestCase):
+    def test_times_and_sizes(self) -> None:
+        arguments, choice = bench.parse(["full", "--budget=10m", "--memory=8G", "--out=x"])
+        self.assertEqual((arguments.budget, arguments.memory), (600, 8 << 30))
+        self.assertEqual(choice, ["--suite=full"])
+        times = [bench.parse([f"--budget={text}"])[0].budget for text in ("90s", "2h", "1.5min")]
+        self.assertEqual(times, [90, 7200, 90])
+
+    def test_what_makes_no_sense_is_refused(self) -> None:
+        for option in (
+            *("--out=", "--backends=", "--cell-seconds=-3", "--cell-seconds=nan", "--slow-down=-5"),
+            *("--budget=0s", "--memory=8", "--rounds=0"),
+        ):
+            with self.subTest(option), redirect_stderr(io.StringIO()) as err:
+                with self.assertRaises(SystemExit) as ended:
+                    bench.parse([option])
+                self.assertEqual(ended.exception.code, 2)
+                self.assertIn(option.partition("=")[0], err.getvalue())
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ if sys.argv[1] == "prepare":
         for size in SIZES:
             line = dict(workload=workload, size=int(size), cells=cells(workload, size))
             if not REALTIME:
-                line |= dict(hashes=["abc"], item="insert", items=10, **{{"for": "both"}})
+                line |= dict(hashes=["abd" if IS_OTHER and os.environ.get("OTHER_TRACE") else "abc"], item="insert", items=10, **{{"for": "both"}})
             print(json.dumps(line))
 elif sys.argv[1] == "limits":
     print('{{"clock_ns": 20}}')
@@ -159,7 +159,9 @@ else:
         time.sleep(0.3 if act == "slow" else 0.7)
     entry = dict(name=name + TAIL, run_name=name + TAIL, run_type="iteration", iterations=1,
                  real_time=1.0, cpu_time=1.0, time_unit="ns", items=10.0)
-    if act.startswith("fails "):
+    if act == "wrong_later" and attempt == 3:
+        entry |= dict(error_occurred=True, error_message="wrong: at last")
+    elif act.startswith("fails "):
         entry |= dict(error_occurred=True, error_message=act[6:] + ": so it is")
     elif option("--pass") == "tails":
         entry |= dict(label="exact, per insert", worst_ns=50.0)
@@ -170,6 +172,7 @@ else:
     elif REALTIME:
         saturated = ", saturated" if act == "saturated" else ""
         entry |= dict(label="granular, per request" + saturated, cpu_share=0.029,
+                      processors=len(os.sched_getaffinity(0)),
                       cpu_ns_per_request=100.0 * (1 + ("/10000/" in name) * random.random()))
     else:
         noisy = act == "noisy"  # at first the most

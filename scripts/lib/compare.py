@@ -19,11 +19,12 @@ follows them is as for scripts/bench.
 Each line is of one workload at one size, with the median ratio of B to A over the rounds and its
 interval, and says what B is: faster, slower, equivalent (the interval lies within the margin) or
 unresolved. Faster and slower need the interval to exclude 1 and the effect to exceed 1 % and what a
-backend differs from itself by. All intervals together are sure to 95 %; so the more lines there are,
-the more rounds it takes: scripts/bench --out=DIR --rounds=N adds some.
+backend differs from itself by. The chance of any false alarm among all lines is 5 % (Holm), and each
+interval is at the level at which its line was judged; so the more lines there are, the more rounds it
+takes: scripts/bench --out=DIR --rounds=N adds some.
 
-The exit code is 0, with --gate 1 if any B is slower by more than that, 2 for wrong usage, and 3 if
-nothing could be compared.
+The exit code is 0, with --gate 1 if any B is slower by more than that or has lost its figure, 2 for
+wrong usage, and 3 if nothing could be compared, or so little that no gate could close.
 """
 
 import argparse
@@ -107,6 +108,8 @@ def main() -> int:
             raise Failure(f"{'; '.join(refused)}: not to be compared, unless with --force")
     noise, how = _noise(a, b)
     lines, left_out = _compare(a, b, noise, arguments.margin)
+    if _is_one(a) != _is_one(b):
+        raise UsageError("name a backend on both sides, or on neither")
     if not lines:
         raise Failure(f"{a.name} and {b.name} have no cells to compare{_reason(left_out)}")
     notes = _notes(a, b, lines, left_out, list(differences.values()), how)
@@ -114,17 +117,52 @@ def main() -> int:
         say(_markdown(a, b, lines, notes))
     else:
         _print(a, b, lines, notes)
-    if arguments.gate is None:
-        return 0
-    over = [line for line in lines if _is_over(line, arguments.gate)]
+    return 0 if arguments.gate is None else _pass_gate(a, b, lines, arguments.gate)
+
+
+def _pass_gate(a: Side, b: Side, lines: list[Line], gate: float) -> int:
+    """Says whether B may pass; the exit code."""
+    over = [line for line in lines if _is_over(line, gate)]
     verb = "is" if len(over) == 1 else "are"
     who = f"{len(over)} of {len(lines)} {verb}" if over else f"none of {len(lines)} is"
-    say(f"\nGate: {who} slower by more than {arguments.gate * 100:g} %")
-    return 1 if over else 0
+    say(f"\nGate: {who} slower by more than {gate * 100:g} %")
+    broken = _broken(a, b)
+    if broken:
+        say(f"Gate: without a figure in B, and with one in A: {', '.join(broken)}")
+    if over or broken:
+        return 1
+    if too_few := _too_few_rounds(lines):
+        raise Failure(f"the gate is open, for nothing could have closed it: {too_few}")
+    return 0
 
 
 def _is_over(line: Line, gate: float) -> bool:
     return line.result.word == "slower" and line.result.ratio.middle > 1 + gate
+
+
+def _broken(a: Side, b: Side) -> list[str]:
+    """Cells that B has lost, and how."""
+    others = {_kind(key, b): cell for key, cell in b.cells().items()}
+    return [
+        f"{key[2]} on {key[0]}/{power(key[1])} ({other.status})"
+        for key, cell in a.cells().items()
+        if cell.has_figure
+        and (other := others.get(_kind(key, a)))
+        and not other.has_figure
+        and other.status != "interrupted"
+    ]
+
+
+def _too_few_rounds(lines: list[Line]) -> str:
+    """Not empty: why none of the comparisons can be sure."""
+    fewest, needed = min(line.result.rounds for line in lines), rounds_needed(len(lines))
+    if fewest >= needed:
+        return ""
+    none = "this cannot" if len(lines) == 1 else f"none of {len(lines)} comparisons can"
+    return (
+        f"With {counted(fewest, 'round')} {none} be sure; {needed} are needed: scripts/bench "
+        f"--out=DIR --rounds={needed} adds them."
+    )
 
 
 def _parse() -> tuple[argparse.Namespace, list[str]]:
@@ -232,15 +270,18 @@ def _compare(a: Side, b: Side, noise: float, margin: float) -> tuple[list[Line],
     return lines, left_out
 
 
+def _is_one(side: Side) -> bool:
+    """Whether it is one backend, and not each."""
+    return bool(side.backend) and not str(side.backend).startswith("@")
+
+
 def _kind(key: Key, side: Side) -> Key:
-    is_one = side.backend and not side.backend.startswith("@")
-    return (key[0], key[1], "" if is_one else key[2])
+    return (key[0], key[1], "" if _is_one(side) else key[2])
 
 
 def _why_not(a: Side, b: Side, key: Key, one: Cell, other: Cell | None) -> str:
     """Why a cell is not compared; empty if it is."""
-    is_one = a.backend and not a.backend.startswith("@")
-    if a.results.precision(key[2]) not in RANKED and not is_one:
+    if a.results.precision(key[2]) not in RANKED and not _is_one(a):
         return "controls"
     if not other:
         return "not in both"
@@ -300,13 +341,8 @@ def _notes(
         if (count := sum(line.result.word == word for line in lines))
     )
     notes = [f"{counted(len(lines), 'comparison')} of B with A: {counts}.", noise]
-    fewest, needed = min(line.result.rounds for line in lines), rounds_needed(len(lines))
-    if fewest < needed:
-        none = "this" if len(lines) == 1 else f"none of {len(lines)} comparisons"
-        notes.append(
-            f"With {counted(fewest, 'round')} {none} can{'not' * (len(lines) == 1)} be sure; {needed} are "
-            f"needed: scripts/bench --out=DIR --rounds={needed} adds them."
-        )
+    if too_few := _too_few_rounds(lines):
+        notes.append(too_few)
     if left_out:
         notes.append("Not compared:" + _reason(left_out).replace(": ", " ", 1) + ".")
     return notes + [f"{difference}." for difference in differences]
@@ -318,7 +354,7 @@ def _reason(left_out: dict[str, int]) -> str:
 
 def _ratio(interval: Interval) -> str:
     def text(value: float) -> str:
-        return f"{value:.3f}" if value < 10 else digits(value)
+        return f"{value:.3f}" if 0.1 <= value < 10 else digits(value)
 
     if not 0 < interval.low or interval.high == float("inf"):
         return f"{text(interval.middle)} [?]"
@@ -328,12 +364,10 @@ def _ratio(interval: Interval) -> str:
 def _rows(a: Side, b: Side, lines: list[Line]) -> list[list[str]]:
     """Of two backends both are named; else it is the same one on either side."""
     text = time if a.unit.endswith("_ns") else digits
-    whose = {side.backend for side in (a, b)}
-    is_one = None in whose or any(name.startswith("@") for name in whose)
     return [
         [
             f"{line.workload}/{power(line.size)}",
-            line.backend if is_one else f"{a.backend} → {b.backend}",
+            f"{a.backend} → {b.backend}" if _is_one(a) else line.backend,
             text(line.a.cost),
             text(line.b.cost),
             _ratio(line.result.ratio),

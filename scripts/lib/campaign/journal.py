@@ -68,7 +68,9 @@ def open_journal(folder: Path, choice: list[str], command: str) -> Journal:
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            if not os.path.samestat(os.fstat(fd), os.stat(path)):  # removed by another at that moment
+                raise FileNotFoundError
+        except (BlockingIOError, FileNotFoundError):
             raise Failure(f"{path}: another scripts/bench is writing to it; wait for it") from None
         lines, whole = _parse(path, path.read_bytes())
         lost = os.fstat(fd).st_size - whole
@@ -102,8 +104,21 @@ def choice_of(folder: Path) -> list[str] | None:
     return list(lines[0]["choice"]) if lines else None
 
 
-# By kind, what a line must have.
-NEEDED = {"cell": ("cell", "round", "identity", "status", "seconds", "disturbance")}
+# By kind, what a line must have, and of which type.
+NEEDED: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "plan": {"key": str, "lines": list},
+    "run": {"facts": dict},
+    "context": {"context": dict},
+    "verified": {"backend": str, "identity": str, "failure": str},
+    "cell": {
+        **{"cell": str, "round": int, "identity": str, "status": str},
+        **{"seconds": (int, float), "disturbance": (int, float)},
+    },
+}
+
+
+def _is_entry(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("name"), str)
 
 
 def _parse(path: Path, data: bytes) -> tuple[list[Line], int]:
@@ -115,8 +130,11 @@ def _parse(path: Path, data: bytes) -> tuple[list[Line], int]:
             line = json.loads(text)
             if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
                 raise ValueError("no object with a kind")
-            if missing := [key for key in NEEDED.get(line["kind"], ()) if key not in line]:
-                raise ValueError(f"without {', '.join(missing)}")
+            needed = NEEDED.get(line["kind"], {})
+            if bad := [key for key, type_ in needed.items() if not isinstance(line.get(key), type_)]:
+                raise ValueError(f"without a proper {', '.join(bad)}")
+            if line["kind"] == "cell" and not (line.get("failure") or _is_entry(line.get("entry"))):
+                raise ValueError("without a figure or a failure")
         except ValueError as error:
             raise Failure(
                 f"{path}:{number}: is damaged ({error}); remove that line, and its cell is measured "
