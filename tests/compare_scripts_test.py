@@ -6,6 +6,7 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/compare_scripts_test
 import itertools
 import json
 import math
+import os
 import random
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scripts_testing import ROOT, Scratch
+from scripts_testing import PRETENDER, ROOT, BenchScratch, Scratch
 
 from statistics_of_rounds import (
     Comparison,
@@ -201,6 +202,49 @@ class CompareCommandTest(Scratch):
         again = self.compare(f"{folder}:scan", f"{folder}:scan@again")
         self.assertIn("1 equivalent", again.stdout)
 
+    def test_a_backend_is_compared_with_its_twin_and_not_with_its_own_rounds(self) -> None:
+        folder = self.campaign(
+            "one", {"scan": self.SCAN, "scan@again": [cost * 1.2 for cost in self.SCAN]}
+        )
+        ended = self.compare(f"{folder}:scan", f"{folder}:scan@again")
+        self.assertRegex(ended.stdout, r"scan → scan@again \| +10.0 \| +12.0 \| 1.200 ")
+
+    def test_a_gate_lets_pass_what_is_not_surely_slower(self) -> None:
+        factors = [0.8, 0.9, 1.05, 1.1, 1.1, 1.3, 1.4, 1.5]
+        noisy = [cost * factor for cost, factor in zip(self.SCAN, factors)]
+        folder = self.campaign("one", {"scan": self.SCAN, "heap": noisy})
+        ended = self.compare(f"{folder}:scan", f"{folder}:heap", "--gate=3%")
+        self.assertRegex(ended.stdout, r" 1.100 \[0.8.* unresolved")
+        self.assertEqual(ended.returncode, 0)
+        self.assertIn("none of 1 is slower", ended.stdout)
+
+    def test_a_gate_of_nothing_is_a_gate(self) -> None:
+        before = self.campaign("before", {"scan": self.SCAN})
+        after = self.campaign("after", {"scan": [cost * 1.2 for cost in self.SCAN]})
+        ended = self.compare(before, after, "--gate=0%")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("1 of 1 is slower by more than 0 %", ended.stdout)
+
+    def test_what_controls_differ_by_hides_what_is_smaller(self) -> None:
+        before = self.campaign("before", {"null": self.SCAN, "scan": self.SCAN})
+        after = self.campaign(
+            "after",
+            {"null": [c * 1.1 for c in self.SCAN], "scan": [c * 1.08 for c in self.SCAN]},
+        )
+        ended = self.compare(before, after)
+        self.assertIn("the controls differ by up to 10.0 %", ended.stdout)
+        self.assertIn("1 unresolved", ended.stdout)
+
+    def test_the_noise_of_either_campaign_hides_what_is_smaller(self) -> None:
+        quiet = {"scan": self.SCAN}
+        noisy = {
+            "scan": [cost * 1.08 for cost in self.SCAN],
+            "scan@again": [cost * 1.3 for cost in self.SCAN],
+        }
+        a, b = self.campaign("a", quiet), self.campaign("b", noisy)
+        for one, other in ((a, b), (b, a)):
+            self.assertIn("1 unresolved", self.compare(one, other).stdout)
+
     def test_noise_hides_what_is_smaller(self) -> None:
         noisy = [cost * 1.3 for cost in self.SCAN]
         folder = self.campaign(
@@ -280,11 +324,105 @@ class CompareCommandTest(Scratch):
         self.assertEqual(forced.returncode, 0)
         self.assertIn("processor differs", forced.stdout)
 
+    def test_facts_that_must_agree_and_those_of_which_a_difference_is_told(self) -> None:
+        good = self.campaign("good", {"scan": self.SCAN})
+        for key in ("processor", "num_cpus", "kernel", "granularity", "seed", "format"):
+            with self.subTest(key):
+                ended = self.compare(good, self.campaign(key, {"scan": self.SCAN}, **{key: "77"}))
+                self.assertEqual((ended.returncode, ended.stdout), (3, ""))
+                self.assertIn(f"{key} differs, '", ended.stderr)
+        for key in ("commit", "compiler", "flags", "build", "pages"):
+            with self.subTest(key):
+                ended = self.compare(good, self.campaign(key, {"scan": self.SCAN}, **{key: "77"}))
+                self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+                self.assertIn(f"{key} differs, '' and '77'.", ended.stdout)
+
     def test_medians_are_those_of_the_rounds(self) -> None:
         folder = self.campaign("one", {"scan": self.SCAN, "heap": self.SCAN[::-1]})
         ended = self.compare(f"{folder}:scan", f"{folder}:heap")
         ratio = median(b / a for a, b in zip(self.SCAN, self.SCAN[::-1]))
         self.assertIn(f"{ratio:.3f} [", ended.stdout)
+
+
+CMAKE = """#!/bin/sh
+[ -e broken ] && echo "it is broken" && exit 1
+[ "$1" = --build ] || exit 0
+mkdir -p build/release && cp timerbench build/release/timerbench
+"""
+
+
+class CommitsTest(BenchScratch):
+    """Commits of a project that is nothing but a timerbench that pretends."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.project = self.folder / "project"
+        self.project.mkdir()
+        (self.folder / "cmake").write_text(CMAKE)
+        (self.folder / "cmake").chmod(0o755)
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.timerbench = self.project / "timerbench"
+        self.timerbench.write_text(PRETENDER)
+        self.timerbench.chmod(0o755)
+        self.commit("fast")
+        which = 'sys.argv[0].endswith("other")'
+        self.timerbench.write_text(PRETENDER.replace(which, "True"))
+        self.commit("slow")
+
+    def git(self, *arguments: str) -> None:
+        names = ("-c", "user.name=Nobody", "-c", "user.email=nobody@nowhere")
+        subprocess.run(["git", "-C", self.project, *names, *arguments], check=True)
+
+    def commit(self, tag: str) -> None:
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message", tag)
+        self.git("tag", tag)
+
+    def compare(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        program = (
+            "import pathlib, bench\n"
+            f"bench.ROOT = pathlib.Path({str(self.project)!r})\n"
+            "import compare, console\n"
+            "console.run_main('scripts/compare', compare.main, failure=3)"
+        )
+        environment = {
+            "PATH": f"{self.folder}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT / "scripts" / "lib"),
+            "SOURCE": f"{self.source}/",
+        }
+        return subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            env=os.environ | environment,
+            text=True,
+            capture_output=True,
+        )
+
+    def test_each_is_measured_by_its_own_build_and_the_second_is_judged(self) -> None:
+        for a, b, row in (
+            ("fast", "slow", r" 1.00 \| +2.00 \| 2.000 .*\*\*slower\*\*"),
+            ("slow", "fast", r" 2.00 \| +1.00 \| 0.500 .*\*\*faster\*\*"),
+        ):
+            ended = self.compare(a, b, "quick", "--rounds=7")
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""), ended.stdout)
+            self.assertRegex(ended.stdout, r"\| scan +\| +" + row)
+        self.assertNotIn("Building", ended.stdout, "that was done")
+        self.assertEqual(len(list(self.project.glob("build/commits/*/build/release/*"))), 2)
+
+    def test_what_cannot_be_compared_is_refused(self) -> None:
+        (self.project / "broken").write_text("")
+        self.commit("broken")
+        for arguments, code, complaint in (
+            (("fast", "fast"), 2, "both are the same commit"),
+            (("fast", "slow", "--out=x"), 2, "--out is not for comparing commits"),
+            (("fast", "nowhere"), 2, "'nowhere' is neither results nor a commit"),
+            (("broken", "fast"), 3, r"commit [0-9a-f]{9} cannot be built; see /.*\.log"),
+        ):
+            with self.subTest(complaint):
+                ended = self.compare(*arguments)
+                self.assertRegex(ended.stderr, f"^scripts/compare: .*{complaint}.*\n$")
+                self.assertEqual(ended.returncode, code)
+        [log] = self.project.glob("build/commits/*.log")
+        self.assertEqual(log.read_text(), "it is broken\n")
 
 
 if __name__ == "__main__":
