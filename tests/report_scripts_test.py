@@ -183,6 +183,10 @@ class ReportTest(Scratch):
     def text(self) -> str:
         return str(self.browser.execute_script("return document.getElementById('page').innerText"))
 
+    def whole_text(self) -> str:
+        """With what is closed."""
+        return str(self.run_js("document.getElementById('page').textContent"))
+
     def tables(self) -> list[list[list[str]]]:
         """The text of all tables, line by line; closed ones too."""
         tables: list[list[list[str]]] = self.browser.execute_script(
@@ -458,6 +462,35 @@ class Pages(ReportTest):
         self.assertIn("Measured in granules of 10 ticks (10 ms)", self.text())
         self.check_quiet()
 
+    def test_only_exact_ones_are_ranked_though_the_granule_is_not_known(self) -> None:
+        self.open(self.report(self.generated()), "decide&load=churn/1000&late=0")
+        self.assertIn("left out, for late by up to a granule (ring)", self.text())
+        self.assertNotIn("churn at 10³, granular", self.titles())
+
+    def test_a_load_is_known_by_its_peak_its_moves_and_its_delays(self) -> None:
+        inputs = {
+            "keepalive/1000/both": load(0.0, 777, 1e9) | {"moved_share": 0.9},
+            "churn/1000/both": load(0.5, 1000, 1e6),
+            "hold/1000/both": load(0.5, 1000, 1e9),
+        }
+        entries: list[Any] = []
+        for name in ("keepalive", "churn", "hold"):
+            entries += costs(f"quick/{name}/1000", "heap", "exact", 5)
+        page = self.report(self.campaign(entries, inputs=inputs))
+        self.open(page, "decide&load=keepalive/1000")
+        self.assertIn(
+            "keepalive, at most 777 timers, 90.0 % of them cancelled or moved", self.text()
+        )
+        for delay, name in (("1000000", "churn"), ("1000000000", "hold")):
+            self.open(page, f"decide&n=1000&never=50&delay={delay}")
+            self.assertIn(f"nearest load that was measured: {name}, at most 10³", self.text())
+            self.assertIn("That is yours.", self.text())
+        self.go("map")
+        self.assertEqual(
+            [row[:2] for row in self.tables()[0][1:]],
+            [["churn", "50.0 %"], ["hold", "50.0 %"], ["keepalive", "90.0 %"]],
+        )
+
     def test_decide_without_knowing_the_loads(self) -> None:
         entries = [
             *costs("quick/churn/1000", "heap", "exact", 5),
@@ -539,6 +572,16 @@ class Pages(ReportTest):
                 "campaign · Test 1000, 2 processors · fitness C of A to F", self.text()
             )
 
+    def test_each_page_says_how_well_it_was_measured(self) -> None:
+        entries = costs("quick/churn/1000", "heap", "exact", 5)
+        entries += costs("quick/churn/1000", "lazy", "exact", 50)
+        entries[3]["status"] = "noisy"
+        page = self.report(self.campaign(entries, grade_reasons="load; swap"))
+        for name in ("decide", "scaling", "map", "pairwise", "machine"):
+            self.open(page, name)
+            self.assertIn("fitness C of A to F (load, swap)", self.text(), name)
+            self.assertIn("1 of 2 cells disturbed in a round", self.text(), name)
+
     def test_scaling(self) -> None:
         self.open(self.report(self.generated()), "scaling")
         [rows] = self.tables()
@@ -607,6 +650,16 @@ class Pages(ReportTest):
         shown = Select(self.browser.find_element(By.CSS_SELECTOR, "[data-key='s']"))
         self.assertEqual(shown.first_selected_option.get_attribute("value"), "10")
 
+    def test_a_size_that_half_of_all_did_not_reach_is_not_shown_first(self) -> None:
+        entries: list[Any] = []
+        for name in ("b1", "b2", "b3", "b4"):
+            entries += costs("quick/churn/10", name, "exact", 10)
+        for name in ("b1", "b2"):
+            entries += costs("quick/churn/100", name, "exact", 10)
+        entries += [failed("quick/churn/100", name, "timeout: long") for name in ("b3", "b4")]
+        self.open(self.report(self.campaign(entries)), "pairwise")
+        self.assertIn("churn at 10: those that are exact, each with each", self.titles())
+
     def test_tails_open_with_a_workload_that_advances(self) -> None:
         entries, tails = [], []
         for workload, counters in (("fill", {}), ("churn", {"worst_ns": 5.0})):
@@ -656,6 +709,21 @@ class Pages(ReportTest):
         )
         self.check_quiet()
 
+    def test_tiles_of_a_map_are_of_those_that_the_legend_names(self) -> None:
+        """Where the first load has none."""
+        entries = [failed("quick/fill/10", name, "timeout: over 5 s") for name in ("heap", "lazy")]
+        for workload, factor in (("churn", 2), ("hold", 0.5)):
+            entries += costs(f"quick/{workload}/10", "heap", "exact", 10)
+            entries += costs(f"quick/{workload}/10", "lazy", "exact", 10 * factor)
+        self.open(self.report(self.campaign(entries)), "map")
+        tiles = self.run_js(
+            "mounted[0].data.datasets.map(({label, data}) =>"
+            " [label, ...data.map(({x, lines}) => [x, lines[0]])])"
+        )
+        self.assertEqual(
+            tiles, [["heap", [1, "heap"]], ["lazy", [2, "lazy"]], ["none", [0, "none"]]]
+        )
+
     def test_tails(self) -> None:
         self.open(self.report(self.generated()), "tails")
         spectrum, worst, timeline = self.tables()
@@ -671,6 +739,9 @@ class Pages(ReportTest):
             "return mounted[0].data.datasets.map(({label, data}) => [label, data.at(-1).x, data.at(-1).y])"
         )
         self.assertEqual(ends, [["heap", 1000, 500], ["ring", 1000, 95_000]], "the longest")
+        points = {point["x"]: point for point in self.run_js("mounted[0].data.datasets[0].data")}
+        self.assertEqual(next(iter(points)), 1, "all are longer than the shortest")
+        self.assertEqual(points[10]["y"], 20)
         self.assertIn(["ring", "777", "90.0 µs", "0", "77"], timeline, "no peak is lost")
         self.choose("call", "cancel")
         self.assertIn("there are no samples", self.text())
@@ -696,6 +767,34 @@ class Pages(ReportTest):
         self.choose("b2", "oak")
         self.assertIn("no load in common with figures of both", self.text())
         self.check_quiet()
+
+    def test_rounds_too_few_for_all_comparisons_are_told(self) -> None:
+        """The fewest count; and the more comparisons, the more rounds it takes."""
+        entries: list[Any] = []
+        for size, rounds in ((10, 6), (100, ROUNDS), (1000, ROUNDS)):
+            for name in ("heap", "lazy"):
+                entries += costs(f"quick/churn/{size}", name, "exact", 5)[:rounds]
+        entries += costs("quick/churn/10", "oak", "exact", 50)
+        self.open(self.report(self.campaign(entries)), "pairwise&b=heap&b2=lazy&s=10")
+        self.assertIn("With 6 rounds none of 3 comparisons can be sure; it takes 7.", self.text())
+        self.assertIn("3 comparisons, which takes 7 rounds; there are 6.", self.text())
+
+    def test_what_is_faster_is_green_and_what_is_slower_is_red(self) -> None:
+        page = self.report(self.generated())
+        of_theme = "getComputedStyle(document.documentElement).getPropertyValue(arguments[0])"
+        for a, b, word, name in (
+            ("heap", "lazy", "faster", "--good"),
+            ("lazy", "heap", "slower", "--bad"),
+        ):
+            self.open(page, f"pairwise&b={a}&b2={b}")
+            colour = self.run_js(of_theme, name)
+            self.assertEqual(
+                self.run_js("mounted[0].data.datasets[0].pointBackgroundColor"),
+                [colour, colour, self.run_js(of_theme, "--faint")],
+            )
+            parts = ", ".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+            written = f"getComputedStyle(document.querySelector('#page .{word}')).color"
+            self.assertEqual(self.run_js(written), f"rgb({parts})")
 
     def test_the_pair_that_is_shown_first_promises_the_same(self) -> None:
         entries = costs("quick/churn/10", "ring", "granular", 5)
@@ -889,6 +988,13 @@ class Pages(ReportTest):
             if name in ("decide", "scaling", "map", "raw"):
                 self.assertIn("crash: killed by SIGSEGV", self.text(), name)
 
+    def test_what_there_is_not_is_not_written(self) -> None:
+        without_failures = self.campaign(costs("quick/churn/10", "heap", "exact", 5), name="good")
+        for folder, name in itertools.product((self.generated(), without_failures), PAGES):
+            self.open(self.report(folder), name)
+            for word in ("false", "undefined", "NaN"):
+                self.assertNotIn(word, self.whole_text(), name)
+
     def test_names_are_only_text(self) -> None:
         nasty = "<img src=x onerror=alert(1)>&amp;\"'"
         folder = self.campaign(
@@ -929,8 +1035,8 @@ class Everything(ReportTest):
         for name in PAGES:
             self.go(name)
             self.assertGreater(len(self.text()), 100, name)
-            self.assertNotIn("undefined", self.text(), name)
-            self.assertNotIn("NaN", self.text(), name)
+            for word in ("false", "undefined", "NaN"):
+                self.assertNotIn(word, self.whole_text(), name)
             self.assertNotIn("cannot be shown", self.text(), name)
             self.assertEqual(
                 "Remake: " in self.text(),
@@ -1296,6 +1402,11 @@ class BadInput(ReportTest):
             json.dumps({"benchmarks": [entry("quick/fill/10", "scan", "exact", worst_ns=1)]})
         )
         (folder / "tails.distributions.json").write_text('{"quick/fill/10/scan": [{"advance": 3}]}')
+        self.check_refused(folder, says="tails.distributions.json: not the distributions")
+        timeline = {"op": [1, 2], "max_ns": [5], "fired": [0, 0], "moved": [0, 0]}
+        (folder / "tails.distributions.json").write_text(
+            json.dumps({"quick/fill/10/scan": [{"timeline": timeline}]})
+        )
         self.check_refused(folder, says="tails.distributions.json: not the distributions")
 
     def test_a_folder_that_cannot_be_written(self) -> None:
