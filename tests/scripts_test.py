@@ -182,6 +182,21 @@ class LoadTest(CostScratch):
         with self.assertRaisesRegex(Failure, "2.json: its commit is 'b'"):
             load([one, other])
 
+    def test_figures_of_other_builds_or_settings_do_not_mix(self) -> None:
+        for key in ("num_cpus", "compiler", "flags", "build", "granularity", "seed", "pages"):
+            one = self.write(measured("fill", 10, "scan", 10.0), "1.json", **{key: "a"})
+            other = self.write(measured("fill", 10, "scan", 10.0), "2.json", **{key: "b"})
+            with self.subTest(key), self.assertRaisesRegex(Failure, f"2.json: its {key} is 'b'"):
+                load([one, other])
+
+    def test_that_a_backend_is_wrong_counts_more_than_that_it_takes_too_long(self) -> None:
+        slow = failed("fill", 10, "scan")
+        for worse in ("wrong", "error"):
+            bad = failed("fill", 10, "scan", f"{worse}: for a reason")
+            for entries in ([*slow, *bad], [*bad, *slow]):
+                cell = self.load(entries).cells["fill", 10, "scan"]
+                self.assertEqual((cell.status, cell.failure), (worse, f"{worse}: for a reason"))
+
     def test_a_cell_of_which_any_repetition_failed_has_no_figure(self) -> None:
         for status in ("wrong", "timeout"):
             bad = failed("fill", 10, "scan", f"{status}: for a reason")
@@ -292,6 +307,26 @@ class TableTest(CostScratch):
         self.assertEqual(self.row("redis_zset")[2:], ["900 †"])
         self.assertEqual(self.row("scan")[2:], ["10.0"])
         self.assertIn("† over fewer operations", self.text.splitlines()[0])
+
+    def test_less_than_half_of_the_operations_are_fewer(self) -> None:
+        entries = [
+            *measured("churn", 1000, "scan", 10.0, items=1000),
+            *measured("churn", 1000, "skiplist", 11.0, items=600),
+            *measured("churn", 1000, "redis_zset", 900.0, items=400),
+        ]
+        self.text = table.markdown(self.load(entries), 1000)
+        self.assertEqual(self.row("redis_zset")[2], "900 †")
+        self.assertEqual(self.row("skiplist")[2], "11.0")
+
+    def test_a_cost_that_was_disturbed_is_marked(self) -> None:
+        self.assertNotIn("‡", self.text)
+        entries = measured("churn", 1000, "scan", 10.0, items=1000)
+        entries += measured("churn", 1000, "skiplist", 11.0, items=400)
+        for entry in entries:
+            entry["status"] = "noisy"
+        self.text = table.markdown(self.load(entries), 1000)
+        self.assertEqual((self.row("scan")[2], self.row("skiplist")[2]), ("10.0 ‡", "11.0 †‡"))
+        self.assertIn("‡ disturbed in a round.", self.text.splitlines()[0])
 
     def test_the_best_of_each_promise_is_bold(self) -> None:
         self.assertEqual(self.row("scan"), ["`scan`", "exact", "**10.0 ±10%**", "timeout", "5.00"])
@@ -405,6 +440,20 @@ class PaperTest(CostScratch):
         text = (self.paper() / "table.tex").read_text()
         self.assertIn("\\texttt{null} & 1.00 {\\scriptsize [1.00, 1.00]} $\\dagger$", text)
         self.assertEqual(text.count("textbf"), 1, "controls are not ranked")
+
+    def test_the_table_has_workloads_of_other_sizes_too(self) -> None:
+        self.entries += measured("trace", 77, "scan", 6.0)
+        text = (self.paper() / "table.tex").read_text()
+        self.assertIn("\\texttt{scan} & 7.00 & 5.00 & 6.00 \\\\\n", text)
+        self.assertIn("\\texttt{tick\\_map} & 53.5 {\\scriptsize [50.0, 57.0]} & -- & --", text)
+
+    def test_the_table_marks_doubtful_costs(self) -> None:
+        self.entries[-1]["status"] = "noisy"
+        self.entries += measured("50%_$", 1000, "skiplist", 9.0, items=400)
+        text = (self.paper() / "table.tex").read_text()
+        self.assertIn("\\texttt{scan} & 7.00 & 5.00 $\\ddagger$ \\\\\n", text)
+        self.assertIn("\\texttt{skiplist} & -- & 9.00 $\\dagger$ \\\\\n", text)
+        self.assertIn("† over fewer operations. ‡ disturbed in a round.", text)
 
     def test_the_method(self) -> None:
         text = (
