@@ -215,7 +215,9 @@ class RecordTest(FakeKernel):
                 self.assertEqual(file.read(), (self.folder / "x.npy").read_text())
 
     def test_full_buffers_are_read_meanwhile(self) -> None:
+        """Though it is those of one CPU alone."""
         self.set_up("per_cpu/cpu0/stats", STATS.format(0).replace("bytes: 0", "bytes: 20000000"))
+        self.set_up("per_cpu/cpu1/stats", STATS.format(0))
         program = self.start_recording("--seconds=20", "my_load")
         (instance,) = (self.tracefs / "instances").iterdir()
         with (instance / "trace_pipe").open("a") as pipe:
@@ -232,11 +234,14 @@ class RecordTest(FakeKernel):
         self.folder.chmod(0o777)
         (self.folder / "removed").chmod(0o777)
         done = self.record(
-            *("my_load", "--keep-raw=raw", "--", "sh", "-c", "id -un; echo $HOME; touch made"),
+            *("my_load", "--keep-raw=raw", "--", "sh", "-c"),
+            "id -un; echo $HOME; id -G; touch made",
+            change="os.setgroups([0, 12])",  # of root
             SUDO_UID=str(nobody.pw_uid),
         )
         self.assertEqual(done.stderr, "")
-        self.assertIn(f"\nnobody\n{nobody.pw_dir}\n", done.stdout)
+        groups = " ".join(map(str, os.getgrouplist("nobody", nobody.pw_gid)))
+        self.assertIn(f"\nnobody\n{nobody.pw_dir}\n{groups}\n", done.stdout)
         for name in ("my_load.npy", "my_load.json", "raw", "made"):
             self.assertEqual((self.folder / name).stat().st_uid, nobody.pw_uid, name)
 
@@ -290,6 +295,33 @@ class FailureTest(FakeKernel):
         self.set_up("per_cpu/cpu0/stats", STATS.format(17))
         done = self.record("--seconds=0.1", "my_load")
         self.check_refused(1, "17 events were lost.*--buffer-mb 128", done)
+
+    def test_a_trace_with_holes_of_any_kind_is_not_made(self) -> None:
+        for kind in ("overrun", "commit overrun", "dropped events"):
+            stats = STATS.format(0).replace("dropped events: 0\n", "")
+            with self.subTest(kind):
+                self.set_up("per_cpu/cpu0/stats", f"{stats}{kind}: 5\n")
+                done = self.record("--seconds=0.1", "my_load")
+                self.check_refused(1, "5 events were lost", done)
+                shutil.rmtree(self.removed_instance())
+
+    def test_what_all_cpus_have_lost_is_told(self) -> None:
+        self.set_up("per_cpu/cpu0/stats", STATS.format(17))
+        self.set_up("per_cpu/cpu1/stats", STATS.format(3))
+        done = self.record("--seconds=0.1", "my_load")
+        self.check_refused(1, "20 events were lost", done)
+
+    def test_holes_that_come_when_the_recording_ends_are_found(self) -> None:
+        lossy = STATS.format(17)
+        change = f"""
+stop = record.Instance.stop
+def stop_and_lose(self):
+    stop(self)
+    (self._folder / "per_cpu/cpu0/stats").write_text({lossy!r})
+record.Instance.stop = stop_and_lose
+"""
+        done = self.record("--seconds=0.1", "my_load", change=change)
+        self.check_refused(1, "17 events were lost", done)
 
     def test_nothing_is_left_if_the_import_fails(self) -> None:
         (self.folder / "timerbench.is_broken").touch()
