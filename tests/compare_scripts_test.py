@@ -287,6 +287,31 @@ class CompareCommandTest(Scratch):
         self.assertIn("1 unresolved", ended.stdout)
         self.assertIn("With 3 rounds this cannot be sure; 6 are needed", ended.stdout)
 
+    def test_a_gate_does_not_let_through_what_is_broken_or_could_not_be_judged(self) -> None:
+        good = self.campaign("good", {"scan": self.SCAN, "heap": self.SCAN})
+        broken = self.campaign("broken", {"scan": self.SCAN, "heap": self.SCAN})
+        content = json.loads((broken / "results.json").read_text())
+        name = next(e["name"] for e in content["benchmarks"] if "heap" in e["name"])
+        content["benchmarks"] = [e for e in content["benchmarks"] if "heap" not in e["name"]]
+        content["benchmarks"].append(
+            {"name": name, "error_occurred": True, "error_message": "wrong: fired early"}
+        )
+        (broken / "results.json").write_text(json.dumps(content))
+        ended = self.compare(good, broken, "--gate=3%")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("Gate: without a figure in B, and with one in A: heap on fill/10³ (wrong)", ended.stdout)
+        self.assertEqual(self.compare(broken, good, "--gate=3%").returncode, 0, "it was mended")
+        few = self.campaign("few", {"scan": self.SCAN[:3]})
+        ended = self.compare(few, few, "--gate=3%")
+        self.assertEqual(ended.returncode, 3)
+        self.assertIn("nothing could have closed it: With 3 rounds this cannot be sure", ended.stderr)
+
+    def test_one_side_with_a_backend_and_one_without_is_a_mistake(self) -> None:
+        folder = self.campaign("one", {"scan": self.SCAN})
+        ended = self.compare(folder, f"{folder}:scan")
+        self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+        self.assertIn("name a backend on both sides, or on neither", ended.stderr)
+
     def test_what_should_not_be_compared_is_refused(self) -> None:
         good = self.campaign("good", {"scan": self.SCAN})
         machine = self.campaign("machine", {"scan": self.SCAN}, processor="Other 2000")
@@ -304,7 +329,7 @@ class CompareCommandTest(Scratch):
         realtime.write_text(json.dumps({"context": {}, "benchmarks": [entry]}))
         cases: list[tuple[list[object], int, str]] = [
             ([good, machine], 3, "processor differs, 'Test 1000' and 'Other 2000'.*--force"),
-            ([good, version], 3, "format differs"),
+            ([good, version], 3, "is of format 2, and these scripts read 1"),
             ([good, other], 3, "no cells to compare: 1 not in both"),
             (traces, 3, "no cells to compare: 1 of another trace"),
             ([good, empty], 3, "results.json: No such file"),
@@ -326,7 +351,7 @@ class CompareCommandTest(Scratch):
 
     def test_facts_that_must_agree_and_those_of_which_a_difference_is_told(self) -> None:
         good = self.campaign("good", {"scan": self.SCAN})
-        for key in ("processor", "num_cpus", "kernel", "granularity", "seed", "format"):
+        for key in ("processor", "num_cpus", "kernel", "granularity", "seed"):
             with self.subTest(key):
                 ended = self.compare(good, self.campaign(key, {"scan": self.SCAN}, **{key: "77"}))
                 self.assertEqual((ended.returncode, ended.stdout), (3, ""))

@@ -438,7 +438,7 @@ def _told(journal: Journal, choice: list[str], timerbench: Path) -> list[dict[st
 def _begin_run(journal: Journal, timerbench: Path) -> None:
     """Notes what this start is like."""
     facts = {"command": journal.head["command"], **_commit()}
-    if (busy := _busy_processors()) > 0.5:
+    if (busy := busy_processors()) > 0.5:
         facts["busy"] = f"{busy:.1f} of {os.cpu_count()} processors"
         say(f"Warning: other programs keep {facts['busy']} busy; the figures will be worse")
     limits = _limits(timerbench)
@@ -477,7 +477,7 @@ def _commit() -> dict[str, str]:
     return {"commit": run.stdout.strip()}
 
 
-def _busy_processors() -> float:
+def busy_processors() -> float:
     """How many of them work for others, in the second before anything is measured."""
 
     def idle_and_all() -> tuple[int, int]:

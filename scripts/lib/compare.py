@@ -56,7 +56,7 @@ from table import markdown_table
 from words import counted, digits, percent, power, time
 
 # Facts without which figures are of different things; of the others a difference is only told.
-MUST_AGREE = ("processor", "num_cpus", "kernel", "granularity", "seed", "format")
+MUST_AGREE = ("processor", "num_cpus", "kernel", "granularity", "seed")
 TOLD = ("commit", "compiler", "flags", "build", "pages")
 
 WORDS = ("faster", "slower", "equivalent", "unresolved")

@@ -18,6 +18,8 @@ from console import Failure
 from statistics_of_rounds import LEAST_ROUNDS
 from style import PROMISES
 
+FORMAT = 1  # of journals and results; also raised when the harness measures something else
+
 # Facts that are shown; those of BINDING must agree for figures to be set side by side.
 BINDING = (
     *("processor", "num_cpus", "compiler", "flags", "build", "commit", "granularity", "seed"),
@@ -287,6 +289,11 @@ def _read(file: Path) -> ResultFile:
         raise Failure(f"{file}: no results of 'timerbench run': it has no list 'benchmarks'")
     if not isinstance(content.setdefault("context", {}), dict):
         raise Failure(f"{file}: no results of 'timerbench run': its 'context' is no object")
+    if (format_ := content["context"].get("format", str(FORMAT))) != str(FORMAT):
+        raise Failure(
+            f"{file}: is of format {format_}, and these scripts read {FORMAT}; use those of its commit, or "
+            "measure again"
+        )
     if not content["benchmarks"]:
         raise Failure(f"{file}: has no cells; was the run's choice empty?")
     return ResultFile(file, content["context"], content["benchmarks"])

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from campaign.identity import FORMAT
 from console import Failure
+from grid import FORMAT
 
 NAME = "journal.jsonl"
 

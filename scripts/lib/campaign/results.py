@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from campaign.identity import FORMAT
 from campaign.journal import Journal, Line
 from campaign.plan import Cell, Plan
 from campaign.runner import Runner
 from files import replacing
+from grid import FORMAT
 from passes import PASSES
 
 

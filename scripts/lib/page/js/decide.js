@@ -286,7 +286,7 @@ function rankCard(campaign, load, promise, names, tooLate, limits, baseline) {
     note:
       `${capital(meaning)}. Cost in ns per ${campaign.item(load.scenario)}, median over the rounds with its 95 % interval.` +
       (ranked
-        ? ' Those with the same rank are not told apart: each is compared with the first of its rank, the chance of any false alarm is 5 %.'
+        ? ' Those with the same rank are not told apart: each is compared with the first of its rank, the chance of any wrong verdict is 5 %.'
         : '') +
       (baseline && campaign.promiseOf(baseline) !== promise
         ? ` The baseline, ${baseline}, promises something else: ${campaign.promiseOf(baseline)}.`

@@ -101,7 +101,7 @@ function pairCard(campaign, a, b) {
   return card({
     title: `${b} compared with ${a}`,
     note:
-      `B's cost divided by A's, median over the rounds; the chance of any false alarm among the lines is 5 %, and each interval is at the level at which its line was judged.${unlike} ${noiseNote(campaign)} Shaded: the noise.` +
+      `B's cost divided by A's, median over the rounds; the chance of any wrong verdict among the lines is 5 %, and each interval is at the level at which its line was judged.${unlike} ${noiseNote(campaign)} Shaded: the noise.` +
       (fewest < needed
         ? ` With ${counted(fewest, 'round')} none of ${counted(rows.length, 'comparison')} can be sure; it takes ${needed}.`
         : '') +
