@@ -94,6 +94,31 @@ TEST_F(SuiteTest, NamesTheLineAndTheNearestName) {
   EXPECT_EQ(problem(head + rest + "workload = 1\n"), "mine.toml:6: write [[workload]]");
 }
 
+TEST_F(SuiteTest, NumbersThatMeanNothingAreRefused) {
+  const auto with = [&](const std::string& repetitions, const std::string& seconds) {
+    return problem("summary = \"x\"\nrepetitions = " + repetitions + "\nmin_seconds = " + seconds +
+                   "\nsizes = [10]\nworkloads = [\"fill\"]\n");
+  };
+  EXPECT_EQ(with("0", "1"), "mine.toml:2: at least 1 is needed");
+  for (const std::string wrong : {"-1", "1.5", "nan", "inf"}) {
+    EXPECT_EQ(with(wrong, "1"), "mine.toml:2: 'repetitions' must be a whole number from 0 to 1e10");
+  }
+  for (const std::string wrong : {"-0.5", "nan", "-nan", "inf", "-inf"}) {
+    EXPECT_EQ(with("1", wrong), "mine.toml:3: 'min_seconds' must be a number from 0 to 1e10");
+  }
+  EXPECT_EQ(problem(std::string(kHead) + "replay_seconds = nan\n"),
+            "mine.toml:4: 'replay_seconds' must be a number from 0 to 1e10");
+}
+
+TEST_F(SuiteTest, AReplayMayTakeAMinuteUnlessItIsSaid) {
+  const std::string rest = "sizes = [10]\nworkloads = [\"fill\"]\n";
+  const Suite suite = load(kHead + rest);
+  EXPECT_EQ(suite.local.replay_seconds, 60);
+  EXPECT_EQ(suite.remote.replay_seconds, 60);
+  EXPECT_EQ(suite.local.items, 0U);  // the workload's default
+  EXPECT_EQ(load(kHead + rest + "remote = { replay_seconds = 5 }\n").remote.replay_seconds, 5);
+}
+
 TEST_F(SuiteTest, NamesWhatIsMissing) {
   EXPECT_EQ(problem(""), "mine.toml:1: 'summary' is missing");
   EXPECT_EQ(problem("summary = \"x\"\nmin_seconds = 1\n"), "mine.toml:1: 'repetitions' is missing");

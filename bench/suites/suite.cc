@@ -102,7 +102,7 @@ class Table {
       return text_of(node, key);
     } else {
       const auto value = node.value<double>();
-      if (!value || *value < 0 || *value > 1e10 ||
+      if (!value || !(*value >= 0 && *value <= 1e10) ||  // so that nan is none
           (std::is_integral_v<T> && *value != static_cast<double>(static_cast<T>(*value)))) {
         fail(node.source(), fmt::format("'{}' must be a {} from 0 to 1e10", key,
                                         std::is_integral_v<T> ? "whole number" : "number"));
