@@ -18,6 +18,7 @@ from pathlib import Path
 
 PROGRAM = str(Path(os.environ["TIMERBENCH"]).resolve())
 TRACES = Path(__file__).parent.parent / "bench" / "traces"
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
 
 def timerbench(*args: str, **options) -> subprocess.CompletedProcess:
@@ -141,6 +142,27 @@ class CliTest(unittest.TestCase):
                  if run["run_type"] == "iteration"}
         return cells, json.loads((self.folder / "out.distributions.json").read_text())
 
+    def assert_told(self, cell: dict, kind: str, distribution: dict,
+                    percentiles: dict = PERCENTILES) -> None:
+        """The percentiles and the maximum are those of the distribution beside them, and there are
+        no others than those with ten durations or more beyond them."""
+        count, edges, counts = (distribution[key] for key in ("count", "edges", "counts"))
+        if distribution["max"] > 0:
+            self.assertAlmostEqual(cell[f"{kind}_max_ns"] / distribution["max"], 1, delta=1e-6)
+        for name, share in percentiles.items():
+            key = f"{kind}_{name}_ns"
+            wanted = share * count
+            if count - wanted < 10:
+                self.assertNotIn(key, cell)
+                continue
+            bucket = 0
+            while wanted > counts[bucket]:
+                wanted -= counts[bucket]
+                bucket += 1
+            low, high = edges[bucket:bucket + 2]
+            expected = min(distribution["max"], low + wanted / counts[bucket] * (high - low))
+            self.assertAlmostEqual(cell[key], expected, delta=0.03 * expected, msg=key)
+
     def test_accuracy_tells_percentiles_and_distributions(self) -> None:
         cells, distributions = self.run_realtime(
             "--suite=accuracy", "--workloads=rate,idle", "--sizes=200", "--seconds=0.5",
@@ -155,6 +177,7 @@ class CliTest(unittest.TestCase):
             self.assertGreater(lateness["count"], 50)
             self.assertIn("lateness_p50_ns", cells[name])
             self.assertNotIn("lateness_p99.9_ns", cells[name])  # too few
+            self.assert_told(cells[name], "lateness", distributions[name][-1]["lateness"])
             self.assertEqual(cells[name]["early"], 0)
         self.assertEqual(cells["accuracy/idle/200/locked_kafka_wheel_256"]["wakeups_per_second"], 0)
 
@@ -174,6 +197,8 @@ class CliTest(unittest.TestCase):
         for name, cell in cells.items():
             self.assertGreater(cell["calls_per_second"], 1000)
             self.assertGreater(distributions[name][0]["schedule"]["count"], 0)
+            for kind, distribution in distributions[name][0].items():
+                self.assert_told(cell, kind, distribution)
 
     def test_purgatory_takes_kafkas_options(self) -> None:
         cells, _ = self.run_realtime(
@@ -340,8 +365,10 @@ class CliTest(unittest.TestCase):
         self.assertGreaterEqual(entry["advance_max_ns"], entry["worst_ns"])
         self.assertNotIn("ns_per_item", entry)
         beside = json.loads((self.folder / "out.distributions.json").read_text())
-        timeline = beside["own/churn/10000/kafka_wheel_256"][0]["timeline"]
-        self.assertEqual(max(timeline["max_ns"]), entry["worst_ns"])
+        repetition = beside["own/churn/10000/kafka_wheel_256"][0]
+        self.assertEqual(max(repetition["timeline"]["max_ns"]), entry["worst_ns"])
+        for kind in ("advance", "schedule", "cancel"):
+            self.assert_told(entry, kind, repetition[kind], PERCENTILES | {"p99.99": 0.9999})
 
     def test_the_memory_pass_counts_what_is_allocated(self) -> None:
         entry = self.run_one("--pass=memory")["benchmarks"][0]
@@ -349,6 +376,11 @@ class CliTest(unittest.TestCase):
         self.assertLess(entry["bytes_per_timer"], 20)
         self.assertEqual(entry["allocations_per_item"], 0)
         self.assertLess(abs(entry["drained_bytes"] - entry["empty_bytes"]), 1000)
+        # A node for each timer, allocated when it is armed and freed when it is not.
+        entry = self.run_one("--pass=memory", workload="fill",
+                             backend="pairing_heap")["benchmarks"][0]
+        self.assertEqual(entry["allocations_per_item"], 1)
+        self.assertLess(entry["drained_bytes"], entry["peak_bytes"] / 4)
 
     def test_a_pass_has_no_figure_of_what_did_not_happen(self) -> None:
         entry = self.run_one("--pass=tails", workload="fill")["benchmarks"][0]
