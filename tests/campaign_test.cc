@@ -3,10 +3,14 @@
 
 #include <benchmark/benchmark.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <map>
+#include <memory>
+#include <new>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -15,6 +19,7 @@
 
 #include "broken_queues.h"
 #include "core/backend_error.h"
+#include "queues/scan.h"
 #include "replay/make_backend.h"
 #include "suites/reporter.h"
 #include "workloads/drain.h"
@@ -92,6 +97,73 @@ class WrongLater : public BrokenWheel<Bug::none> {
 
  private:
   bool is_wrong_;
+};
+
+// Wrong in its second replay only.
+class WrongOnce : public Sound {
+ public:
+  static constexpr Traits traits = sound_traits("wrong_once");
+  static inline int replays = 0;
+  explicit WrongOnce(const QueueConfig& config) : Sound(config), is_wrong_(++replays == 2) {}
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    return is_wrong_ ? Sound::advance(now, IgnoreExpiry{}) : Sound::advance(now, sink);
+  }
+
+ private:
+  bool is_wrong_;
+};
+
+// Tells how often it was made for each capacity.
+class Counted : public Sound {
+ public:
+  static constexpr Traits traits = sound_traits("counted");
+  static inline std::map<TimerId, int> made{};
+  explicit Counted(const QueueConfig& config) : Sound(config) { ++made[config.capacity]; }
+};
+
+// Has no memory left for a timer.
+class OutOfRoom : public Sound {
+ public:
+  static constexpr Traits traits = sound_traits("out_of_room");
+  using Sound::Sound;
+  void schedule(TimerId, Tick) { throw std::bad_alloc(); }
+};
+
+// Takes 10 MB for a moment with each cancel, and allocates 4 kB for good with each timer.
+class Wasteful : public Sound {
+ public:
+  static constexpr Traits traits = sound_traits("wasteful");
+  using Sound::Sound;
+  void schedule(TimerId id, Tick deadline) {
+    kept_.push_back(std::make_unique<std::array<char, 4096>>());
+    Sound::schedule(id, deadline);
+  }
+  bool cancel(TimerId id) {
+    kept_.clear();
+    const std::vector<char> buffer(10'000'000);
+    return Sound::cancel(id) && !buffer.empty();
+  }
+
+ private:
+  std::vector<std::unique_ptr<std::array<char, 4096>>> kept_;
+};
+
+// Goes to another processor with each cancel.
+class Wanderer : public Sound {
+ public:
+  static constexpr Traits traits = sound_traits("wanderer");
+  static inline cpu_set_t allowed{};
+  using Sound::Sound;
+  bool cancel(TimerId id) {
+    int other = 0;
+    while (other == sched_getcpu() || !CPU_ISSET(other, &allowed)) ++other;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(other, &set);
+    sched_setaffinity(0, sizeof set, &set);
+    return Sound::cancel(id);
+  }
 };
 
 class RemoteAndLate : public BrokenRing<Bug::late_by_a_round> {
@@ -198,6 +270,7 @@ TEST_F(CampaignTest, ASlowReplayIsATimeoutAndLargerSizesAreSkipped) {
   Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{0.2});
   campaign.add_input(drain(10));
   campaign.add_input(drain(20));
+  campaign.add_input(drain(1));
   campaign.add_input(input("other", {schedule_op(0, 1), cancel_op(0)}));
   const auto cells =
       run(campaign, {make_backend<SlowQueue<Slow::advance>>(), make_backend<Sound>()});
@@ -208,6 +281,8 @@ TEST_F(CampaignTest, ASlowReplayIsATimeoutAndLargerSizesAreSkipped) {
             "timeout: one replay takes more than 0.2 s");
   EXPECT_EQ(cells.at("test/drain/20/slow_advance").error_message,
             "skipped: timeout at size 10 already");
+  EXPECT_EQ(cells.at("test/drain/1/slow_advance").error_message,  // a smaller size has its chance
+            "timeout: one replay takes more than 0.2 s");
 }
 
 TEST_F(CampaignTest, TheCostIsThatOfTheMeasuredOperationsOverTheirNumber) {
@@ -223,6 +298,30 @@ TEST_F(CampaignTest, TheCostIsThatOfTheMeasuredOperationsOverTheirNumber) {
   EXPECT_NEAR(cell.real_accumulated_time / static_cast<double>(cell.iterations),
               cell.counters.at("ns_per_item") * 2e-9, 1e-9);
   EXPECT_EQ(cell.report_label, "granular, per op");
+}
+
+TEST_F(CampaignTest, ItemsAreThoseOfOneReplayAndDisturbanceIsThatOfAll) {
+  repeat(1, /*min_seconds=*/0.3);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+  campaign.add_input(input("sleep", {cancel_op(0), cancel_op(1)}));
+  const auto cells = run(campaign, {make_backend<Sleepy>()});
+  const auto& cell = cells.at("test/sleep/2/sleepy");
+  ASSERT_FALSE(cell.error_occurred) << cell.error_message;
+  ASSERT_GT(cell.iterations, 1);
+  EXPECT_EQ(cell.counters.at("items"), 2);
+  EXPECT_GT(cell.counters.at("away_share"), 0.9);  // it sleeps all the time
+  EXPECT_LT(cell.counters.at("away_share"), 1.2);
+}
+
+TEST_F(CampaignTest, ReplaysThatEndOnAnotherProcessorAreCounted) {
+  ASSERT_EQ(sched_getaffinity(0, sizeof Wanderer::allowed, &Wanderer::allowed), 0);
+  if (CPU_COUNT(&Wanderer::allowed) < 2) GTEST_SKIP() << "one processor only";
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+  campaign.add_input(input("once", {cancel_op(0)}));
+  const auto cells = run(campaign, {make_backend<Wanderer>()});
+  ASSERT_EQ(sched_setaffinity(0, sizeof Wanderer::allowed, &Wanderer::allowed), 0);
+  const auto& cell = cells.at("test/once/2/wanderer");
+  EXPECT_EQ(cell.counters.at("migrations"), static_cast<double>(cell.iterations));
 }
 
 TEST_F(CampaignTest, WhateverAReplayDidOtherwiseIsWrong) {
@@ -252,6 +351,32 @@ TEST_F(CampaignTest, ALaterReplayThatDiffersIsWrong) {
   }
 }
 
+// The check fire by fire finds nothing then: it is a replay of its own.
+TEST_F(CampaignTest, WhatIsWrongNowAndThenIsWrong) {
+  repeat(6);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+  campaign.add_input(drain(10));
+  WrongOnce::replays = 0;
+  const auto cells = run(campaign, {make_backend<WrongOnce>()});
+  EXPECT_EQ(cells.at("test/drain/10/wrong_once").error_message,
+            "wrong: its outcome is not the model's");
+}
+
+TEST_F(CampaignTest, WhatHasNoMemorySaysSo) {
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+  campaign.add_input(drain(10));
+  campaign.add_input(Input("huge", 10, Input::Reach::both, /*bytes_needed=*/std::uint64_t{1} << 60,
+                           /*seeded=*/false, [](std::size_t) -> Trace {
+                             ADD_FAILURE() << "made in spite of that";
+                             return Trace({}, {});
+                           }));
+  const auto cells = run(campaign, {make_backend<OutOfRoom>()});
+  EXPECT_EQ(cells.at("test/drain/10/out_of_room").error_message,
+            "oom: the memory is used up; choose a smaller size");
+  const std::string huge = cells.at("test/huge/10/out_of_room").error_message;
+  EXPECT_TRUE(huge.starts_with("oom: size 10 needs about ")) << huge;
+}
+
 TEST_F(CampaignTest, RemoteBackendsAreCheckedToo) {
   Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
   campaign.add_input(drain(100));
@@ -271,6 +396,22 @@ TEST_F(CampaignTest, ShortTracesComeInVariants) {
   std::vector<std::size_t> expected(16);  // 65 536 operations
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(made, expected);
+}
+
+TEST_F(CampaignTest, VariantsTakeTurns) {
+  repeat(32);
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+  campaign.add_input(
+      Input("short", 1, Input::Reach::both, 0, /*seeded=*/true, [](std::size_t variant) {
+        return Trace({.capacity = static_cast<TimerId>(variant + 1)},
+                     std::vector(1 << 12, schedule_op(0, 1)));
+      }));
+  Counted::made.clear();
+  run(campaign, {make_backend<Counted>()});
+  EXPECT_EQ(Counted::made.size(), 16U);
+  for (const auto& [capacity, replays] : Counted::made) {
+    EXPECT_EQ(replays, capacity == 1 ? 3 : 2) << capacity;  // the first one's is the warm-up
+  }
 }
 
 TEST_F(CampaignTest, DestroyingTheQueueDoesNotCount) {
@@ -326,6 +467,67 @@ TEST_F(CampaignTest, AFailureInALaterRepetitionDoesNotEndTheRun) {
   }
 }
 
+TEST_F(CampaignTest, TailsAreThoseOfThreeReplays) {
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+  campaign.choose_pass(Pass::tails);
+  campaign.add_input(Input("drain", 100, Input::Reach::both, 0, /*seeded=*/false, [](std::size_t) {
+    return Drain{.delay = Delays("constant 50ms")}.generate({.size = 100});
+  }));
+  const auto cells = run(campaign, {make_backend<Scan>()});
+  const auto& cell = cells.at("test/drain/100/scan");
+  ASSERT_FALSE(cell.error_occurred) << cell.error_message;
+  EXPECT_EQ(cell.counters.at("advance_count"), 3 * 50);
+  const auto& timeline = campaign.distributions().at("test/drain/100/scan").at(0).at("timeline");
+  ASSERT_EQ(timeline.at("op").size(), 50U);
+  EXPECT_EQ(timeline.at("fired").at(48), 0);
+  EXPECT_EQ(timeline.at("fired").at(49), 100);
+  EXPECT_EQ(timeline.at("moved").at(49), 0);
+}
+
+TEST_F(CampaignTest, TheWorstCallIsTold) {
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+  campaign.choose_pass(Pass::tails);
+  campaign.add_input(input("nothing_due",
+                           {schedule_op(0, 9), schedule_op(1, 9), advance_op(1), advance_op(1)},
+                           /*setup_ops=*/2));
+  const auto cells = run(campaign, {make_backend<Scan>()});
+  const auto& cell = cells.at("test/nothing_due/2/scan");
+  ASSERT_FALSE(cell.error_occurred) << cell.error_message;
+  EXPECT_EQ(cell.counters.at("worst_fired"), 0);
+  EXPECT_EQ(cell.counters.at("worst_moved"), 0);
+  EXPECT_EQ(cell.counters.at("worst_passed"), 2);  // a scan looks at every timer
+}
+
+TEST_F(CampaignTest, MemoryIsThatOfTheInstantWithTheMostTimers) {
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+  campaign.choose_pass(Pass::memory);
+  campaign.add_input(input("cancels",
+                           {schedule_op(0, 9), schedule_op(1, 9), cancel_op(0), cancel_op(1)},
+                           /*setup_ops=*/2));
+  const auto cells = run(campaign, {make_backend<Wasteful>()});
+  const auto& cell = cells.at("test/cancels/2/wasteful");
+  ASSERT_FALSE(cell.error_occurred) << cell.error_message;
+  EXPECT_GE(cell.counters.at("peak_bytes"), 10e6);
+  EXPECT_GE(cell.counters.at("bytes_per_timer"), 4'096);
+  EXPECT_LT(cell.counters.at("bytes_per_timer"), 50'000);
+  EXPECT_LT(cell.counters.at("drained_bytes"), 50'000);
+  EXPECT_EQ(cell.counters.at("allocations_per_item"), 1);
+}
+
+TEST_F(CampaignTest, WhatIsWrongHasNoFigureInOtherPasses) {
+  for (const Pass pass : {Pass::tails, Pass::memory, Pass::once}) {
+    Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+    campaign.choose_pass(pass);
+    campaign.add_input(drain(100));
+    const auto cells =
+        run(campaign, {make_backend<BrokenRing<Bug::late_by_a_round>>(), make_backend<Sound>()});
+    benchmark::ClearRegisteredBenchmarks();
+    const auto& wrong = cells.at("test/drain/100/broken_late_by_a_round");
+    EXPECT_TRUE(wrong.error_message.starts_with("wrong: ")) << wrong.error_message;
+    EXPECT_FALSE(cells.at("test/drain/100/sound_ring").error_occurred);
+  }
+}
+
 TEST(OutcomeTest, TheDigestTellsFiresApart) {
   struct Fire {
     Tick now;
@@ -367,7 +569,7 @@ TEST(CellReporterTest, ShowsTheMedianAndTheRange) {
   testing::internal::CaptureStdout();
   reporter.ReportRuns(runs);
   const std::string line = testing::internal::GetCapturedStdout();
-  EXPECT_NE(line.find(" 5.00 ns [1.00 - 9.00]"), line.npos) << line;
+  EXPECT_NE(line.find(" 5.00 ns (1.00 to 9.00)"), line.npos) << line;
 }
 
 }  // namespace
