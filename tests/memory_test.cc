@@ -2,8 +2,11 @@
 #include "replay/memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "queues/kafka_wheel.h"
@@ -59,6 +62,73 @@ TEST(MemoryTest, OfAQueueThatAllocatesOnceForAll) {
                                                        trace.measured(), kNoStop);
   EXPECT_EQ(use.made, 0U);
   EXPECT_EQ(use.at_most_pending, use.empty);
+}
+
+// Takes 10 MB for a moment whenever a timer is armed.
+class Wasteful : public Model {
+ public:
+  using Model::Model;
+  void schedule(TimerId id, Tick deadline) {
+    const std::vector<char> buffer(10'000'000);
+    Model::schedule(id, deadline + buffer.size());
+  }
+};
+
+TEST(MemoryTest, WhatIsTakenForAMomentIsInThePeakOnly) {
+  const std::vector<Op> ops{schedule_op(0, 9), schedule_op(1, 9)};
+  const MemoryUse use = replay_memory<Wasteful>({.capacity = 2}, {}, std::span(ops), kNoStop);
+  EXPECT_GE(use.peak, 10'000'000U);
+  EXPECT_LT(use.at_most_pending, 10'000U);
+  EXPECT_EQ(use.made, 4U);  // buffers and nodes
+}
+
+TEST(MemoryTest, WhatTheProcessHadAndHasBesidesDoesNotCount) {
+  constexpr std::size_t kMuch = 50'000'000;
+  std::make_unique<std::vector<char>>(2 * kMuch).reset();
+  const std::vector<char> held(kMuch, 'x');
+  const Trace trace = fill(1'000);
+  const MemoryUse use =
+      replay_memory<Model>({.capacity = 1'000}, trace.setup(), trace.measured(), kNoStop);
+  EXPECT_LT(use.empty, 20'000U);
+  EXPECT_LT(use.peak, 2'000'000U);
+  EXPECT_LT(use.drained, 20'000U);
+  EXPECT_LT(use.resident, 20'000'000U);
+  EXPECT_LT(use.resident_drained, 20'000'000U);
+}
+
+// Takes 50 MB for good.
+class Large : public Model {
+ public:
+  explicit Large(const QueueConfig& config) : Model(config), taken_(50'000'000, 'x') {}
+
+ private:
+  std::vector<char> taken_;
+};
+
+TEST(MemoryTest, WhatTheQueueTakesIsResident) {
+  const std::vector<Op> ops{schedule_op(0, 9)};
+  const MemoryUse use = replay_memory<Large>({.capacity = 1}, {}, std::span(ops), kNoStop);
+  for (const std::uint64_t resident : {use.resident, use.resident_drained}) {
+    EXPECT_GT(resident, 40'000'000U);
+    EXPECT_LT(resident, 90'000'000U);  // a sanitizer needs some for itself
+  }
+}
+
+TEST(MemoryTest, HugePagesAreThoseOfTheWholeProcess) {
+  constexpr std::size_t kBytes = 16 << 20;
+  void* const memory =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  madvise(memory, kBytes, MADV_HUGEPAGE);
+  std::fill_n(static_cast<char*>(memory), kBytes, 'x');
+  const std::uint64_t before = huge_page_bytes();
+  const std::vector<Op> ops{schedule_op(0, 9)};
+  const MemoryUse use = replay_memory<Model>({.capacity = 1}, {}, std::span(ops), kNoStop);
+  const std::uint64_t after = huge_page_bytes();
+  munmap(memory, kBytes);
+  if (before == 0) GTEST_SKIP() << "the kernel gives no huge pages here";
+  EXPECT_GE(use.huge, std::min(before, after));
+  EXPECT_LE(use.huge, std::max(before, after));
 }
 
 TEST(MemoryTest, ResidentMemoryIsThatOfTheKernel) {
