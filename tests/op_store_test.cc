@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -103,6 +105,19 @@ TEST(OpStore, NoRoomForTemporaryFilesIsSaid) {
     EXPECT_NE(std::string(error.what()).find("set TMPDIR"), std::string::npos) << error.what();
   }
   unsetenv("TMPDIR");
+}
+
+// As where a disk is full: part of a window is written, and then nothing more.
+TEST(OpStore, AFileThatTakesNoMoreIsSaid) {
+  rlimit usual{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit half{kWindowBytes / 2, usual.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &half), 0);
+  const std::string said = error_of([] { stored(kWindowOps); });
+  setrlimit(RLIMIT_FSIZE, &usual);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_NE(said.find("File too large; set TMPDIR"), said.npos) << said;
 }
 
 }  // namespace
