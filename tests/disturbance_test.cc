@@ -1,11 +1,19 @@
 // What came between a measurement and its processor is counted.
 #include "system/disturbance.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <string>
 #include <thread>
+
+#include "scratch.h"
 
 namespace timerbench {
 namespace {
@@ -23,6 +31,23 @@ void bind_to(int processor) {
   CPU_ZERO(&set);
   CPU_SET(processor, &set);
   ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+}
+
+std::uint64_t major_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return static_cast<std::uint64_t>(usage.ru_majflt);
+}
+
+// The least of several at once, for any may be disturbed.
+Disturbance of_nothing() {
+  Disturbance least = DisturbanceMeter().stop();
+  for (int i = 0; i < 100; ++i) {
+    const Disturbance once = DisturbanceMeter().stop();
+    least.switches = std::min(least.switches, once.switches);
+    least.faults = std::min(least.faults, once.faults);
+  }
+  return least;
 }
 
 // Leaves the test's thread where it may run.
@@ -55,6 +80,47 @@ TEST_F(DisturbanceTest, SharingAProcessorIsCounted) {
   const Disturbance disturbance = meter.stop();
   EXPECT_GT(disturbance.switches, 0U);
   EXPECT_GT(disturbance.away, 20ms);
+  EXPECT_EQ(of_nothing().switches, 0U);  // what was before does not count
+}
+
+TEST_F(DisturbanceTest, WhatDisturbsAnotherThreadDoesNotCount) {
+  const int here = sched_getcpu();
+  Disturbance others[2];
+  const auto compete = [here](Disturbance& own) {
+    bind_to(here);
+    const DisturbanceMeter meter;
+    work_for(200ms);
+    own = meter.stop();
+  };
+  const DisturbanceMeter meter;
+  {
+    const std::jthread first(compete, std::ref(others[0]));
+    const std::jthread second(compete, std::ref(others[1]));
+  }
+  // A meter of the whole process would have all of both.
+  EXPECT_LT(meter.stop().switches, std::max(others[0].switches, others[1].switches));
+}
+
+TEST_F(DisturbanceTest, APageReadFromADiskIsAFault) {
+  const Scratch scratch;
+  const std::string path = scratch.write("pages", std::string(1 << 20, 'x'));
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  fsync(file);
+  posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+  void* const memory = mmap(nullptr, 1 << 20, PROT_READ, MAP_SHARED, file, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const std::uint64_t before = major_faults();
+  const DisturbanceMeter meter;
+  for (int i = 0; i < 1 << 20; i += 4096) (void)static_cast<volatile const char*>(memory)[i];
+  const Disturbance disturbance = meter.stop();
+  const std::uint64_t faults = major_faults() - before;
+  munmap(memory, 1 << 20);
+  close(file);
+  if (faults == 0) GTEST_SKIP() << "temporary files are in memory here";
+  EXPECT_GT(disturbance.faults, 0U);
+  EXPECT_LE(disturbance.faults, faults);
+  EXPECT_EQ(of_nothing().faults, 0U);
 }
 
 TEST_F(DisturbanceTest, AnotherProcessorIsAMigration) {
