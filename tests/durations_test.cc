@@ -48,8 +48,14 @@ TEST(DurationsTest, Adds) {
   a += b;
   EXPECT_EQ(a.count(), 100U);
   EXPECT_EQ(a.max(), 1000);
+  EXPECT_EQ(a.mean(), 505);
   EXPECT_NEAR(a.quantile(0.25).value(), 10, 0.25);
   EXPECT_NEAR(a.quantile(0.75).value(), 1000, 25);
+  Durations less;
+  for (int i = 0; i < 100; ++i) less.add(5);
+  a += less;
+  EXPECT_EQ(a.max(), 1000);
+  EXPECT_EQ(a.mean(), 255);
 }
 
 TEST(DurationsTest, JsonHoldsEveryDurationOnce) {
@@ -57,6 +63,8 @@ TEST(DurationsTest, JsonHoldsEveryDurationOnce) {
   for (const double ns : {0.0, 1.5, 7.0, 2000.0, 5e12}) durations.add(ns);
   const auto json = durations.to_json();
   EXPECT_EQ(json["count"], 5);
+  EXPECT_EQ(json["max"], 5e12);
+  EXPECT_EQ(json["mean"], durations.mean());
   EXPECT_EQ(json["edges"].size(), json["counts"].size() + 1);
   std::uint64_t sum = 0;
   for (const std::uint64_t count : json["counts"]) sum += count;

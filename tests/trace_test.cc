@@ -512,6 +512,17 @@ TEST(TraceStat, TellsHowTimersEnd) {
   EXPECT_EQ(stat.vain_cancels, 1u);
 }
 
+TEST(TraceStat, ThePeakMayBeBeforeTheEnd) {
+  const std::vector<Op> ops{schedule_op(0, 9), schedule_op(1, 9), schedule_op(2, 9), cancel_op(0),
+                            cancel_op(1),      schedule_op(0, 9), cancel_op(0)};
+  Trace trace({.capacity = 3, .peak_pending = 3}, ops);
+  EXPECT_EQ(stat_trace(trace).peak_pending, 3u);
+  EXPECT_EQ(stat_trace(trace).pending, 1u);
+  trace.set_outcome({.cancelled = 3, .pending = 1});
+  EXPECT_EQ(stat_trace(trace).peak_pending, 3u);
+  EXPECT_EQ(stat_trace(trace).pending, 1u);
+}
+
 TEST(TraceStat, BelievesAnOutcomeThatIsKnown) {
   Trace trace = small_trace();
   const TraceStat worked_out = stat_trace(trace);
