@@ -302,9 +302,20 @@ TEST(WorkloadTest, WhatIsMeasuredAndPerWhat) {
     double unit_ns = 1e6;
   };
   const std::map<std::string, Described> known = {
-      {"fill", {2000, 1000}},  {"cancel", {1000, 1000}},        {"drain", {1000, 1000}},
-      {"churn", {1000, 5000}}, {"hold", {1000, 5000}},          {"keepalive", {4065, 5000}},
-      {"bulk", {2000, 1000}},  {"arrivals", {2910, 5000, 1e3}}, {"herd", {1000, 1000, 1e3}}};
+      {"fill", {2000, 1000}},          {"cancel", {1000, 1000}},
+      {"drain", {1000, 1000}},         {"churn", {1000, 5000}},
+      {"hold", {1000, 5000}},          {"keepalive", {4065, 5000}},
+      {"bulk", {2000, 1000}},          {"requests", {1000, 5000}},
+      {"purgatory_low", {1000, 5021}}, {"purgatory_high", {1000, 5007}},
+      {"read_timeouts", {1000, 5004}}, {"database", {23'433, 5000, 1e3}},
+      {"tcp", {4143, 5000}},           {"idle_connections", {2954, 5000}},
+      {"leases", {1000, 5000}},        {"cache_ttl", {1000, 5000}},
+      {"orders", {1000, 5000}},        {"session", {999, 5000, 2e4}},
+      {"moved_earlier", {1000, 5000}}, {"pacing", {1000, 5000, 1e3}},
+      {"jobs", {1000, 5000, 1e9}},     {"herds", {1000, 5000}},
+      {"sparse", {1000, 5000}},        {"arrivals", {2910, 5000, 1e3}},
+      {"herd", {1000, 1000, 1e3}}};
+  EXPECT_EQ(known.size(), workloads().size());
   for (const auto& [name, described] : known) {
     const Trace trace = generate(name, {.size = 1000, .items = 5000, .seed = 3});
     EXPECT_EQ(trace.info().setup_ops, described.setup_ops) << name;
@@ -312,6 +323,58 @@ TEST(WorkloadTest, WhatIsMeasuredAndPerWhat) {
     EXPECT_EQ(trace.info().unit_ns, described.unit_ns) << name;
     EXPECT_EQ(trace.info().seed, 3U) << name;
   }
+}
+
+// Counted again, in what is measured. Of `database` and `tcp` an item is several timers, see above.
+TEST(WorkloadTest, ItemsAreWhatTheyAreCalled) {
+  const auto schedules = [](const Trace& trace) { return count_ops(trace.measured()).schedules; };
+  const auto cancels = [](const Trace& trace) { return count_ops(trace.measured()).cancels; };
+  const auto advances = [](const Trace& trace) { return count_ops(trace.measured()).advances; };
+  const auto of_each = [](const Trace& trace, double number) {
+    return static_cast<std::uint64_t>(std::llround(number * double(trace.info().items)));
+  };
+  const auto fires = [&](const Trace& trace) { return of_each(trace, ends_per_item(trace).fired); };
+  const auto moves = [&](const Trace& trace) { return of_each(trace, ends_per_item(trace).moved); };
+  const auto deadlines = [](const Trace& trace) -> std::uint64_t {  // of five timers the last
+    return std::ranges::count_if(trace.measured(), [](const Op& op) {
+      return op.id != kAdvance && op.arg != kCancel && op.id % 5 == 4;
+    });
+  };
+  const std::map<std::string, std::function<std::uint64_t(const Trace&)>> items = {
+      {"fill", schedules},
+      {"cancel", cancels},
+      {"drain", fires},
+      {"churn", cancels},
+      {"hold", fires},
+      {"keepalive", moves},
+      {"bulk", fires},
+      {"requests", schedules},
+      {"purgatory_low", schedules},
+      {"read_timeouts", cancels},
+      {"purgatory_high", schedules},
+      {"idle_connections", moves},
+      {"leases", moves},
+      {"cache_ttl", schedules},
+      {"orders", schedules},
+      {"session", deadlines},
+      {"moved_earlier", moves},
+      {"pacing", fires},
+      {"jobs", schedules},
+      {"herds", fires},
+      {"sparse", advances},
+      {"arrivals", schedules},
+      {"herd", fires}};
+  for (const auto& [name, count] : items) {
+    const Trace trace = generate(name, {.size = 1000, .items = 5000, .seed = 3});
+    EXPECT_EQ(trace.info().items, count(trace)) << name;
+  }
+  EXPECT_EQ(items.size() + 2, workloads().size());
+}
+
+TEST(WorkloadTest, UnlessItemsAreToldThereAreEnough) {
+  EXPECT_EQ(generate("churn", {.size = 1000}).info().items, 5'000'000U);
+  EXPECT_EQ(generate("hold", {.size = 1000}).info().items, 1'000'000U);
+  EXPECT_EQ(generate("pacing", {.size = 1000}).info().items, 1'000'000U);
 }
 
 TEST(WorkloadTest, FillArmsUniformly) {
