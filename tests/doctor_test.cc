@@ -190,8 +190,8 @@ TEST_F(DoctorTest, LoadWatchedIsTheTimeOfAllProcessors) {
   put("proc/loadavg", "1.80 1.00 1.00 3/99 4711\n");
   watch({{10, 90, 0}, {20, 80, 0}});
   expect("load", kGood, "0.30 processors busy for others during 1 s; load average 1.80");
-  watch({{30, 70, 0}, {30, 70, 0}});
-  expect("load", kBad, "0.60 processors", advice);
+  watch({{30, 70, 0}, {20, 60, 0}});
+  expect("load", kBad, "0.55 processors", advice);
   watch({{10, 20, 70}});  // a neighbour
   expect("load", kBad, "0.80 processors", advice);
   std::filesystem::remove(root_.path("proc/loadavg"));
@@ -271,6 +271,10 @@ TEST_F(DoctorTest, GovernorOfEveryProcessor) {
   expect("governor", kBad, "performance, powersave", "sudo cpupower frequency-set -g performance");
   put_cpu("cpu10/cpufreq/scaling_governor", "userspace\n");
   expect("governor", kGood, "performance, userspace");
+  for (const std::string changing : {"schedutil", "ondemand", "conservative"}) {
+    put_cpu("cpu10/cpufreq/scaling_governor", changing);
+    expect("governor", kBad, changing, "sudo cpupower frequency-set -g performance");
+  }
 }
 
 TEST_F(DoctorTest, TurboInEachOfItsPlaces) {
