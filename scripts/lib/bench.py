@@ -49,7 +49,7 @@ from campaign.plan import Plan, make_plan, prepare
 from campaign.process import TIED
 from campaign.results import write_results
 from campaign.runner import Options, Runner
-from campaign.verification import verify
+from campaign.verification import known_failures, verify
 from console import (
     ArgumentParser,
     Bar,
@@ -159,8 +159,10 @@ def _campaign(
         say(
             "This machine has no perf counters for us: that pass is left out; see timerbench doctor"
         )
-    runners = [Runner(plan, journal, options)]
-    runners += [Runner(plan, journal, options, pass_, runners[0]) for pass_ in passes[1:]]
+    unverified = known_failures(plan, journal, retry=options.retry) if plan.is_replayed else {}
+    runners = [Runner(plan, journal, options, unverified)]
+    for pass_ in passes[1:]:
+        runners.append(Runner(plan, journal, options, unverified, pass_, runners[0]))
     complaints = []
     if not deadline and not any(runner.missing() for runner in runners):
         count = sum(len(runner.chosen) for runner in runners)
@@ -174,9 +176,8 @@ def _campaign(
     else:
         with Stop() as stop:
             _begin_run(journal, next(iter(builds.values())))
-            unverified = (
-                verify(plan, journal, options.memory, stop) if plan.is_replayed else {}
-            )
+            if plan.is_replayed:
+                unverified = verify(plan, journal, unverified, options.memory, stop)
             begin = time.monotonic()
             made = 0
             for runner in runners:

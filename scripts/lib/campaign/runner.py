@@ -15,6 +15,7 @@ from campaign.journal import Journal, Line
 from campaign.plan import Cell, Input, Plan
 from campaign.process import Interrupted, Limits, Measurement, count_instructions, measure
 from campaign.rounds import all_rounds, order, widest
+from campaign.verification import Contender
 from console import Bar, Stop, duration
 from grid import SLOWER
 from realtime_results import FIGURES
@@ -62,12 +63,14 @@ class Runner:
         plan: Plan,
         journal: Journal,
         options: Options,
+        unverified: dict[Contender, str],
         pass_: str = "total",
         earlier: "Runner | None" = None,
     ) -> None:
-        """`earlier`: a pass whose failures hold for this one too."""
-        # Backends that do not keep the contract, by program and name, and why.
-        self.unverified: dict[tuple[Path, str], str] = {}
+        """`unverified`: what is wrong with backends, as far as is known; may be set again. `earlier`: a
+        pass whose failures hold for this one too.
+        """
+        self.unverified = unverified
         self.pass_ = pass_
         self._plan = plan
         self._journal = journal
@@ -222,8 +225,8 @@ class Runner:
             return False
         if self._options.retry or failure.startswith("unavailable"):
             return True
-        if not line["seconds"] and not failure.startswith(("wrong", "crash")):
-            return not self._why_not(one, cell)  # it was not tried then
+        if not line["seconds"]:  # it was not tried then
+            return not self._why_not(one, cell)
         now, then = self._allowed(cell), line.get("allowed", {})
         return any(now[key] > 1.1 * limit for key, limit in then.items())
 

@@ -18,40 +18,55 @@ FAILURES = {
     "WRONG": "wrong: does not keep the contract; see timerbench verify",
     "ERROR": "error: could not be verified; see timerbench verify",
 }
-# Failures that would be the same again; others may be of the moment.
-LASTING = ("wrong", "crash")
+
+Contender = tuple[Path, str]  # the program, and the backend's name in it
 
 
-def verify(plan: Plan, journal: Journal, memory: int, stop: Stop) -> dict[tuple[Path, str], str]:
-    """What is wrong with backends that do not keep the contract, by their program and name.
-
-    Each is verified by a process of its own, which may crash, hang or eat all of its `memory`. A
-    verdict is in the journal at once, and holds until the source or the compiler is another. A backend
-    whose server cannot be reached is not judged, but measured, so that its cells say so.
+def known_failures(plan: Plan, journal: Journal, *, retry: bool = False) -> dict[Contender, str]:
+    """What is wrong with those that have been verified before, and have not changed since; empty if
+    nothing is. With `retry` only of those with which nothing was.
     """
-    known = {
+    verdicts = {
         line["identity"]: line["failure"]
         for line in journal.of_kind("verified")
-        if not line["failure"] or line["failure"].startswith(LASTING)
+        if not (retry and line["failure"])
     }
-    identities = {
-        (build.timerbench, name): digest([name, source_hash(one["file"]), build_of(build.facts)])
-        for build in plan.builds.values()
-        for name, one in build.facts["backends"].items()
+    return {
+        one: verdicts[identity]
+        for one, identity in _identities(plan).items()
+        if identity in verdicts
     }
-    failures = {key: known.get(identity) for key, identity in identities.items()}
-    left = [key for key, failure in failures.items() if failure is None]
+
+
+def verify(
+    plan: Plan, journal: Journal, known: dict[Contender, str], memory: int, stop: Stop
+) -> dict[Contender, str]:
+    """What is wrong with each backend, if anything, beyond what is `known`.
+
+    Each is verified by a process of its own, which may crash, hang or eat all of its `memory`. A
+    verdict is in the journal at once. A backend whose server cannot be reached is not judged, but
+    measured, so that its cells say so.
+    """
+    failures = dict(known)
+    left = {one: identity for one, identity in _identities(plan).items() if one not in known}
     if left:
         with Bar("Verifying", len(left)) as bar:
-            for program, name in left:
+            for (program, name), identity in left.items():
                 failure = _verdict(program, name, memory, bar, stop)
                 if stop.is_set:
                     break
                 if failure is not None:
-                    identity = identities[program, name]
+                    failures[program, name] = failure
                     journal.append("verified", backend=name, identity=identity, failure=failure)
-                failures[program, name] = failure
-    return {key: failure for key, failure in failures.items() if failure}
+    return failures
+
+
+def _identities(plan: Plan) -> dict[Contender, str]:
+    return {
+        (build.timerbench, name): digest([name, source_hash(one["file"]), build_of(build.facts)])
+        for build in plan.builds.values()
+        for name, one in build.facts["backends"].items()
+    }
 
 
 def _verdict(program: Path, name: str, memory: int, bar: Bar, stop: Stop) -> str | None:
