@@ -112,7 +112,7 @@ void Campaign::measure_memory(Cell& cell, benchmark::State& state) {
   measure_once(cell, state,
                [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
                  if (cell.backend.traits.remote) {
-                   throw CellFailure("unavailable: its memory is that of another process");
+                   throw CellFailure("skipped: its memory is that of another process");
                  }
                  const MemoryUse use =
                      cell.backend.replay_memory(config, trace.setup(), trace.measured(), stop);
@@ -138,7 +138,7 @@ void Campaign::count_events(Cell& cell, benchmark::State& state) {
   measure_once(
       cell, state, [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
         if (cell.backend.traits.remote) {
-          throw CellFailure("unavailable: its work is done by another process");
+          throw CellFailure("skipped: its work is done by another process");
         }
         PerfCounters counters(processor_events());
         if (counters.error() != 0) {
