@@ -496,9 +496,11 @@ class PaperTest(CostScratch):
 
     def test_a_figure_is_a_column_wide(self) -> None:
         folder = self.paper()
-        self.assertEqual([path.name for path in folder.glob("*.pdf")], ["cost_fill.pdf"])
-        [box] = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ", (folder / "cost_fill.pdf").read_bytes())
-        self.assertAlmostEqual(float(box), 3.33 * 72, places=1)
+        names = ["cost_50%_$.pdf", "cost_fill.pdf"]  # of one size, and of two
+        self.assertEqual(sorted(path.name for path in folder.glob("*.pdf")), names)
+        for name in names:
+            [box] = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ", (folder / name).read_bytes())
+            self.assertAlmostEqual(float(box), 3.33 * 72, places=1)
 
     def test_no_text_overlaps_another_or_leaves_the_page(self) -> None:
         for entries in (self.entries, whole_roster([10**3, 10**4, 10**5, 10**6, 10**7])):

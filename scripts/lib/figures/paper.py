@@ -19,10 +19,12 @@ from grid import Grid
 from realtime_results import SUITES, RealtimeResults
 from results import Results
 from statistics_of_rounds import median_interval
+from style import MARKERS
 from words import power
 
 WIDTH, HEIGHT = 3.33, 2.1  # inches: a column of most proceedings, and the plot
 LEFT, BELOW = 0.62, 0.34  # inches of the axes' labels
+ROW = 0.115  # inches of a line, where each backend has one
 LEGEND_SIZE = 5.5
 LETTER, SAMPLE = 0.042, 0.24  # inches of a letter in the legend, and of what stands before a name
 
@@ -62,8 +64,9 @@ def paper_figures(results: Results | RealtimeResults) -> Iterator[tuple[str, Cal
     """The name of each figure that the results allow, and what draws it."""
     if isinstance(results, Results):
         for workload in results.workloads:
-            if len(results.sizes(workload)) > 1 and results.costs(workload):
-                yield f"cost_{workload}", partial(_draw_costs, results, workload)
+            if results.costs(workload):
+                draw = _draw_costs if len(results.sizes(workload)) > 1 else _draw_costs_at_one_size
+                yield f"cost_{workload}", partial(draw, results, workload)
         return
     for scenario in results.scenarios:
         for name, (label, unit) in SHOWN[results.suite].items():
@@ -94,6 +97,37 @@ def _draw_costs(results: Results, workload: str) -> Figure:
             )
     label = f"cost per {results.item(workload)}"
     return _draw(results, lines, "pending timers", label, None)
+
+
+def _draw_costs_at_one_size(results: Results, workload: str) -> Figure:
+    """A line for each backend that has a figure, promise by promise, with the same intervals."""
+    [size] = results.sizes(workload)
+    cells = [
+        (backend, cell)
+        for backends in results.backends_by_promise().values()
+        for backend in backends
+        if (cell := results.cell(workload, size, backend)) and cell.has_figure
+    ]
+    with plt.rc_context(STYLE):
+        height = ROW * len(cells) + BELOW
+        names = LETTER * 1.25 * max(len(backend) for backend, _ in cells) + 0.08
+        figure = plt.figure(figsize=(WIDTH, height))
+        across, up = names / WIDTH, BELOW / height
+        axes = figure.add_axes((across, up, 1 - across - 0.14 / WIDTH, 1 - up))
+        for y, (backend, cell) in enumerate(cells):
+            interval = median_interval(cell.costs)
+            low, high = (_finite(end, interval.middle) for end in (interval.low, interval.high))
+            whiskers = ([interval.middle - low], [high - interval.middle])
+            marker = MARKERS[results.precision(backend)] or "."
+            style = line_of(results, backend, markersize=3, marker=marker)
+            axes.errorbar(interval.middle, y, xerr=whiskers, elinewidth=0.6, capsize=1.4, **style)
+        axes.set(xscale="log", ylim=(len(cells) - 0.4, -0.6))
+        axes.set_yticks(range(len(cells)), [backend for backend, _ in cells])
+        axes.tick_params(labelsize=6, length=2, width=0.5, pad=1.5)
+        axes.tick_params(axis="y", length=0)
+        format_decades(axes.xaxis, with_unit)
+        axes.set_xlabel(f"cost per {results.item(workload)}, {power(size)} timers", labelpad=1.5)
+    return figure
 
 
 def _finite(bound: float, middle: float) -> float:
