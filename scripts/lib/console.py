@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -10,6 +11,16 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+
+# What to do about what the system refuses.
+ADVICE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or choose another --out"),
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST),
+        "choose another --out",
+    ),
+}
 
 
 class Failure(Exception):
@@ -40,10 +51,9 @@ def run_main(name: str, main: Callable[[], int], failure: int = 1) -> NoReturn:
         sys.exit(1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(
-            f"{name}: {where}{error.strerror}; choose another --out, or make room", file=sys.stderr
-        )
-        sys.exit(1)
+        advice = ADVICE.get(error.errno or 0, "")
+        print(f"{name}: {where}{error.strerror}{advice and f'; {advice}'}", file=sys.stderr)
+        sys.exit(failure)
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         sys.exit(1)
