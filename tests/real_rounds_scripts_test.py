@@ -36,14 +36,14 @@ class RealRoundsTest(Scratch):
         )
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         results = load_files(read_files([self.folder]))
-        self.assertEqual(len(results.cells), PAIRS)
+        self.assertEqual(len(results.twins), PAIRS)
 
         def words(variant: str) -> list[str]:
             """What each variant is of its original, judged as if it were the only comparison."""
-            others: dict[object, Cell] = results.twins if variant == AGAIN else results.variants[variant]
+            others: dict[object, Cell] = results.variants[variant]
             pairs = [
-                paired_log_ratios(cell.by_round, others[key].by_round)
-                for key, cell in results.cells.items()
+                paired_log_ratios(results.cells[key].by_round, others[key].by_round)
+                for key in results.twins
             ]
             self.assertEqual({len(pair) for pair in pairs}, {ROUNDS})
             return [compare([pair], 0, MARGIN)[0].word for pair in pairs]
