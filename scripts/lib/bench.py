@@ -60,6 +60,7 @@ from console import (
     run_main,
     say,
 )
+from files import shown
 from grid import AGAIN, SLOWER
 from passes import PASSES
 from realtime_results import FIGURES
@@ -170,7 +171,7 @@ def _campaign(
         if "" in plan.builds:
             files.append("table.md")  # the last of what is drawn
         if all(_is_written(folder / file, journal) for file in files):
-            say(f"Nothing to do: {_shown(folder)} has all {count} measurements")
+            say(f"Nothing to do: {shown(folder)} has all {count} measurements")
         else:  # it was ended between the last measurement and this
             _write_all(folder, plan, runners, journal)
     else:
@@ -380,12 +381,6 @@ def _command(choice: list[str]) -> str:
     return shlex.join(["scripts/bench", suite.partition("=")[2], *options])
 
 
-def _shown(path: Path) -> str:
-    """Relative, if it is below where the user is."""
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
-
-
 def _remove_if_empty(folder: Path) -> None:
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
@@ -520,8 +515,8 @@ def _report(folder: Path) -> None:
     print_table(report)
     say()
     for path in (folder / JOURNAL, *sorted(folder.glob("*.json")), *paths):
-        say(_shown(path))
-    say(f"One page of it all: scripts/report {_shown(folder)}")
+        say(shown(path))
+    say(f"One page of it all: scripts/report {shown(folder)}")
     for warning in report.warnings():
         print(f"scripts/bench: {warning}", file=sys.stderr)
 

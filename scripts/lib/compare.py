@@ -102,14 +102,14 @@ def main() -> int:
     a, b = _sides(arguments, options)
     if a.unit != b.unit:
         raise Failure(f"{a.name} has {a.unit} to compare, and {b.name} {b.unit}: unlike suites")
+    if _is_one(a) != _is_one(b):
+        raise UsageError("name a backend on both sides, or on neither")
     differences = _differences(a, b)
     if refused := [text for key, text in differences.items() if key in MUST_AGREE]:
         if not arguments.force:
             raise Failure(f"{'; '.join(refused)}: not to be compared, unless with --force")
     noise, how = _noise(a, b)
     lines, left_out = _compare(a, b, noise, arguments.margin)
-    if _is_one(a) != _is_one(b):
-        raise UsageError("name a backend on both sides, or on neither")
     if not lines:
         raise Failure(f"{a.name} and {b.name} have no cells to compare{_reason(left_out)}")
     notes = _notes(a, b, lines, left_out, list(differences.values()), how)

@@ -1,6 +1,7 @@
-"""Files that are there complete or not at all."""
+"""Files: written complete or not at all, and named as people read them."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,3 +15,9 @@ def replacing(path: Path) -> Iterator[Path]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def shown(path: Path) -> str:
+    """Relative, if it is below where the user is."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

@@ -8,13 +8,13 @@ its status.
 
 import glob
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from console import Failure
+from files import shown
 from statistics_of_rounds import LEAST_ROUNDS
 from style import PROMISES
 
@@ -271,16 +271,11 @@ def _instead(file: Path) -> str:
     if file.suffix == ".json":
         folder, name = folder.parent, file.name
     if (folder / "journal.jsonl").exists():
-        return f"its campaign has not ended; 'scripts/bench --out={_shown(file)}' goes on with it"
+        return f"its campaign has not ended; 'scripts/bench --out={shown(folder)}' goes on with it"
     stem = folder.name.partition("-")[0]
-    beside = sorted(map(_shown, folder.parent.glob(f"{glob.escape(stem)}*/{glob.escape(name)}")))
+    found = folder.parent.glob(f"{glob.escape(stem)}*/{glob.escape(name)}")
+    beside = sorted(shown(path.parent) for path in found)
     return f"there is {' and '.join(beside[:3])}" if beside else "scripts/bench makes results"
-
-
-def _shown(file: Path) -> str:
-    """Its folder, relative if it is below where the user is."""
-    relative = os.path.relpath(file.parent)
-    return str(file.parent) if relative.startswith("..") else relative
 
 
 def _read(file: Path) -> ResultFile:

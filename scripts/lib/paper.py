@@ -15,7 +15,7 @@ from results import Cell, Results
 from statistics_of_rounds import LEAST_ROUNDS, median_interval
 from style import HEADINGS, RANKED
 from table import NOT_RUN, headers
-from words import MARKS, digits, remake_line
+from words import MARKS, digits, reasons_of_grade, remake_line
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -123,7 +123,7 @@ def method(results: Grid[Any], repetitions: Repetitions) -> str:
         sentences += _checked_and_summed_up(results)
     sentences += _what_is_missing(results)
     if grade := facts.get("grade"):
-        reasons = facts.get("grade_reasons", "").replace("; ", ", ").replace("_", " ")
+        reasons = reasons_of_grade(facts)
         because = f", for {reasons}" if reasons else ""
         sentences.append(
             f"The machine's fitness for measuring was graded {grade} of A to F{because}."

@@ -14,7 +14,7 @@ from grid import Grid, Key, Outcome
 from results import Results
 from statistics_of_rounds import LEAST_ROUNDS, noise_floor, paired_log_ratios
 from style import RANKED
-from words import MARKS, digits, machine_line, percent, power, remake_line
+from words import MARKS, counted, digits, machine_line, percent, power, remake_line
 
 NOT_RUN = "–"
 
@@ -194,7 +194,7 @@ def noise_lines(results: Results, figure: str = "") -> list[str]:
     if not effects:
         return []
     middle, nine, most = map(percent, (median(effects), noise_floor(logs), max(effects)))
-    cells = f"{len(effects)} cell{'' if len(effects) == 1 else 's'}"
+    cells = counted(len(effects), "cell")
     return [
         f"Noise: {who}{figure and f' in {figure}'} by {middle} in the middle of {cells}, by up to "
         f"{nine} in nine of ten, and by {most} at most."

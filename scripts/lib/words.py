@@ -69,8 +69,13 @@ def _fitness(facts: dict[str, str]) -> str:
     """What timerbench doctor says of the machine."""
     if not (grade := facts.get("grade")):
         return ""
-    reasons = facts.get("grade_reasons", "").replace("; ", ", ").replace("_", " ")
+    reasons = reasons_of_grade(facts)
     return f"fitness {grade} of A to F{f' ({reasons})' if reasons else ''}"
+
+
+def reasons_of_grade(facts: dict[str, str]) -> str:
+    """What it was graded down for; may be nothing."""
+    return facts.get("grade_reasons", "").replace("; ", ", ").replace("_", " ")
 
 
 def _of_processors(facts: dict[str, str]) -> str:

@@ -76,6 +76,9 @@ function failuresOf(campaign) {
 // In short, what became of them: 5 timeout, 2 skipped.
 function countedStatuses(cells) {
   const counts = new Map();
-  for (const {status} of cells) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return [...counts].map(([status, number]) => `${number} ${status}`).join(', ');
+  for (const {hasFigure, status} of cells) {
+    const word = hasFigure ? 'disturbed' : status;
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return [...counts].map(([word, number]) => `${number} ${word}`).join(', ');
 }

@@ -171,12 +171,7 @@ function controlsCard(campaign) {
 // Cells without a figure, and those whose figures are doubtful.
 function statusCard(campaign) {
   const odd = campaign.cells.filter((cell) => !cell.hasFigure || cell.noisy);
-  const counts = new Map();
-  for (const cell of odd) {
-    const word = cell.hasFigure ? 'disturbed' : cell.status;
-    counts.set(word, (counts.get(word) ?? 0) + 1);
-  }
-  const summed = [...counts].map(([word, number]) => `${number} ${word}`).join(', ');
+  const summed = countedStatuses(odd);
   return h(
     'section',
     {class: 'card'},
