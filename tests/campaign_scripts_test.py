@@ -32,7 +32,7 @@ from campaign.journal import open_journal
 from campaign.plan import Build, Cell, Input, Plan
 from campaign.process import Measurement, is_disturbed
 from campaign.rounds import order, widest
-from statistics_of_rounds import median_interval
+from results.statistics import median_interval
 
 
 class CampaignTest(BenchScratch):

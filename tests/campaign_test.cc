@@ -193,10 +193,10 @@ class CampaignTest : public testing::Test {
   ~CampaignTest() override { benchmark::ClearRegisteredBenchmarks(); }
 
   // Each cell; one iteration at a time, unless more are needed for `min_seconds`.
-  static void repeat(int repetitions, double min_seconds = 1e-9) {
+  static void repeat(int rounds, double min_seconds = 1e-9) {
     std::array<std::string, 3> words{"campaign_test",
                                      "--benchmark_min_time=" + std::to_string(min_seconds),
-                                     "--benchmark_repetitions=" + std::to_string(repetitions)};
+                                     "--benchmark_repetitions=" + std::to_string(rounds)};
     std::array<char*, 3> arguments{words[0].data(), words[1].data(), words[2].data()};
     int count = static_cast<int>(arguments.size());
     benchmark::Initialize(&count, arguments.data());

@@ -65,13 +65,13 @@ class CliTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0)
             self.assertIn("Usage:", done.stdout)
 
-    def test_list_knows_promises_workloads_and_suites(self) -> None:
+    def test_list_knows_precisions_workloads_and_suites(self) -> None:
         listed = json.loads(timerbench("list", "--json").stdout)
-        promises = {backend["name"]: backend["precision"] for backend in listed["backends"]}
-        self.assertEqual(promises["null"], "none")
-        self.assertEqual(promises["redis_zset"], "exact")
-        self.assertEqual(promises["kafka_wheel_20"], "granular")
-        self.assertEqual(promises["kafka_wheel_floor_20"], "early")
+        precisions = {backend["name"]: backend["precision"] for backend in listed["backends"]}
+        self.assertEqual(precisions["null"], "none")
+        self.assertEqual(precisions["redis_zset"], "exact")
+        self.assertEqual(precisions["kafka_wheel_20"], "granular")
+        self.assertEqual(precisions["kafka_wheel_floor_20"], "early")
         self.assertLessEqual(
             {"smoke", "quick", "full", "timeouts", "events", "adversarial", "kernel", "paper"},
             {suite["name"] for suite in listed["suites"]},
@@ -79,7 +79,7 @@ class CliTest(unittest.TestCase):
         requests = next(one for one in listed["workloads"] if one["name"] == "requests")
         self.assertEqual(requests["parameters"][0]["value"], "constant 30s")
         text = timerbench("list").stdout
-        for name in promises:
+        for name in precisions:
             self.assertIn(name, text)
 
     def test_doctor_tells_what_the_machine_is_fit_for(self) -> None:
@@ -309,7 +309,7 @@ class CliTest(unittest.TestCase):
 
     def test_a_suite_of_the_users_own_is_a_file(self) -> None:
         suite = self.folder / "mine.toml"
-        suite.write_text('summary = "mine"\nrepetitions = 2\nmin_seconds = 0\nsizes = [10, 20]\n'
+        suite.write_text('summary = "mine"\nrounds = 2\nmin_seconds = 0\nsizes = [10, 20]\n'
                          'items = 50\nworkloads = ["fill"]\n[[workload]]\nname = "slow"\n'
                          'of = "requests"\nsizes = [30]\nlatency = "constant 40s"\n')
         out = self.folder / "out.json"

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import PRETENDER, ROOT, BenchScratch, Scratch
 
-from statistics_of_rounds import (
+from results.statistics import (
     Comparison,
     compare,
     holm,

@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT, Scratch
 
-from grid import AGAIN, SLOWER, read_files
-from results import MARGIN, Cell, load_files
-from statistics_of_rounds import compare, paired_log_ratios
+from results.grid import AGAIN, SLOWER, read_files
+from results.replays import MARGIN, Cell, load_files
+from results.statistics import compare, paired_log_ratios
 
 PAIRS = 10  # five workloads, two backends
 ROUNDS = 10

@@ -21,7 +21,7 @@ from scripts_testing import BenchScratch, Scratch, texts_of
 import plot
 import style
 from console import Failure
-from realtime_results import RealtimeResults
+from results.realtime import RealtimeResults
 from reports import RealtimeReport, open_report
 from words import time
 
@@ -44,7 +44,7 @@ TASKS = ("task_10us", "task_10us_executor_2", "task_1ms", "task_1ms_executor_2")
 
 
 def measured(name: str, label: str = "exact, per fire", **counters: float) -> Entries:
-    """The entry of one repetition. In the names of counters p99_9 is p99.9."""
+    """The entry of one round. In the names of counters p99_9 is p99.9."""
     own = {key.replace("p99_9", "p99.9"): value for key, value in counters.items()}
     return [
         {
@@ -111,11 +111,11 @@ def contention(services: dict[str, str] = ROSTER, sizes: tuple[int, ...] = (1, 2
         entry
         for pattern, size in itertools.product(("own", "cross", "hot"), sizes)
         for i, (service, precision) in enumerate(services.items())
-        for repetition in range(3)
+        for round_ in range(3)
         for entry in measured(
             f"contention/{pattern}/{size}/{service}",
             f"{precision}, per call",
-            calls_per_second=1e6 * (i + 1) * (1 + repetition / 10) / size,
+            calls_per_second=1e6 * (i + 1) * (1 + round_ / 10) / size,
             cpu_ns_per_call=50 + i,
             schedule_p50_ns=100 + i,
             schedule_p99_9_ns=5000 + i,
@@ -177,7 +177,7 @@ class LoadTest(RealtimeScratch):
     NAME = "accuracy/rate/100/java_timer"
     KEY = ("rate", 100, "java_timer")
 
-    def test_repetitions_are_one_cell(self) -> None:
+    def test_rounds_are_one_cell(self) -> None:
         aggregate = {"name": self.NAME + "_mean", "run_type": "aggregate"}
         entries = [*measured(self.NAME, lateness_p50_ns=1), *measured(self.NAME, lateness_p50_ns=3)]
         cell = self.load([*entries, aggregate]).cells[self.KEY]
@@ -192,20 +192,20 @@ class LoadTest(RealtimeScratch):
         self.assertTrue(results.cells[self.KEY].saturated)
         self.assertEqual(results.cut_short, 1)
 
-    def test_the_table_tells_how_many_repetitions_were_saturated(self) -> None:
+    def test_the_table_tells_how_many_rounds_were_saturated(self) -> None:
         once = [*late(self.NAME), *late(self.NAME, "exact, per fire, saturated")]
         self.assertIn("100.0 %, saturated in 1 of 2 ", self.open(once).markdown())
 
-    def test_a_cell_of_which_any_repetition_failed_has_no_figure(self) -> None:
+    def test_a_cell_of_which_any_round_failed_has_no_figure(self) -> None:
         bad = failed(self.NAME, "wrong: 3 timers fired twice")
         cell = self.load([*measured(self.NAME, lateness_p50_ns=1), *bad]).cells[self.KEY]
         self.assertEqual((cell.has_figure, cell.status), (False, "wrong"))
         self.assertEqual(cell.value("lateness_p50_ns"), None)
 
-    def test_distributions_of_all_repetitions_are_one(self) -> None:
+    def test_distributions_of_all_rounds_are_one(self) -> None:
         other = {"edges": [2e4, 5e4, 1e5], "counts": [2, 2]}
-        repetitions = [{"lateness": HISTOGRAM}, {"lateness": other, "rounding": NONE}]
-        results = self.load(late(self.NAME), {self.NAME: repetitions, "accuracy/rate/9/other": []})
+        rounds = [{"lateness": HISTOGRAM}, {"lateness": other, "rounding": NONE}]
+        results = self.load(late(self.NAME), {self.NAME: rounds, "accuracy/rate/9/other": []})
         lateness = results.cells[self.KEY].distribution("lateness")
         assert lateness
         self.assertEqual(lateness.edges, [2e4, 5e4, 1e5, 2e5])
@@ -364,7 +364,7 @@ class TableTest(RealtimeScratch):
             self.row(text, "1", "ticking_scan"),
             ["1.10 ±9%", "50 ns", "100 ns", "5.00 µs", "90 ns", "4.00 µs", "0.20 %"],
         )
-        self.assertIn("Medians of 3 repetitions ± the largest deviation", text)
+        self.assertIn("Medians of 3 rounds ± the largest deviation", text)
         self.assertIn("Test 1000, 2 processors", text)
 
     def test_purgatory(self) -> None:

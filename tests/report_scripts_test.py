@@ -29,11 +29,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-import statistics_of_rounds as rounds_
+from results import statistics as rounds_
 import style
 import words
-from results import Cell, Results
-from results import load as load_results
+from results.replays import Cell, Results
+from results.replays import load as load_results
 
 PAGES = [
     *("decide", "scaling", "map", "tails", "accuracy", "contention", "purgatory"),
@@ -58,10 +58,10 @@ FACTS: dict[str, Any] = {
 }
 
 
-def entry(name: str, backend: str, promise: str, round_: int = 0, **figures: Any) -> dict[str, Any]:
+def entry(name: str, backend: str, precision: str, round_: int = 0, **figures: Any) -> dict[str, Any]:
     return {
         "name": f"{name}/{backend}/manual_time",
-        "label": f"{promise}, per request",
+        "label": f"{precision}, per request",
         "run_type": "iteration",
         "round": round_,
         "repetition_index": round_,
@@ -74,10 +74,10 @@ def failed(name: str, backend: str, why: str) -> dict[str, Any]:
     return {"name": f"{name}/{backend}/x", "error_occurred": True, "error_message": why}
 
 
-def costs(name: str, backend: str, promise: str, cost: float, noise: float = 0.01) -> list[Any]:
+def costs(name: str, backend: str, precision: str, cost: float, noise: float = 0.01) -> list[Any]:
     generator = random.Random(f"{name}{backend}")
     return [
-        entry(name, backend, promise, i, ns_per_item=cost * math.exp(generator.gauss(0, noise)))
+        entry(name, backend, precision, i, ns_per_item=cost * math.exp(generator.gauss(0, noise)))
         for i in range(ROUNDS)
     ]
 
@@ -349,7 +349,7 @@ class Pages(ReportTest):
     """Each page shows what its data say."""
 
     def generated(self) -> Path:
-        """Two loads; lazy and heap are alike on one, ring promises less, and oak does not finish."""
+        """Two loads; lazy and heap are alike on one, ring is less precise, and oak does not finish."""
         entries: list[Any] = []
         for size, scale in ((1000, 1.0), (100_000, 3.0)):
             name = f"quick/churn/{size}"
@@ -602,10 +602,10 @@ class Pages(ReportTest):
             self.assertGreater(point["high"], 1.009)
         self.check_quiet()
 
-    def test_a_marker_and_a_line_for_each_promise(self) -> None:
+    def test_a_marker_and_a_line_for_each_precision(self) -> None:
         entries: list[Any] = []
-        for promise in style.PROMISES:
-            entries += costs("quick/churn/1000", f"a_{promise}", promise, 10)
+        for precision in style.PRECISIONS:
+            entries += costs("quick/churn/1000", f"a_{precision}", precision, 10)
         self.open(self.report(self.campaign(entries)), "scaling")
         drawn = self.browser.execute_script(
             "return mounted[0].data.datasets.map(({label, pointStyle, borderDash}) =>"
@@ -762,7 +762,7 @@ class Pages(ReportTest):
         )
         self.assertEqual([row[-1] for row in pairs[1:]], ["faster", "faster", "unresolved"])
         self.choose("b2", "ring")
-        self.assertIn("They promise different things: A is exact, B granular.", self.text())
+        self.assertIn("Their precisions differ: A is exact, B granular.", self.text())
         self.assertNotIn("can be sure; it takes", self.text())
         self.choose("b2", "oak")
         self.assertIn("no load in common with figures of both", self.text())
@@ -796,7 +796,7 @@ class Pages(ReportTest):
             written = f"getComputedStyle(document.querySelector('#page .{word}')).color"
             self.assertEqual(self.run_js(written), f"rgb({parts})")
 
-    def test_the_pair_that_is_shown_first_promises_the_same(self) -> None:
+    def test_the_pair_that_is_shown_first_has_the_same_precision(self) -> None:
         entries = costs("quick/churn/10", "ring", "granular", 5)
         for size in (10, 100, 1000):
             entries += costs(f"quick/churn/{size}", "null", "none", 1)

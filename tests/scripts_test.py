@@ -21,12 +21,12 @@ from scripts_testing import ROOT, Scratch, texts_of
 
 import plot
 import style
-import table
+from tables import replays as table
 from console import Failure, duration
 from figures import against_size, all_figures, overview, per_workload
 from figures.paper import paper_figures
 from reports import CostReport
-from results import Results, load
+from results.replays import Results, load
 from words import digits, power
 
 ROSTER = {
@@ -64,7 +64,7 @@ def measured(
     item: str = "insert",
     items: int | None = None,
 ) -> list[dict[str, Any]]:
-    """The entries of a cell, one for each repetition."""
+    """The entries of a cell, one for each round."""
     name = f"quick/{workload}/{size}/{backend}/manual_time"
     return [
         {
@@ -126,7 +126,7 @@ class CostScratch(Scratch):
 
 
 class LoadTest(CostScratch):
-    def test_repetitions_are_one_cell(self) -> None:
+    def test_rounds_are_one_cell(self) -> None:
         aggregate = {
             "name": "quick/fill/10/scan/manual_time_mean",
             "run_type": "aggregate",
@@ -145,16 +145,16 @@ class LoadTest(CostScratch):
         costs[0] = 250.0
         results = self.load(measured("fill", 10, "scan", *costs))
         self.assertAlmostEqual(results.cells["fill", 10, "scan"].spread, 4 / 101)
-        told = "median of 11 repetitions ± the farther end of the 95 % interval. "
+        told = "median of 11 rounds ± the farther end of the 95 % interval. "
         self.assertIn(told, table.caption(results, 10))
         seldom = measured("fill", 10, "skiplist", 10.0, 11.0)
         results = self.load([*measured("fill", 10, "scan", *costs), *seldom])
         told = (
-            "2 to 11 repetitions ± the farther end of the 95 % interval, or the largest deviation"
+            "2 to 11 rounds ± the farther end of the 95 % interval, or the largest deviation"
         )
         self.assertIn(f"{told} of fewer than 6. ", table.caption(results, 10))
 
-    def test_several_files_are_more_repetitions(self) -> None:
+    def test_several_files_are_more_rounds(self) -> None:
         one = self.write(measured("fill", 10, "scan", 10.0), "1.json", date="a")
         other = self.write(measured("fill", 10, "scan", 20.0, 30.0), "2.json", date="b")
         results = load([one, other])
@@ -166,9 +166,9 @@ class LoadTest(CostScratch):
         often = measured("fill", 10, "scan", 10.0, 12.0, 13.0)
         seldom = measured("fill", 10, "skiplist", 10.0, 11.0)
         never = failed("fill", 10, "ring_512", "timeout: too slow")
-        self.assertEqual(str(self.load([*often, *never]).repetitions), "3")
+        self.assertEqual(str(self.load([*often, *never]).rounds), "3")
         results = self.load([*often, *seldom, *never])
-        self.assertIn("median of 2 to 3 repetitions ±", table.caption(results, 10))
+        self.assertIn("median of 2 to 3 rounds ±", table.caption(results, 10))
 
     def test_figures_of_two_machines_do_not_mix(self) -> None:
         one = self.write(measured("fill", 10, "scan", 10.0), "1.json")
@@ -197,7 +197,7 @@ class LoadTest(CostScratch):
                 cell = self.load(entries).cells["fill", 10, "scan"]
                 self.assertEqual((cell.status, cell.failure), (worse, f"{worse}: for a reason"))
 
-    def test_a_cell_of_which_any_repetition_failed_has_no_figure(self) -> None:
+    def test_a_cell_of_which_any_round_failed_has_no_figure(self) -> None:
         for status in ("wrong", "timeout"):
             bad = failed("fill", 10, "scan", f"{status}: for a reason")
             for entries in (
@@ -328,7 +328,7 @@ class TableTest(CostScratch):
         self.assertEqual((self.row("scan")[2], self.row("skiplist")[2]), ("10.0 ‡", "11.0 †‡"))
         self.assertIn("‡ disturbed in a round.", self.text.splitlines()[0])
 
-    def test_the_best_of_each_promise_is_bold(self) -> None:
+    def test_the_best_of_each_precision_is_bold(self) -> None:
         self.assertEqual(self.row("scan"), ["`scan`", "exact", "**10.0 ±10%**", "timeout", "5.00"])
         self.assertEqual(self.row("skiplist")[2], "**10.1 ±21%**")
         self.assertEqual(self.row("binary_heap")[2:], ["20.0 ±0%", "5.00", "–"])
@@ -372,7 +372,7 @@ class TableTest(CostScratch):
         again = measured("fill", 1000, "scan@again", *8 * [11.0])
         self.assertEqual(self.bold(*entries, *again), ["scan", "skiplist"])
 
-    def test_who_promises_less_stands_apart(self) -> None:
+    def test_who_is_less_precise_stands_apart(self) -> None:
         ranked, apart = self.text.split("Not ranked")
         for backend in ("null", "kafka_wheel_floor_20"):
             self.assertNotIn(f"`{backend}`", ranked)
@@ -434,7 +434,7 @@ class PaperTest(CostScratch):
         self.assertIn("per a \\& b", text)
         self.assertIn("\\textbf{13.5 {\\scriptsize [10.0, 17.0]}}", text)
         self.assertIn("\\texttt{tick\\_map} & 53.5 {\\scriptsize [50.0, 57.0]}", text)
-        self.assertIn("\\texttt{scan} & 7.00 & 5.00", text, "one repetition has no interval")
+        self.assertIn("\\texttt{scan} & 7.00 & 5.00", text, "one round has no interval")
         self.entries += measured("fill", 1000, "null", *8 * [1.0], precision="none", items=10)
         self.entries += measured("fill", 1000, "one_store", *8 * [2.0], precision="none")
         text = (self.paper() / "table.tex").read_text()
@@ -526,7 +526,7 @@ class FigureTest(CostScratch):
         self.assertEqual(texts_of(per_workload.draw(results, 10**4)).count("✕ timeout"), 8)
         self.assertIn("✕ timeout 10⁴", texts_of(overview.draw(results)))
 
-    def test_bars_are_sorted_among_those_that_promise_the_same(self) -> None:
+    def test_bars_are_sorted_among_those_of_the_same_precision(self) -> None:
         results = self.load(
             [
                 *measured("fill", 10, "scan", 30.0),
@@ -665,14 +665,14 @@ class PlotCommandTest(Scratch):
     def test_the_table_alone(self) -> None:
         ended = self.run_plot(self.write(measured("fill", 10, "scan", 1.0)), "--table")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        self.assertIn("| `scan`  | exact   |               1.00 |", ended.stdout)
+        self.assertIn("| `scan`  | exact     |               1.00 |", ended.stdout)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["results.json"])
 
     def test_several_results_are_merged_and_it_says_so(self) -> None:
         one = self.write(measured("fill", 10, "scan", 1.0), "1.json")
         other = self.write(measured("fill", 10, "scan", 3.0), "2.json")
         ended = self.run_plot(one, other, "--table")
-        self.assertIn("2 results merged: 1 cells, 2 repetitions each", ended.stderr)
+        self.assertIn("2 results merged: 1 cells, 2 rounds each", ended.stderr)
         self.assertIn("2.00 ±50%", ended.stdout)
 
 

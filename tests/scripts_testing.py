@@ -108,10 +108,10 @@ def cells(workload, size):
 if sys.argv[1] == "prepare":
     if "nonsense" in BACKENDS:
         sys.exit("timerbench: unknown backend 'nonsense'")
-    promise = "granular" if REALTIME else "exact"
-    of = lambda name: dict(precision=promise, remote=name == os.environ.get("REMOTE"), file=os.environ["SOURCE"] + name)
+    precision = "granular" if REALTIME else "exact"
+    of = lambda name: dict(precision=precision, remote=name == os.environ.get("REMOTE"), file=os.environ["SOURCE"] + name)
     print(json.dumps(dict(
-        suite=SUITE, repetitions=2, granularity=1, seed=1,
+        suite=SUITE, rounds=2, granularity=1, seed=1,
         machine=dict(compiler="C", grade="B", grade_reasons=os.environ.get("REASONS", "")),
         kind="realtime" if REALTIME else "replays", seconds=0.5,
         replay_seconds=dict(local=1, remote=1), inputs=len(WORKLOADS) * len(SIZES),

@@ -29,7 +29,7 @@ class SuiteTest : public testing::Test {
 };
 
 constexpr const char* kHead = R"(summary = "mine"
-repetitions = 2
+rounds = 2
 min_seconds = 0.5
 )";
 
@@ -50,7 +50,7 @@ latency = "exponential 10s"
 )");
   EXPECT_EQ(suite.name, "mine");
   EXPECT_EQ(suite.sizes, (std::vector<TimerId>{100, 1000, 1'000'000}));
-  EXPECT_EQ(suite.repetitions, 2);
+  EXPECT_EQ(suite.rounds, 2);
   EXPECT_EQ(suite.min_seconds, 0.5);
   EXPECT_EQ(suite.local.items, 5000U);
   EXPECT_EQ(suite.remote.items, 10U);
@@ -95,13 +95,13 @@ TEST_F(SuiteTest, NamesTheLineAndTheNearestName) {
 }
 
 TEST_F(SuiteTest, NumbersThatMeanNothingAreRefused) {
-  const auto with = [&](const std::string& repetitions, const std::string& seconds) {
-    return problem("summary = \"x\"\nrepetitions = " + repetitions + "\nmin_seconds = " + seconds +
+  const auto with = [&](const std::string& rounds, const std::string& seconds) {
+    return problem("summary = \"x\"\nrounds = " + rounds + "\nmin_seconds = " + seconds +
                    "\nsizes = [10]\nworkloads = [\"fill\"]\n");
   };
   EXPECT_EQ(with("0", "1"), "mine.toml:2: at least 1 is needed");
   for (const std::string wrong : {"-1", "1.5", "nan", "inf"}) {
-    EXPECT_EQ(with(wrong, "1"), "mine.toml:2: 'repetitions' must be a whole number from 0 to 1e10");
+    EXPECT_EQ(with(wrong, "1"), "mine.toml:2: 'rounds' must be a whole number from 0 to 1e10");
   }
   for (const std::string wrong : {"-0.5", "nan", "-nan", "inf", "-inf"}) {
     EXPECT_EQ(with("1", wrong), "mine.toml:3: 'min_seconds' must be a number from 0 to 1e10");
@@ -121,7 +121,7 @@ TEST_F(SuiteTest, AReplayMayTakeAMinuteUnlessItIsSaid) {
 
 TEST_F(SuiteTest, NamesWhatIsMissing) {
   EXPECT_EQ(problem(""), "mine.toml:1: 'summary' is missing");
-  EXPECT_EQ(problem("summary = \"x\"\nmin_seconds = 1\n"), "mine.toml:1: 'repetitions' is missing");
+  EXPECT_EQ(problem("summary = \"x\"\nmin_seconds = 1\n"), "mine.toml:1: 'rounds' is missing");
   EXPECT_EQ(problem(kHead), "mine.toml: has neither workloads nor traces");
   EXPECT_EQ(problem(std::string(kHead) + "workloads = [\"fill\"]\n"),
             "mine.toml: 'sizes' is missing");

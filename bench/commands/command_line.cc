@@ -63,7 +63,7 @@ void add_trace_to_write(CLI::App& command, std::string& out) {
 }
 
 void add_list(CLI::App& app) {
-  auto* command = app.add_subcommand("list", "Backends with their promises, workloads, suites");
+  auto* command = app.add_subcommand("list", "Backends with their precision, workloads, suites");
   auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "As JSON, for programs");
   command->callback([as_json] { print_list(*as_json); });
@@ -146,7 +146,7 @@ void add_run(CLI::App& app) {
       "Google Benchmark's own flags are understood too, such as\n"
       "  --benchmark_out=FILE.json        write the results, complete or not at all\n"
       "  --benchmark_repetitions=N        of each cell, for the spread\n"
-      "  --benchmark_min_time=SECONDS     measured in each repetition\n"
+      "  --benchmark_min_time=SECONDS     measured in each round\n"
       "  --benchmark_filter=REGEX         cells by name, SUITE/WORKLOAD/SIZE/BACKEND\n"
       "  --benchmark_list_tests           name the cells and run none\n"
       "  --benchmark_format=json          on standard output");

@@ -14,7 +14,7 @@
 
 namespace timerbench {
 
-// Backends with their promises, workloads and suites, for people or as JSON.
+// Backends with their precision, workloads and suites, for people or as JSON.
 void print_list(bool as_json);
 
 // Whether this machine is fit for measuring, for people or as JSON. Takes a second.

@@ -71,7 +71,7 @@ void print_json() {
 }
 
 void print_text() {
-  fmt::print("Backends ({:<9} what they promise)\n", "precision:");
+  fmt::print("Backends ({:<9} how late they may be)\n", "precision:");
   for (const Backend& backend : backends()) {
     const Traits& traits = backend.traits;
     fmt::print("  {:<22} {:<9} {:<8} {}{}\n", traits.name, to_string(traits.precision),

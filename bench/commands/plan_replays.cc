@@ -81,7 +81,7 @@ Suite own_choice() {
           .traces = {},
           .local = {.items = 0, .replay_seconds = 60},
           .remote = {.items = 10'000, .replay_seconds = 60},
-          .repetitions = 3,
+          .rounds = 3,
           .min_seconds = 0.05};
 }
 

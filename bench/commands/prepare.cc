@@ -32,15 +32,12 @@ ordered_json described(const Traits& traits) {
 
 // The choice as a whole: what all inputs have in common.
 ordered_json head(const RunOptions& options, std::string_view suite, std::string_view summary,
-                  int repetitions) {
+                  int rounds) {
   ordered_json machine;
   for (const auto& [key, value] : machine_facts(/*load_seconds=*/0.3)) machine[key] = value;
-  return {{"suite", suite},
-          {"summary", summary},
-          {"repetitions", repetitions},
-          {"granularity", options.granularity},
-          {"seed", options.seed},
-          {"pages", options.pages},
+  return {{"suite", suite},       {"summary", summary},
+          {"rounds", rounds},     {"granularity", options.granularity},
+          {"seed", options.seed}, {"pages", options.pages},
           {"machine", machine}};
 }
 
@@ -84,7 +81,7 @@ std::string_view to_string(Input::Reach reach) {
 void prepare_replays(const RunOptions& options, const Suite& suite) {
   const auto chosen = find_backends(split(options.backends));
   Campaign campaign = plan_replays(options, suite);
-  ordered_json first = head(options, suite.name, suite.summary, suite.repetitions);
+  ordered_json first = head(options, suite.name, suite.summary, suite.rounds);
   const ReplaySeconds limits = replay_limits(options, suite);
   first["kind"] = "replays";
   first["min_seconds"] = suite.min_seconds;
@@ -119,7 +116,7 @@ void prepare_replays(const RunOptions& options, const Suite& suite) {
 
 void prepare_realtime(const RunOptions& options, const RealtimeSuite& suite) {
   const RealtimeCampaign campaign = plan_realtime(options, suite);
-  ordered_json first = head(options, suite.name, suite.summary, suite.repetitions);
+  ordered_json first = head(options, suite.name, suite.summary, suite.rounds);
   first["kind"] = "realtime";
   first["seconds"] = options.seconds > 0 ? options.seconds : suite.seconds;
   first["size_is"] = suite.size_is;

@@ -99,7 +99,7 @@ void run_replays(const RunOptions& options, const Suite& suite) {
   campaign.choose_pass(pass_named(options.pass));
   measure({.suite = suite.name,
            .granularity = std::to_string(options.granularity),
-           .default_flags = {fmt::format("--benchmark_repetitions={}", suite.repetitions),
+           .default_flags = {fmt::format("--benchmark_repetitions={}", suite.rounds),
                              fmt::format("--benchmark_min_time={}", suite.min_seconds)},
            .register_cells =
                [&] {
@@ -124,7 +124,7 @@ void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
   RealtimeCampaign campaign = plan_realtime(options, suite);
   measure(
       {.suite = suite.name,
-       .default_flags = {fmt::format("--benchmark_repetitions={}", suite.repetitions)},
+       .default_flags = {fmt::format("--benchmark_repetitions={}", suite.rounds)},
        .register_cells =
            [&] {
              campaign.register_cells();
@@ -142,7 +142,7 @@ void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
 
 void run_suite(const RunOptions& options) {
   if (options.pass == "memory" && !allocations_are_counted()) {
-    become(own_path().parent_path() / "timerbench_memory");
+    exec_program(own_path().parent_path() / "timerbench_memory");
   }
   if (!options.pages.empty()) choose_page_size(options.pages);
   const auto suite = choose_suite(options);

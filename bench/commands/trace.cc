@@ -35,7 +35,7 @@ void generate_trace(const GenerateOptions& options) {
   require_memory(bytes_needed(wanted), fmt::format("size {}", size));
   TraceOutput output(options.out);
   Trace trace = workload.generate(wanted);
-  work_out(trace);
+  compute_expected_outcome(trace);
   output.write(trace);
   print_saved(trace, options.out);
 }
@@ -44,7 +44,7 @@ void import_trace(const ImportOptions& options) {
   TraceOutput output(options.out);
   Trace trace = options.format == "csv" ? import_csv(options.in, options.unit_ns)
                                         : import_ftrace(options.in, {options.hz, options.source});
-  work_out(trace);
+  compute_expected_outcome(trace);
   output.write(trace);
   print_saved(trace, options.out);
   const auto parameters = nlohmann::json::parse(trace.info().parameters);

@@ -39,7 +39,7 @@ TimedReplay time_replay(const QueueConfig& config, std::span<const Op> setup,
   Tick now = config.start;
   Outcome outcome = replay(queue, setup, now, stop);
   sync(queue);
-  fetch(measured.data(), measured.size_bytes());
+  prefault_pages(measured.data(), measured.size_bytes());
   const DisturbanceMeter meter;
   if (counters != nullptr) counters->start();
   const auto start = Clock::now();

@@ -148,7 +148,7 @@ Tails replay_tails(const QueueConfig& config, std::span<const Op> setup,
     } else {
       recorder.schedule(op.id, now + op.arg);
     }
-    if ((i + 1) % kWindowOps == 0) pass_by(&measured[i + 1 - kWindowOps], kWindowBytes);
+    if ((i + 1) % kWindowOps == 0) release_pages(&measured[i + 1 - kWindowOps], kWindowBytes);
   }
   sync(queue);
   measured_outcome.pending = queue.size();

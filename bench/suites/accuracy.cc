@@ -195,7 +195,7 @@ RealtimeSuite accuracy_suite() {
           .size_is = "timers per second, or at one instant",
           .largest_size = 10'000'000,
           .scenarios = std::move(scenarios),
-          .repetitions = 3,
+          .rounds = 3,
           .seconds = 2,
           .trace_scenario = paced_trace,
           .traces = {"nginx_keepalive_c256"}};

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kManyOps = 1 << 16;
 constexpr std::size_t kMostVariants = 32;
 
-// The unmeasured parts of a repetition's replays may take this many times what one replay may.
+// The unmeasured parts of a round's replays may take this many times what one replay may.
 constexpr double kUnmeasuredReplays = 3;
 
 // A replay this long needs no warm-up: its own beginning is one.
@@ -51,7 +51,7 @@ void Input::prepare() {
   std::size_t ops = 0;
   do {
     variants_.push_back(make_(variants_.size()));
-    work_out(variants_.back());
+    compute_expected_outcome(variants_.back());
     ops += variants_.back().ops().size();
   } while (seeded_ && ops < kManyOps && variants_.size() < kMostVariants);
 }
@@ -93,7 +93,7 @@ void Campaign::measure_cost(Cell& cell, benchmark::State& state) {
   Measurement total{};
   for (auto iteration : state) {
     (void)iteration;
-    // Within the loop: Google Benchmark aborts if the repetitions of a cell that has no figure any
+    // Within the loop: Google Benchmark aborts if the rounds of a cell that has no figure any
     // more have not as many iterations as those before, and it counts them from here on.
     const auto measured = next_measurement(cell, total);
     if (!measured) {

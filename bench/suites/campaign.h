@@ -64,7 +64,7 @@ class Input {
   std::vector<Trace> variants_;
 };
 
-// The most that one replay may take, setup included. The replays of a repetition may take some times
+// The most that one replay may take, setup included. The replays of a round may take some times
 // as much for what is not measured of them.
 struct ReplaySeconds {
   double local;
@@ -89,7 +89,7 @@ class Campaign {
   // are counted in this program.
   void choose_pass(Pass pass) { pass_ = pass; }
 
-  // Of the tails pass, whole distributions and timelines: {CELL: [{...}, ...]}, one of each repetition.
+  // Of the tails pass, whole distributions and timelines: {CELL: [{...}, ...]}, one of each round.
   const nlohmann::json& distributions() const { return distributions_; }
 
   void add_input(Input input) { inputs_.push_back(std::move(input)); }
@@ -143,7 +143,7 @@ class Campaign {
   void check_progress(const Cell& cell, const Measurement& so_far) const;
   void prepare(Input& input);
   // Checks the cell first, if that has not been done. Nothing if it has no figure, for the reason
-  // that it then has. `so_far`: of this repetition.
+  // that it then has. `so_far`: of this round.
   std::optional<Measurement> next_measurement(Cell& cell, const Measurement& so_far);
   void check(Cell& cell);
   Measurement checked_replay(Cell& cell);

@@ -50,7 +50,7 @@ RealtimeSuite contention_suite() {
       .scenarios = {scenario(Pattern::own, "each thread arms, moves and cancels its own timers"),
                     scenario(Pattern::cross, "armed on one thread, cancelled on the next"),
                     scenario(Pattern::hot, "all threads on the same 64 timers")},
-      .repetitions = 3,
+      .rounds = 3,
       .seconds = 0.5};
 }
 

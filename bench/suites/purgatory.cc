@@ -93,7 +93,7 @@ RealtimeSuite purgatory_suite() {
                                  {.num = 0, .rate = 0, .pct50 = 200, .pct75 = 400, .timeout = 200}),
                         at_rates("short", "latency 20 ms (p50), 50 ms (p75), time-out 100 ms",
                                  {.num = 0, .rate = 0, .pct50 = 20, .pct75 = 50, .timeout = 100})},
-          .repetitions = 3,
+          .rounds = 3,
           .seconds = 3};
 }
 

@@ -94,11 +94,11 @@ nlohmann::json RealtimeCampaign::distributions() const {
   for (const Cell& cell : cells_) {
     for (const RealtimeFigures& figures : cell.figures) {
       if (!figures.failure.empty()) continue;
-      nlohmann::json repetition = nlohmann::json::object();
+      nlohmann::json round = nlohmann::json::object();
       for (const auto& [name, durations] : figures.distributions) {
-        repetition[name] = durations.to_json();
+        round[name] = durations.to_json();
       }
-      cells[cell.name].push_back(std::move(repetition));
+      cells[cell.name].push_back(std::move(round));
     }
   }
   return cells;

@@ -51,14 +51,14 @@ class RealtimeCampaign {
   // What the terminal is to say of a cell that has figures.
   const std::string& summary(const std::string& name) const;
 
-  // The whole distributions: {CELL: [{NAME: {"count", "edges", ...}}, ...]}, one of each repetition.
+  // The whole distributions: {CELL: [{NAME: {"count", "edges", ...}}, ...]}, one of each round.
   nlohmann::json distributions() const;
 
  private:
   struct Cell {
     std::string name;
     std::function<RealtimeFigures()> measure;
-    std::vector<RealtimeFigures> figures{};  // of each repetition
+    std::vector<RealtimeFigures> figures{};  // of each round
   };
 
   static void measure(Cell& cell, benchmark::State& state);

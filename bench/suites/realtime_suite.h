@@ -40,7 +40,7 @@ struct RealtimeSuite {
   std::string_view size_is;  // what a size counts, in plural
   std::uint64_t largest_size;
   std::vector<Scenario> scenarios;
-  int repetitions;
+  int rounds;
   double seconds;  // RealtimeOptions'
   // Of suites that replay traces: the scenario of one, and those of bench/traces that it includes.
   std::function<Scenario(std::string name, const Trace&)> trace_scenario{};

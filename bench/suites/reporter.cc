@@ -15,7 +15,7 @@ bool CellReporter::ReportContext(const Context& context) {
 }
 
 void CellReporter::ReportRuns(const std::vector<Run>& runs) {
-  // Of several repetitions it is called a second time, with their mean and the like, or only so, if
+  // Of several rounds it is called a second time, with their mean and the like, or only so, if
   // flags say that these are to be all.
   const bool aggregates = runs.front().run_type != Run::RT_Iteration;
   const std::string cell = runs.front().run_name.str();

@@ -13,7 +13,7 @@ namespace timerbench {
 // Prints "[ 12/504] NAME  FIGURES" as cells finish. Cells without a figure say why.
 class CellReporter : public benchmark::BenchmarkReporter {
  public:
-  // `describe`: the figures of a cell, given its repetitions, or their aggregates if flags say that
+  // `describe`: the figures of a cell, given its rounds, or their aggregates if flags say that
   // there are to be none but these.
   using Describe = std::function<std::string(const std::vector<Run>&)>;
 

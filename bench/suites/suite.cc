@@ -177,7 +177,7 @@ Suite load_suite(const std::filesystem::path& file) try {
   }
   suite.sizes = read_sizes(table);
   suite.traces = table.optional<std::vector<std::string>>("traces").value_or(suite.traces);
-  suite.repetitions = table.required<int>("repetitions");
+  suite.rounds = table.required<int>("rounds");
   suite.min_seconds = table.required<double>("min_seconds");
   suite.local = read_effort(table, {.items = 0, .replay_seconds = 60});
   suite.remote = suite.local;
@@ -197,7 +197,7 @@ Suite load_suite(const std::filesystem::path& file) try {
       own.fail("name", fmt::format("'{}' is there already", name));
     }
   }
-  if (suite.repetitions < 1) table.fail("repetitions", "at least 1 is needed");
+  if (suite.rounds < 1) table.fail("rounds", "at least 1 is needed");
   if (suite.workloads.empty() && suite.traces.empty()) {
     throw SuiteError(fmt::format("{}: has neither workloads nor traces", file.string()));
   }

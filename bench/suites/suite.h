@@ -35,8 +35,8 @@ struct Suite {
   std::vector<std::string> traces{};  // of bench/traces
   Effort local{};                     // of backends in this process
   Effort remote{};                    // of those in another, a round trip away
-  int repetitions = 1;                // of each cell: the spread
-  double min_seconds = 0;             // measured, in each repetition
+  int rounds = 1;                     // of each cell: the spread
+  double min_seconds = 0;             // measured, in each round
 };
 
 // A suite that cannot be understood: the text is one line, "FILE:LINE: what is wrong".

@@ -40,7 +40,7 @@ std::optional<Trace> load(const fs::path& path) try {
 
 }  // namespace
 
-void work_out(Trace& trace) {
+void compute_expected_outcome(Trace& trace) {
   if (trace.info().outcome) return;
   const Outcome outcome = expected_outcome(trace, interrupted());
   throw_if_interrupted();
@@ -50,7 +50,7 @@ void work_out(Trace& trace) {
 Trace TraceCache::get(const Workload& workload, const WorkloadOptions& options) const {
   if (folder_.empty()) {
     Trace trace = workload.generate(options);
-    work_out(trace);
+    compute_expected_outcome(trace);
     return trace;
   }
   const fs::path path = folder_ / name_of(workload, options);
@@ -58,7 +58,7 @@ Trace TraceCache::get(const Workload& workload, const WorkloadOptions& options) 
   fs::create_directories(folder_);
   {
     Trace trace = workload.generate(options);
-    work_out(trace);
+    compute_expected_outcome(trace);
     trace.save(path);
   }
   return Trace::load(path);

@@ -26,6 +26,6 @@ class TraceCache {
 };
 
 // Adds what the trace must come to, by the model. O(ops log pending). Throws Interrupted.
-void work_out(Trace& trace);
+void compute_expected_outcome(Trace& trace);
 
 }  // namespace timerbench

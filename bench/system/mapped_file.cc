@@ -60,11 +60,11 @@ MappedFile map_file(int file, std::size_t size) {
   return {{address, unmap}, {begin, size}};
 }
 
-void pass_by(const void* begin, std::size_t size) {
+void release_pages(const void* begin, std::size_t size) {
   mappings().advise(static_cast<const char*>(begin), size, MADV_DONTNEED);
 }
 
-void fetch(const void* begin, std::size_t size) {
+void prefault_pages(const void* begin, std::size_t size) {
   mappings().advise(static_cast<const char*>(begin), std::min(size, kWindowBytes),
                     MADV_POPULATE_READ);
 }

@@ -22,10 +22,10 @@ MappedFile map_file(int file, std::size_t size);
 
 // Says that these bytes have been read and will not be again soon. Those of a mapped file leave the
 // process, and stay in the system's cache while it has room; of other memory nothing happens.
-void pass_by(const void* begin, std::size_t size);
+void release_pages(const void* begin, std::size_t size);
 
 // Has these bytes at hand, so that reading them waits for nothing; as far as they are of a mapped
 // file, and one window at most.
-void fetch(const void* begin, std::size_t size);
+void prefault_pages(const void* begin, std::size_t size);
 
 }  // namespace timerbench

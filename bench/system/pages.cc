@@ -29,7 +29,7 @@ void choose_page_size(std::string_view size) {
     return;
   }
   setenv(kTunables, kHuge, /*overwrite=*/1);
-  become(own_path());
+  exec_program(own_path());
 }
 
 }  // namespace timerbench

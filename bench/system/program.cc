@@ -20,7 +20,7 @@ std::vector<std::string> own_arguments() {
 
 std::filesystem::path own_path() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
-void become(const std::filesystem::path& program) {
+void exec_program(const std::filesystem::path& program) {
   std::vector<std::string> arguments = own_arguments();
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());

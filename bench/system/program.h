@@ -14,6 +14,6 @@ std::vector<std::string> own_arguments();
 std::filesystem::path own_path();
 
 // Another program takes its place, with the same arguments. Throws std::runtime_error.
-[[noreturn]] void become(const std::filesystem::path& program);
+[[noreturn]] void exec_program(const std::filesystem::path& program);
 
 }  // namespace timerbench

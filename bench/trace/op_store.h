@@ -27,7 +27,7 @@ void for_each_window(std::span<const Op> ops, Read&& read) {
   for (; !ops.empty(); ops = ops.subspan(std::min(kWindowOps, ops.size()))) {
     const auto window = ops.first(std::min(kWindowOps, ops.size()));
     read(window);
-    pass_by(window.data(), window.size_bytes());
+    release_pages(window.data(), window.size_bytes());
   }
 }
 

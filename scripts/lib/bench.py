@@ -61,9 +61,9 @@ from console import (
     say,
 )
 from files import shown
-from grid import AGAIN, SLOWER
-from passes import PASSES
-from realtime_results import FIGURES
+from results.grid import AGAIN, SLOWER
+from results.passes import PASSES
+from results.realtime import FIGURES
 from style import RANKED
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -39,11 +39,11 @@ from rich.table import Table
 
 from commits import commit_of, measure
 from console import ArgumentParser, Failure, UsageError, run_main, say
-from grid import Key, read_files
-from realtime_results import FIGURES, RealtimeResults
-from realtime_results import load_files as load_services
-from results import MARGIN, Cell, Results, load_files
-from statistics_of_rounds import (
+from results.grid import Key, read_files
+from results.realtime import FIGURES, RealtimeResults
+from results.realtime import load_files as load_services
+from results.replays import MARGIN, Cell, Results, load_files
+from results.statistics import (
     Comparison,
     Interval,
     compare,
@@ -52,7 +52,7 @@ from statistics_of_rounds import (
     rounds_needed,
 )
 from style import RANKED
-from table import markdown_table
+from tables.replays import markdown_table
 from words import counted, digits, percent, power, time
 
 # Facts without which figures are of different things; of the others a difference is only told.

@@ -1,7 +1,7 @@
 """Draws the figures and the table of results.
 
 RESULTS are files that 'timerbench run --benchmark_out' wrote, or folders of scripts/bench. Several
-are merged: a cell that is in several of them has the more repetitions. Written are table.md and,
+are merged: a cell that is in several of them has the more rounds. Written are table.md and,
 as PNG and SVG,
   of replays     cost_<workload> (cost against size), cost_per_workload_<size> (bars) and overview
   of accuracy    lateness_ecdf, lateness_by_rate, waiting, granularity and task_cost
@@ -33,7 +33,7 @@ def main() -> int:
     if len(arguments.results) > 1:
         print(
             f"{len(arguments.results)} results merged: {len(report.results.cells)} cells, "
-            f"{report.results.repetitions} repetitions each",
+            f"{report.results.rounds} rounds each",
             file=sys.stderr,
         )
     if arguments.table:

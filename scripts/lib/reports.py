@@ -7,16 +7,16 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-import paper
-import realtime_results
-import realtime_table
-import results as costs
-import table
 from console import UsageError
 from figures import all_figures
 from figures.paper import paper_figures
 from figures.realtime import realtime_figures
-from grid import Grid, read_files
+from results import realtime as realtime_results
+from results import replays as costs
+from results.grid import Grid, read_files
+from tables import latex
+from tables import realtime as realtime_table
+from tables import replays as table
 from words import power
 
 Figures = Iterator[tuple[str, Callable[[], Figure]]]  # names, and what draws them
@@ -39,10 +39,10 @@ class CostReport:
         return all_figures(self.results, self.size)
 
     def latex(self) -> str:
-        return paper.latex_table(self.results, self.size)
+        return latex.latex_table(self.results, self.size)
 
     def method(self) -> str:
-        return paper.method(self.results, self.results.repetitions)
+        return latex.method(self.results, self.results.rounds)
 
     def paper_figures(self) -> Figures:
         return paper_figures(self.results)
@@ -68,10 +68,10 @@ class RealtimeReport:
         return realtime_figures(self.results, self.size)
 
     def latex(self) -> str:
-        return paper.latex_realtime_table(self.results, self.size)
+        return latex.latex_realtime_table(self.results, self.size)
 
     def method(self) -> str:
-        return paper.method(self.results, self.results.repetitions)
+        return latex.method(self.results, self.results.rounds)
 
     def paper_figures(self) -> Figures:
         return paper_figures(self.results)

@@ -1,5 +1,5 @@
-"""How a backend or service looks in every figure: its colour says which it is, its marker what it
-promises.
+"""How a backend or service looks in every figure: its colour says which it is, its marker how
+precise it is.
 """
 
 import colorsys
@@ -37,9 +37,9 @@ COLOURS = {
     "redis_poller": "#c00000",
 }
 
-# What a backend promises, in the order in which promises are shown. Backends are ranked among those
-# that promise the same; controls, and those that may be early, are not ranked at all.
-PROMISES = {
+# The precisions, in the order in which they are shown. Backends are ranked among those
+# of the same precision; controls, and those that may be early, are not ranked at all.
+PRECISIONS = {
     "exact": "fires in the first tick at or after the deadline",
     "granular": "the deadline rounded up to the granularity",
     "relative": "late by at most 1/8 of the delay",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.plan import Cell, Input, Plan
-from grid import FORMAT
+from results.grid import FORMAT
 
 ROOT = Path(__file__).resolve().parents[3]
 HARNESS = Path("bench", "replay", "make_backend.h")  # compiled together with every backend

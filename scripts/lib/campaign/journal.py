@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from console import Failure
-from grid import FORMAT
+from results.grid import FORMAT
 
 NAME = "journal.jsonl"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from campaign.process import TIED
 from console import Failure
-from grid import AGAIN, SLOWER
+from results.grid import AGAIN, SLOWER
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Plan:
     @property
     def rounds(self) -> int:
         """That the suite asks for."""
-        return int(self.facts["repetitions"])
+        return int(self.facts["rounds"])
 
     def precision(self, backend: str) -> str:
         return str(self.facts["backends"].get(backend, {}).get("precision", "none"))

@@ -8,8 +8,8 @@ from campaign.journal import Journal, Line
 from campaign.plan import Cell, Plan
 from campaign.runner import Runner
 from files import replacing
-from grid import FORMAT
-from passes import PASSES
+from results.grid import FORMAT
+from results.passes import PASSES
 
 
 # Of a cell that no round has come to yet.
@@ -78,7 +78,7 @@ def _remake(command: str, runner: Runner) -> str:
 
 
 def _entry(cell: Cell, index: int, line: Line, lines: list[Line]) -> dict[str, Any]:
-    """As Google Benchmark numbers repetitions; what it does not know comes last."""
+    """As Google Benchmark numbers rounds; what it does not know comes last."""
     name = cell.name + ("/manual_time" if "entry" not in line else "")
     entry = dict(line.get("entry", {"name": name, "run_name": name}))
     if "entry" in line:

@@ -1,6 +1,6 @@
 """Who is measured next.
 
-A round is one repetition of all cells, input by input. Within an input the contenders take turns by
+A round measures every cell once, input by input. Within an input the contenders take turns by
 the Latin squares of Williams (1949): over as many rounds as there are contenders each has had every
 place once, and has come after each other once; of an odd number it takes two squares, the second the
 mirror of the first, for twice. Whoever leaves the caches, the free pages or the clock rate changed
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from campaign.plan import Cell, Input, Plan
-from statistics_of_rounds import relative_width
+from results.statistics import relative_width
 
 
 def order(cells: Sequence[Cell], round_: int, seed: int) -> list[Cell]:

@@ -17,9 +17,9 @@ from campaign.process import Interrupted, Limits, Measurement, count_instruction
 from campaign.rounds import all_rounds, order, widest
 from campaign.verification import Contender
 from console import Bar, Stop, duration
-from grid import SLOWER
-from realtime_results import FIGURES
-from statistics_of_rounds import LEAST_ROUNDS
+from results.grid import SLOWER
+from results.realtime import FIGURES
+from results.statistics import LEAST_ROUNDS
 
 MOST_ATTEMPTS = 3  # of a cell whose measurement was disturbed
 

@@ -6,7 +6,7 @@ from functools import partial
 from matplotlib.figure import Figure
 
 from figures import against_size, overview, per_workload
-from results import Results
+from results.replays import Results
 
 
 def all_figures(results: Results, size: int) -> Iterator[tuple[str, Callable[[], Figure]]]:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from figures import against_load, dots, lateness_ecdf
 from figures.parts import what_is_shown, with_unit
-from realtime_results import RealtimeResults
+from results.realtime import RealtimeResults
 from words import power
 
 WAITING = re.compile(r"(?P<kind>wait)_(?P<what>\w+)")

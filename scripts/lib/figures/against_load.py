@@ -24,7 +24,7 @@ from figures.parts import (
     write_footer,
     write_title,
 )
-from realtime_results import SUITES, RealtimeResults
+from results.realtime import SUITES, RealtimeResults
 from words import power
 
 WIDTH, HEIGHT = 3.05, 2.5  # inches of a panel
@@ -32,7 +32,7 @@ LEFT, GAP = 0.75, 0.62  # inches before the first panel, and between panels
 TITLE, BETWEEN = 0.98, 0.95  # inches above the first row of panels, and between rows
 AXIS = 0.48  # inches below the last
 
-Values = Callable[[int, str], Sequence[float]]  # of a size and a service, one a repetition
+Values = Callable[[int, str], Sequence[float]]  # of a size and a service, one a round
 
 
 @dataclass(frozen=True)

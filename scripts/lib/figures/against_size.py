@@ -19,15 +19,15 @@ from figures.parts import (
     write_footer,
     write_title,
 )
-from results import Results
-from style import LINES, MARKERS, PROMISES, colour
+from results.replays import Results
+from style import LINES, MARKERS, PRECISIONS, colour
 from words import digits, power
 
 LABEL_SIZE = 7.5
 
 
 def draw(results: Results, workload: str) -> Figure:
-    """Whiskers go from the least to the greatest of the repetitions."""
+    """Whiskers go from the least to the greatest of the rounds."""
     figure = plt.figure(figsize=(8, 5.6), dpi=200)
     axes = figure.add_axes((0.085, 0.225, 0.625, 0.655))
     sizes = results.sizes(workload)
@@ -52,7 +52,7 @@ def draw(results: Results, workload: str) -> Figure:
         f"{what_is_shown(results)}; at the right in ns at the largest size"
         + note_on_marks(results, workload),
     )
-    _explain_promises(figure, {results.precision(backend) for backend in backends})
+    _explain_precisions(figure, {results.precision(backend) for backend in backends})
     write_footer(figure, results)
     return figure
 
@@ -78,7 +78,7 @@ def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> End
     tint = colour(backend)
     if not shown:
         return EndLabel(f"{backend}  {failure}", tint)
-    promise = results.precision(backend)
+    precision = results.precision(backend)
     costs = [cell.cost for _, cell in shown]
     whiskers = (
         [cell.cost - min(cell.costs) for _, cell in shown],
@@ -89,13 +89,13 @@ def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> End
         costs,
         whiskers,
         color=tint,
-        linestyle=LINES[promise],
-        marker=MARKERS[promise],
+        linestyle=LINES[precision],
+        marker=MARKERS[precision],
         markersize=4.2,
         linewidth=1.3,
         elinewidth=0.8,
         capsize=2,
-        markerfacecolor="white" if promise == "early" else tint,
+        markerfacecolor="white" if precision == "early" else tint,
     )
     end = (shown[-1][0], costs[-1])
     if failure:
@@ -172,21 +172,21 @@ def _shade_harness(axes: Axes, results: Results, workload: str) -> None:
         axes.fill_between(*zip(*costs), axes.get_ylim()[0], color=SHADE, zorder=0, linewidth=0)
 
 
-def _explain_promises(figure: Figure, precisions: set[str]) -> None:
+def _explain_precisions(figure: Figure, precisions: set[str]) -> None:
     handles = [
         Line2D(
             [],
             [],
             color=FAINT,
-            linestyle=LINES[promise],
-            marker=MARKERS[promise],
+            linestyle=LINES[precision],
+            marker=MARKERS[precision],
             markersize=4.2,
             linewidth=1.2,
-            markerfacecolor="white" if promise == "early" else FAINT,
-            label=f"{promise if promise != 'none' else 'control'}: {meaning}",
+            markerfacecolor="white" if precision == "early" else FAINT,
+            label=f"{precision if precision != 'none' else 'control'}: {meaning}",
         )
-        for promise, meaning in PROMISES.items()
-        if promise in precisions
+        for precision, meaning in PRECISIONS.items()
+        if precision in precisions
     ]
     figure.legend(
         handles=handles,

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from figures.against_load import Panel, Values, counter, draw
 from figures.parts import what_is_shown, with_unit
-from realtime_results import RealtimeResults
+from results.realtime import RealtimeResults
 
 # In which the claim is put to the test: one lock around a heap, around a wheel, and finer locks.
 ONE_LOCK = ("locked_binary_heap", "locked_kafka_wheel_256")

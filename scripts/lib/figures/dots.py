@@ -22,7 +22,7 @@ from figures.parts import (
     write_footer,
     write_title,
 )
-from realtime_results import RealtimeCell, RealtimeResults
+from results.realtime import RealtimeCell, RealtimeResults
 from style import colour
 
 LINE = 0.16  # inches that a row takes

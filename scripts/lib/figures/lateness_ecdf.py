@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from counters import Distribution
+from results.counters import Distribution
 from figures.parts import (
     FOOTER,
     INK,
@@ -24,7 +24,7 @@ from figures.parts import (
     write_footer,
     write_title,
 )
-from realtime_results import CONTROL, RealtimeCell, RealtimeResults
+from results.realtime import CONTROL, RealtimeCell, RealtimeResults
 from style import colour
 from words import power, time
 

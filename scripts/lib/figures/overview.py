@@ -24,7 +24,7 @@ from figures.parts import (
     write_footer,
     write_title,
 )
-from results import Cell, Results
+from results.replays import Cell, Results
 from style import HEADINGS, colour
 from words import power
 
@@ -37,9 +37,9 @@ TITLE = 0.75  # inches between the panels above one another
 
 def draw(results: Results) -> Figure:
     """The panels stand in one row if they are few, otherwise in two."""
-    lines: list[tuple[str, bool]] = []  # a backend, or the heading of those that promise the same
-    for promise, backends in results.backends_by_promise().items():
-        lines += [(HEADINGS[promise], False), *((name, True) for name in backends)]
+    lines: list[tuple[str, bool]] = []  # a backend, or the heading of those of the same precision
+    for precision, backends in results.backends_by_precision().items():
+        lines += [(HEADINGS[precision], False), *((name, True) for name in backends)]
     rows = 1 if len(results.workloads) <= 3 else 2
     columns = math.ceil(len(results.workloads) / rows)
     panel_height = LINE * len(lines)

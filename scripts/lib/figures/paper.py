@@ -15,10 +15,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from figures.against_load import counter
 from figures.contention import count
 from figures.parts import format_costs, format_decades, line_of, with_unit
-from grid import Grid
-from realtime_results import SUITES, RealtimeResults
-from results import Results
-from statistics_of_rounds import median_interval
+from results.grid import Grid
+from results.realtime import SUITES, RealtimeResults
+from results.replays import Results
+from results.statistics import median_interval
 from style import MARKERS
 from words import power
 
@@ -100,11 +100,11 @@ def _draw_costs(results: Results, workload: str) -> Figure:
 
 
 def _draw_costs_at_one_size(results: Results, workload: str) -> Figure:
-    """A line for each backend that has a figure, promise by promise, with the same intervals."""
+    """A line for each backend that has a figure, precision by precision, with the same intervals."""
     [size] = results.sizes(workload)
     cells = [
         (backend, cell)
-        for backends in results.backends_by_promise().values()
+        for backends in results.backends_by_precision().values()
         for backend in backends
         if (cell := results.cell(workload, size, backend)) and cell.has_figure
     ]

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from grid import Grid
-from results import Results
+from results.grid import Grid
+from results.replays import Results
 from style import LINES, MARKERS, colour
 from words import MARKS, machine_line, remake_line
 
@@ -82,11 +82,11 @@ def with_unit(nanoseconds: float) -> str:
 
 
 def what_is_shown(results: Any, whiskers: bool = True) -> str:
-    """Which of the repetitions a figure shows."""
-    if results.repetitions.most < 2:
+    """Which of the rounds a figure shows."""
+    if results.rounds.most < 2:
         return "one measurement a cell"
     spread = ", with the least and the greatest" if whiskers else ""
-    return f"median of {results.repetitions} repetitions{spread}"
+    return f"median of {results.rounds} rounds{spread}"
 
 
 def note_on_marks(results: Results, *workloads: str) -> str:
@@ -141,15 +141,15 @@ def write_above(axes: Axes, title: str, note: str) -> None:
 
 def line_of(results: Grid[Any], backend: str, **style: Any) -> dict[str, Any]:
     """How the line of a backend looks."""
-    promise = results.precision(backend)
+    precision = results.precision(backend)
     tint = colour(backend)
     return {
         "color": tint,
-        "linestyle": LINES[promise],
-        "marker": MARKERS[promise],
+        "linestyle": LINES[precision],
+        "marker": MARKERS[precision],
         "markersize": 4.2,
         "linewidth": 1.3,
-        "markerfacecolor": "white" if promise == "early" else tint,
+        "markerfacecolor": "white" if precision == "early" else tint,
         **style,
     }
 

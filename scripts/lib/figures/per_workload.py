@@ -20,7 +20,7 @@ from figures.parts import (
     write_footer,
     write_title,
 )
-from results import Cell, Results
+from results.replays import Cell, Results
 from style import HEADINGS, RANKED, colour
 from words import digits, power
 
@@ -32,7 +32,7 @@ PAGE = 8.3  # inches that the page is wide at least
 
 
 def draw(results: Results, size: int) -> Figure:
-    """In each panel what promises the same stands together, the cheapest first."""
+    """In each panel backends of the same precision stand together, the cheapest first."""
     panels = [(name, results.shown_size(name, size)) for name in results.workloads]
     lines = [_lines(results, *panel) for panel in panels]
     columns = min(3, len(panels))
@@ -59,7 +59,7 @@ def draw(results: Results, size: int) -> Figure:
     write_title(
         figure,
         f"Cost per workload at {power(size)} pending timers",
-        f"{what_is_shown(results)}; each promise is ranked on its own; grey: the harness itself"
+        f"{what_is_shown(results)}; each precision is ranked on its own; grey: the harness itself"
         + note_on_marks(results, *results.workloads),
     )
     write_footer(figure, results)
@@ -68,24 +68,24 @@ def draw(results: Results, size: int) -> Figure:
 
 @dataclass(frozen=True)
 class BarLine:
-    """A backend with its cell, or the heading of those that promise the same."""
+    """A backend with its cell, or the heading of those of the same precision."""
 
     label: str
-    promise: str
+    precision: str
     cell: Cell | None
     mark: str = ""
 
 
 def _lines(results: Results, workload: str, size: int) -> list[BarLine]:
     lines = []
-    for promise, backends in results.backends_by_promise().items():
+    for precision, backends in results.backends_by_precision().items():
         bars = [
-            BarLine(name, promise, cell, results.mark(workload, size, name))
+            BarLine(name, precision, cell, results.mark(workload, size, name))
             for name in backends
             if (cell := results.cell(workload, size, name))
         ]
         if bars:
-            lines += [BarLine(HEADINGS[promise], promise, None), *sorted(bars, key=_by_cost)]
+            lines += [BarLine(HEADINGS[precision], precision, None), *sorted(bars, key=_by_cost)]
     return lines
 
 
@@ -113,7 +113,7 @@ def _draw_panel(
 
 def _draw_bar(axes: Axes, y: int, line: BarLine, cell: Cell) -> None:
     tint = colour(line.label)
-    is_ranked = line.promise in RANKED
+    is_ranked = line.precision in RANKED
     left = axes.get_xlim()[0]
     text_left_of(axes, y, line.label, size=7.5, colour=tint)
     if not cell.has_figure:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from figures.against_load import Panel, counter, draw
 from figures.parts import what_is_shown, with_unit
-from realtime_results import RealtimeResults
+from results.realtime import RealtimeResults
 
 
 def figures(results: RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure]]]:

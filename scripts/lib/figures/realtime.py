@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from matplotlib.figure import Figure
 
 from figures import accuracy, contention, purgatory
-from realtime_results import RealtimeResults
+from results.realtime import RealtimeResults
 
 
 def realtime_figures(

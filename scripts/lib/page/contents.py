@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import passes
-import realtime_results
-import results as costs
+from results import passes
+from results import realtime as realtime_results
+from results import replays as costs
 from console import Failure
-from counters import CounterCell, Distribution
-from grid import Grid, ResultFile, read_files
-from style import HEADINGS, LINES, MARKERS, PROMISES, RANKED, colour
-from table import noise_lines
+from results.counters import CounterCell, Distribution
+from results.grid import Grid, ResultFile, read_files
+from style import HEADINGS, LINES, MARKERS, PRECISIONS, RANKED, colour
+from tables.replays import noise_lines
 from words import machine_line, remake_line
 
 # The shares of samples that are longer, at which durations are told as far as there are enough.
@@ -74,7 +74,7 @@ DURATIONS = {
 def contents(paths: Sequence[Path]) -> dict[str, Any]:
     """Of files and folders of results; each is a campaign of its own, and none is mixed with another."""
     return {
-        "promises": {
+        "precisions": {
             name: {
                 "heading": HEADINGS[name],
                 "meaning": meaning,
@@ -82,7 +82,7 @@ def contents(paths: Sequence[Path]) -> dict[str, Any]:
                 "marker": MARKERS[name],
                 "line": LINES[name],
             }
-            for name, meaning in PROMISES.items()
+            for name, meaning in PRECISIONS.items()
         },
         "beyond": BEYOND,
         "campaigns": [_checked(path) for path in {path.resolve(): path for path in paths}.values()],
@@ -127,7 +127,7 @@ def _campaign(path: Path) -> dict[str, Any]:
         "backends": [
             {
                 "name": name,
-                "promise": grid.precision(name),
+                "precision": grid.precision(name),
                 "colour": colour(name),
                 "summary": str(grid.described.get(name, {}).get("summary", "")),
             }
@@ -211,7 +211,7 @@ def _of_services(results: realtime_results.RealtimeResults) -> dict[str, Any]:
 
 def _rows(grid: Grid[Any], cells: Mapping[Any, Any], figures: Any) -> list[Any]:
     """Of each cell its scenario, size and backend, its figures or null, its failure, and how many of
-    its repetitions were disturbed."""
+    its rounds were disturbed."""
     rows = []
     for (scenario, size, backend), cell in cells.items():
         failure = cell.failure or ("" if cell.is_measured else "error: no figure")
@@ -225,7 +225,7 @@ def _rows(grid: Grid[Any], cells: Mapping[Any, Any], figures: Any) -> list[Any]:
 
 
 def _counters(cell: CounterCell, names: Sequence[str]) -> dict[str, Any]:
-    """The values of each repetition."""
+    """The values of each round."""
     return {
         name: [_rounded(value, 4) for value in values]
         for name in names

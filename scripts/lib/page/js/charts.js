@@ -60,18 +60,18 @@ function see(colour, share) {
 
 // How the line of a backend looks. Points are {x, y, low, high, text}.
 function lineOf(backend, campaign, theme, data) {
-  const promise = PROMISES[campaign.promiseOf(backend)];
+  const precision = PRECISIONS[campaign.precisionOf(backend)];
   const colour = colourOf(backend, campaign, theme);
   return {
     label: backend,
     data,
     borderColor: colour,
     backgroundColor: colour,
-    pointStyle: MARKERS[promise.marker],
-    pointRadius: promise.marker === '' ? 2 : 4,
+    pointStyle: MARKERS[precision.marker],
+    pointRadius: precision.marker === '' ? 2 : 4,
     pointHoverRadius: 6,
     borderWidth: 1.8,
-    borderDash: DASHES[promise.line],
+    borderDash: DASHES[precision.line],
     spanGaps: false,
   };
 }

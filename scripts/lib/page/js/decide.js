@@ -98,16 +98,16 @@ function loadNote(load, wanted) {
   ];
 }
 
-// What of each promise is later than may be, or nothing.
+// What of each precision is later than may be, or nothing.
 function lateness(view, {granule}) {
   const most = view.choose('late', 'Granularity: late by at most', [
     ['', 'any'],
     ['0', '0: only exact ones'],
     ...GRANULES.map((granule) => [String(granule), tick(time)(granule)]),
   ]);
-  return (promise) => {
-    if (most === '' || !['granular', 'relative'].includes(promise)) return '';
-    if (promise === 'relative') return 'late by up to an eighth of the delay';
+  return (precision) => {
+    if (most === '' || !['granular', 'relative'].includes(precision)) return '';
+    if (precision === 'relative') return 'late by up to an eighth of the delay';
     if (granule === null) return most === '0' ? 'late by up to a granule' : '';
     return granule > Number(most) ? `late by up to its granule of ${tick(time)(granule)}` : '';
   };
@@ -169,7 +169,7 @@ function drawDecide(view) {
       unit: time,
     }),
   ];
-  const baseline = view.baseline(campaign, 'the cheapest of each promise');
+  const baseline = view.baseline(campaign, 'the cheapest of each precision');
   const cells = campaign.at(load.scenario, load.size);
   return [
     loadNote(load, wanted),
@@ -179,9 +179,9 @@ function drawDecide(view) {
       ? h('p', {class: 'warning'}, `${baseline} has no figure on this load to compare with.`)
       : null,
     campaign
-      .byPromise(cells.map((cell) => cell.backend))
-      .map(([promise, names]) =>
-        rankCard(campaign, load, promise, names, tooLate(promise), limits, baseline),
+      .byPrecision(cells.map((cell) => cell.backend))
+      .map(([precision, names]) =>
+        rankCard(campaign, load, precision, names, tooLate(precision), limits, baseline),
       ),
   ];
 }
@@ -252,9 +252,9 @@ function limitOn(view, campaign, {pass, counter, what, key, label, values, text,
   };
 }
 
-// One promise: a ranking, unless it is `tooLate`, which says by how much.
-function rankCard(campaign, load, promise, names, tooLate, limits, baseline) {
-  const {heading, meaning, ranked} = PROMISES[promise];
+// One precision: a ranking, unless it is `tooLate`, which says by how much.
+function rankCard(campaign, load, precision, names, tooLate, limits, baseline) {
+  const {heading, meaning, ranked} = PRECISIONS[precision];
   const cells = names.map((name) => campaign.cell(load.scenario, load.size, name));
   const why = (cell) =>
     !cell.hasFigure
@@ -263,7 +263,7 @@ function rankCard(campaign, load, promise, names, tooLate, limits, baseline) {
   const excluded = cells.filter((cell) => why(cell));
   const left = cells.filter((cell) => !why(cell));
   const head =
-    promise === 'unknown'
+    precision === 'unknown'
       ? 'Without a figure'
       : `${ranked ? 'Those that are ' : ''}${heading}: ${meaning}`;
   if (tooLate)
@@ -288,8 +288,8 @@ function rankCard(campaign, load, promise, names, tooLate, limits, baseline) {
       (ranked
         ? ' Those with the same rank are not told apart: each is compared with the first of its rank, the chance of any wrong verdict is 5 %.'
         : '') +
-      (baseline && campaign.promiseOf(baseline) !== promise
-        ? ` The baseline, ${baseline}, promises something else: ${campaign.promiseOf(baseline)}.`
+      (baseline && campaign.precisionOf(baseline) !== precision
+        ? ` The baseline, ${baseline}, has another precision: ${campaign.precisionOf(baseline)}.`
         : '') +
       ' † over fewer operations, ‡ disturbed in a round.',
     remake: campaign.remakeOf(...shownPasses(campaign, rows)),
@@ -421,7 +421,7 @@ function rankingChart(campaign, rows, theme, width) {
     })),
     styles: rows.map(({cell}) => ({
       colour: colourOf(cell.backend, campaign, theme),
-      pointStyle: MARKERS[PROMISES[campaign.promiseOf(cell.backend)].marker],
+      pointStyle: MARKERS[PRECISIONS[campaign.precisionOf(cell.backend)].marker],
     })),
     title: 'ns',
     unit: digits,

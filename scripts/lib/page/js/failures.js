@@ -9,7 +9,7 @@ function roundsNote(campaign, cells) {
   if (!ranked.length) return null;
   const most = Math.max(
     ...campaign
-      .byPromise([...new Set(ranked.map((cell) => cell.backend))])
+      .byPrecision([...new Set(ranked.map((cell) => cell.backend))])
       .map(([, names]) => names.length - 1),
   );
   const rounds = Math.min(...ranked.map((cell) => cell.costs.length));
@@ -19,7 +19,7 @@ function roundsNote(campaign, cells) {
   return h(
     'p',
     {class: 'warning'},
-    `${counted(rounds, 'round')} can tell ${told ? `no more than ${told + 1} backends` : 'no backends'} of a promise apart; ${most + 1} take ${needed} rounds: `,
+    `${counted(rounds, 'round')} can tell ${told ? `no more than ${told + 1} backends` : 'no backends'} of a precision apart; ${most + 1} take ${needed} rounds: `,
     h('code', {}, campaign.remakeWith(needed)),
   );
 }

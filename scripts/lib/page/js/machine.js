@@ -142,7 +142,7 @@ function paceNote(campaign) {
 // What the harness itself takes.
 function controlsCard(campaign) {
   const controls = campaign.cells.filter(
-    (cell) => campaign.promiseOf(cell.backend) === 'none' && cell.hasFigure,
+    (cell) => campaign.precisionOf(cell.backend) === 'none' && cell.hasFigure,
   );
   if (!controls.length) return null;
   return h(

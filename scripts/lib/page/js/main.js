@@ -7,7 +7,7 @@ const PAGES = [
     title: 'Decide',
     draw: drawDecide,
     kind: 'costs',
-    lead: 'Which structure, for your load? Say what it is like; backends are ranked among those that promise the same.',
+    lead: 'Which structure, for your load? Say what it is like; backends are ranked among those of the same precision.',
   },
   {
     id: 'scaling',

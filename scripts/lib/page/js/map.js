@@ -4,7 +4,7 @@
 function drawMap(view) {
   const campaign = view.campaign('costs');
   if (!campaign) return nothing('scripts/bench map');
-  const promise = view.promise(campaign);
+  const precision = view.precision(campaign);
   const hasParts = campaign.scenarios.some((scenario) => campaign.isPart(scenario));
   const withParts = hasParts && view.check('parts', 'single operations too');
   const columns = columnsOfMap(campaign, withParts);
@@ -16,25 +16,25 @@ function drawMap(view) {
     campaign
       .sizes(column.scenario)
       .map((size) =>
-        tileOf(campaign, promise, column, size, x, sizes.indexOf(nearestSize(sizes, size))),
+        tileOf(campaign, precision, column, size, x, sizes.indexOf(nearestSize(sizes, size))),
       ),
   );
-  if (!promise) return failuresOf({cells: campaign.cells.filter((cell) => !cell.hasFigure)});
+  if (!precision) return failuresOf({cells: campaign.cells.filter((cell) => !cell.hasFigure)});
   if (!rows.some((row) => row.first)) {
     return [
-      h('p', {class: 'warning'}, `No backend that is ${promise} has a figure.`),
+      h('p', {class: 'warning'}, `No backend that is ${precision} has a figure.`),
       failuresNote(
         campaign,
-        campaign.cells.filter((cell) => campaign.promiseOf(cell.backend) === promise),
+        campaign.cells.filter((cell) => campaign.precisionOf(cell.backend) === precision),
       ),
     ];
   }
   return [
     roundsNote(campaign, campaign.cells),
     card({
-      title: `The cheapest of those that are ${promise}, by load`,
+      title: `The cheapest of those that are ${precision}, by load`,
       note:
-        `${capital(PROMISES[promise].meaning)}. Hatched: one or more others are not told apart from it; the data name them. Alone: no other has a figure. None: nobody has one, the data say why; an empty place was not measured. ` +
+        `${capital(PRECISIONS[precision].meaning)}. Hatched: one or more others are not told apart from it; the data name them. Alone: no other has a figure. None: nobody has one, the data say why; an empty place was not measured. ` +
         (columns.some(({share}) => share === null)
           ? 'The file does not say how many timers are cancelled. '
           : 'From left to right, more of the timers are cancelled or moved. ') +
@@ -100,10 +100,10 @@ function columnsOfMap(campaign, withParts) {
     .sort((a, b) => (a.share ?? 0) - (b.share ?? 0));
 }
 
-function tileOf(campaign, promise, column, size, x, y) {
+function tileOf(campaign, precision, column, size, x, y) {
   const all = campaign
     .at(column.scenario, size)
-    .filter((cell) => campaign.promiseOf(cell.backend) === promise);
+    .filter((cell) => campaign.precisionOf(cell.backend) === precision);
   const cells = all.filter((cell) => cell.hasFigure);
   const [[first, ...others] = []] = cells.length ? ranking(cells, campaign.noise) : [];
   const input = campaign.input(column.scenario, size);

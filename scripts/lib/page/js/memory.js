@@ -67,7 +67,7 @@ function bytesCard(campaign, scenario) {
     height: heightFor(campaign.backends.size, 400),
     config: (theme, width) => {
       const datasets = [...campaign.backends.keys()]
-        .filter((backend) => campaign.promiseOf(backend) !== 'none') // controls hold no timers
+        .filter((backend) => campaign.precisionOf(backend) !== 'none') // controls hold no timers
         .map((backend) =>
           lineOf(
             backend,
@@ -140,7 +140,7 @@ function usesCard(campaign, scenario, size) {
     tableOf(
       [
         {title: 'backend', left: true, text: (name) => named(name, campaign)},
-        {title: 'promise', left: true, text: (name) => campaign.promiseOf(name)},
+        {title: 'precision', left: true, text: (name) => campaign.precisionOf(name)},
         ...columns.map((column) => ({title: column[2], text: (name) => text(name, column)})),
       ],
       [...new Set(cells.map((cell) => cell.backend))],

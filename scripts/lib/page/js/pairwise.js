@@ -23,16 +23,16 @@ function drawPairwise(view) {
   const scenario = view.scenario(campaign, 'Workload of the matrices');
   const size = view.size(campaign, scenario);
   const ranked = campaign
-    .byPromise(
+    .byPrecision(
       campaign
         .at(scenario, size)
         .filter((cell) => cell.hasFigure)
         .map((cell) => cell.backend),
     )
-    .filter(([promise, group]) => PROMISES[promise].ranked && group.length > 1);
+    .filter(([precision, group]) => PRECISIONS[precision].ranked && group.length > 1);
   return [
     pairCard(campaign, a, b),
-    ranked.map(([promise, group]) => matrixCard(campaign, scenario, size, promise, group)),
+    ranked.map(([precision, group]) => matrixCard(campaign, scenario, size, precision, group)),
     failuresNote(
       campaign,
       campaign.at(scenario, size),
@@ -41,7 +41,7 @@ function drawPairwise(view) {
   ];
 }
 
-// The two with most figures of those that promise the same, if there are two.
+// The two with most figures of those of the same precision, if there are two.
 function defaultPair(campaign, names) {
   const figures = (name) =>
     campaign.cells.filter((cell) => cell.backend === name && cell.hasFigure).length;
@@ -53,10 +53,10 @@ function defaultPair(campaign, names) {
   return [first, likeOf(campaign, first, byFigures) ?? byFigures.find((name) => name !== first)];
 }
 
-// Another that promises the same, if there is any.
+// Another of the same precision, if there is any.
 function likeOf(campaign, name, others) {
-  const promise = campaign.promiseOf(name);
-  return others.find((other) => other !== name && campaign.promiseOf(other) === promise);
+  const precision = campaign.precisionOf(name);
+  return others.find((other) => other !== name && campaign.precisionOf(other) === precision);
 }
 
 function pairCard(campaign, a, b) {
@@ -69,9 +69,9 @@ function pairCard(campaign, a, b) {
   ]);
   const pairs = both.filter(([one, other]) => one?.hasFigure && other?.hasFigure);
   const left = both.filter(([one, other]) => one && other && !(one.hasFigure && other.hasFigure));
-  const [promiseA, promiseB] = [campaign.promiseOf(a), campaign.promiseOf(b)];
+  const [precisionA, precisionB] = [campaign.precisionOf(a), campaign.precisionOf(b)];
   const unlike =
-    promiseA === promiseB ? '' : ` They promise different things: A is ${promiseA}, B ${promiseB}.`;
+    precisionA === precisionB ? '' : ` Their precisions differ: A is ${precisionA}, B ${precisionB}.`;
   const reasons = left.map(([one, other]) => {
     const whose = [
       ['A', one],
@@ -155,8 +155,8 @@ function forestChart(rows, campaign, theme, width) {
   });
 }
 
-// All of one promise with each other, on one load.
-function matrixCard(campaign, scenario, size, promise, names) {
+// All of one precision with each other, on one load.
+function matrixCard(campaign, scenario, size, precision, names) {
   const cells = names
     .map((name) => campaign.cell(scenario, size, name))
     .sort((a, b) => a.cost - b.cost);
@@ -192,7 +192,7 @@ function matrixCard(campaign, scenario, size, promise, names) {
   return h(
     'section',
     {class: 'card matrix'},
-    h('h3', {}, `${scenario} at ${power(size)}: those that are ${promise}, each with each`),
+    h('h3', {}, `${scenario} at ${power(size)}: those that are ${precision}, each with each`),
     h(
       'p',
       {class: 'note'},

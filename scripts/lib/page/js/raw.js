@@ -8,7 +8,7 @@ function drawRaw(view) {
   const wanted = view.search('find', 'Find').toLowerCase().split(/\s+/).filter(Boolean);
   const found = campaign.cells.filter((cell) => {
     const text =
-      `${keyOf(cell.scenario, cell.size, cell.backend)} ${campaign.promiseOf(cell.backend)} ${cell.hasFigure ? 'ok' : cell.status} ${cell.noisy ? 'noisy' : ''}`.toLowerCase();
+      `${keyOf(cell.scenario, cell.size, cell.backend)} ${campaign.precisionOf(cell.backend)} ${cell.hasFigure ? 'ok' : cell.status} ${cell.noisy ? 'noisy' : ''}`.toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
   const pages = Math.max(1, Math.ceil(found.length / ROWS_AT_ONCE));
@@ -71,7 +71,7 @@ function columnsOfRaw(campaign) {
       value: (cell) => cell.backend,
       text: (cell) => named(cell.backend, campaign),
     },
-    {title: 'promise', left: true, value: (cell) => campaign.promiseOf(cell.backend)},
+    {title: 'precision', left: true, value: (cell) => campaign.precisionOf(cell.backend)},
     {
       title: 'status',
       left: true,

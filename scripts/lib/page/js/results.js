@@ -112,18 +112,18 @@ class Campaign extends Table {
     return [...shares].sort(([one], [other]) => one - other).map(([, values]) => median(values));
   }
 
-  promiseOf(backend) {
-    return this.backends.get(backend)?.promise ?? 'unknown';
+  precisionOf(backend) {
+    return this.backends.get(backend)?.precision ?? 'unknown';
   }
 
   isRanked(backend) {
-    return PROMISES[this.promiseOf(backend)].ranked;
+    return PRECISIONS[this.precisionOf(backend)].ranked;
   }
 
-  // Those that promise the same together, in the order in which promises are shown.
-  byPromise(backends) {
-    return Object.keys(PROMISES)
-      .map((promise) => [promise, backends.filter((name) => this.promiseOf(name) === promise)])
+  // Those of the same precision together, in the order in which precisions are shown.
+  byPrecision(backends) {
+    return Object.keys(PRECISIONS)
+      .map((precision) => [precision, backends.filter((name) => this.precisionOf(name) === precision)])
       .filter(([, names]) => names.length);
   }
 
@@ -205,12 +205,12 @@ async function unpack(base64) {
   return JSON.parse(await new Response(stream).text());
 }
 
-let PROMISES = {};
+let PRECISIONS = {};
 let BEYOND = [];
 let CAMPAIGNS = [];
 
 function understand(contents) {
-  PROMISES = contents.promises;
+  PRECISIONS = contents.precisions;
   BEYOND = contents.beyond;
   CAMPAIGNS = contents.campaigns.map((raw, index) => new Campaign(raw, index));
 }

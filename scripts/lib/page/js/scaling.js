@@ -35,7 +35,7 @@ function drawScaling(view) {
           : campaign.cells.some((cell) => cell.backend === 'null')
             ? 'Shaded: what the harness itself takes. '
             : '') +
-        'Lines of different promises are not to be ranked with each other.',
+        'Lines of different precision are not to be ranked with each other.',
       remake: campaign.remake,
       height: heightFor(campaign.backends.size, 430),
       config: (theme, width) =>
@@ -61,7 +61,7 @@ function drawScaling(view) {
           value: ({cell}) => cell.backend,
           text: ({cell}) => named(cell.backend, campaign),
         },
-        {title: 'promise', left: true, value: ({cell}) => campaign.promiseOf(cell.backend)},
+        {title: 'precision', left: true, value: ({cell}) => campaign.precisionOf(cell.backend)},
         {
           title: 'ns [95 %]',
           csv: 'ns',

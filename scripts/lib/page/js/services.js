@@ -69,7 +69,7 @@ function measuredRows(campaign, counter, cells) {
 
 const RANGE_NOTE =
   'Median of the rounds, whiskers from the least to the greatest. Crosses: the service did not keep up. ' +
-  'Those that promise different things, as the data say, are not to be ranked with each other. ';
+  'Services of different precision, as the data say, are not to be ranked with each other. ';
 
 function columnsOfCounter(campaign, counter) {
   const unit = unitOf(counter);
@@ -86,7 +86,7 @@ function columnsOfCounter(campaign, counter) {
       value: ({cell}) => cell.backend,
       text: ({cell}) => named(cell.backend, campaign),
     },
-    {title: 'promise', left: true, value: ({cell}) => campaign.promiseOf(cell.backend)},
+    {title: 'precision', left: true, value: ({cell}) => campaign.precisionOf(cell.backend)},
     {
       title: campaign.counters[counter],
       csv: counter,
@@ -194,7 +194,7 @@ function atLoadCard(campaign, scenario, size, counter) {
         })),
         styles: shown.map(({cell}) => ({
           colour: colourOf(cell.backend, campaign, theme),
-          pointStyle: MARKERS[PROMISES[campaign.promiseOf(cell.backend)].marker],
+          pointStyle: MARKERS[PRECISIONS[campaign.precisionOf(cell.backend)].marker],
           ...(cell.saturated ? {pointStyle: 'crossRot', pointRadius: 7} : {}),
         })),
         title: '',
@@ -224,7 +224,7 @@ function allCard(campaign, scenario, size) {
           value: ({backend}) => backend,
           text: ({backend}) => named(backend, campaign),
         },
-        {title: 'promise', left: true, value: ({backend}) => campaign.promiseOf(backend)},
+        {title: 'precision', left: true, value: ({backend}) => campaign.precisionOf(backend)},
         ...counters.map(([name, title], i) => ({
           title,
           text: (cell) =>

@@ -1,5 +1,5 @@
 'use strict';
-// What rounds say: the same as scripts/lib/statistics_of_rounds.py, which explains it.
+// What rounds say: the same as scripts/lib/results/statistics.py, which explains it.
 
 const ALPHA = 0.05;
 const LEAST_ROUNDS = 6;

@@ -145,7 +145,7 @@ function worstCard(campaign, where, cells) {
   const value = (counter) => (cell) => cell.value(counter);
   const longest = (cell) => cell.value('worst_ns') ?? Infinity;
   const groups = campaign
-    .byPromise(cells.map((cell) => cell.backend))
+    .byPrecision(cells.map((cell) => cell.backend))
     .map(([, names]) =>
       cells
         .filter((cell) => names.includes(cell.backend))
@@ -169,7 +169,7 @@ function worstCard(campaign, where, cells) {
           value: ({backend}) => backend,
           text: ({backend}) => named(backend, campaign),
         },
-        {title: 'promise', left: true, value: ({backend}) => campaign.promiseOf(backend)},
+        {title: 'precision', left: true, value: ({backend}) => campaign.precisionOf(backend)},
         {
           title: 'longest',
           value: value('worst_ns'),

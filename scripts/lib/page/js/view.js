@@ -258,14 +258,14 @@ class View {
     );
   }
 
-  promise(campaign) {
+  precision(campaign) {
     const groups = campaign
-      .byPromise([...campaign.backends.keys()])
-      .filter(([promise]) => PROMISES[promise].ranked);
+      .byPrecision([...campaign.backends.keys()])
+      .filter(([precision]) => PRECISIONS[precision].ranked);
     return this.choose(
       'p',
-      'Promise',
-      groups.map(([promise]) => [promise, `${promise}: ${PROMISES[promise].meaning}`]),
+      'Precision',
+      groups.map(([precision]) => [precision, `${precision}: ${PRECISIONS[precision].meaning}`]),
     );
   }
 

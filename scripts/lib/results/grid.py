@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from console import Failure
 from files import shown
-from statistics_of_rounds import LEAST_ROUNDS
-from style import PROMISES
+from results.statistics import LEAST_ROUNDS
+from style import PRECISIONS
 
 FORMAT = 1  # of journals and results; also raised when the harness measures something else
 
@@ -39,14 +39,14 @@ SLOWER = "@slower"  # slowed down on purpose
 
 
 @dataclass(frozen=True)
-class Repetitions:
+class Rounds:
     """How often the cells were measured that were: not all as often, if a budget has decided."""
 
     least: int
     most: int
 
     @classmethod
-    def among(cls, counts: Iterable[int]) -> "Repetitions":
+    def among(cls, counts: Iterable[int]) -> "Rounds":
         """Of so many a cell; 0 is a cell that was not measured."""
         measured = [count for count in counts if count]
         return cls(min(measured, default=0), max(measured, default=0))
@@ -70,11 +70,11 @@ class Outcome:
     """What became of a cell."""
 
     failure: str = ""  # not empty: the status, and what is to be said about it
-    noisy: int = 0  # repetitions in which it was disturbed, however often they were repeated
+    noisy: int = 0  # rounds in which it was disturbed, however often they were repeated
 
     @property
     def is_measured(self) -> bool:
-        """Whether any of its repetitions was."""
+        """Whether any of its rounds was."""
         raise NotImplementedError
 
     @property
@@ -84,7 +84,7 @@ class Outcome:
 
     @property
     def has_figure(self) -> bool:
-        """Not if any of its repetitions failed: those that did not are the lucky ones."""
+        """Not if any of its rounds failed: those that did not are the lucky ones."""
         return self.is_measured and not self.failure
 
 
@@ -161,16 +161,16 @@ class Grid(Generic[AnyOutcome]):
         return self.cells.get((scenario, size, backend))
 
     def precision(self, backend: str) -> str:
-        """Its promise; old files do not tell that of a backend without any figure."""
-        promise = str(self.described.get(backend, {}).get("precision", "unknown"))
-        return self.precisions.get(backend, promise if promise in PROMISES else "unknown")
+        """Its precision; old files do not tell that of a backend without any figure."""
+        precision = str(self.described.get(backend, {}).get("precision", "unknown"))
+        return self.precisions.get(backend, precision if precision in PRECISIONS else "unknown")
 
-    def backends_by_promise(self) -> dict[str, list[str]]:
-        """Those that promise the same together."""
+    def backends_by_precision(self) -> dict[str, list[str]]:
+        """Those of the same precision together."""
         return {
-            promise: backends
-            for promise in PROMISES
-            if (backends := [name for name in self.backends if self.precision(name) == promise])
+            precision: backends
+            for precision in PRECISIONS
+            if (backends := [name for name in self.backends if self.precision(name) == precision])
         }
 
     def new_cell(self) -> AnyOutcome:
@@ -195,7 +195,7 @@ class Grid(Generic[AnyOutcome]):
         flags: list[str] = []
         if self.FLAGS:  # else the item may be anything
             item, *flags = item.split(", ")
-        if precision not in PROMISES or not self.FLAGS.issuperset(flags):
+        if precision not in PRECISIONS or not self.FLAGS.issuperset(flags):
             raise ValueError(entry["label"])
         cell = cells.setdefault(key, self.new_cell())
         cell.noisy += entry.get("status") == "noisy"

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grid import Grid, Key, Outcome
-from results import Results
-from statistics_of_rounds import LEAST_ROUNDS, noise_floor, paired_log_ratios
+from results.grid import Grid, Key, Outcome
+from results.replays import Results
+from results.statistics import LEAST_ROUNDS, noise_floor, paired_log_ratios
 from style import RANKED
 from words import MARKS, counted, digits, machine_line, percent, power, remake_line
 
@@ -35,7 +35,7 @@ class Row:
     """A backend on each workload."""
 
     backend: str
-    promise: str
+    precision: str
     is_ranked: bool
     entries: list[Entry]
 
@@ -51,27 +51,27 @@ def headers(results: Results, size: int) -> list[tuple[str, str]]:
 
 
 def rows(results: Results, size: int) -> list[Row]:
-    """One for each backend, promise by promise; the best of each promise is marked."""
+    """One for each backend, precision by precision; the best of each precision is marked."""
     made = []
-    for promise, backends in results.backends_by_promise().items():
-        is_ranked = promise in RANKED
+    for precision, backends in results.backends_by_precision().items():
+        is_ranked = precision in RANKED
         columns = [_column(results, name, size, backends, is_ranked) for name in results.workloads]
         for backend, *entries in zip(backends, *columns):
-            made.append(Row(backend, promise, is_ranked, entries))
+            made.append(Row(backend, precision, is_ranked, entries))
     return made
 
 
 def markdown(results: Results, size: int) -> str:
     """The table, with what a reader needs to judge it and to make it again."""
-    titles = ["backend", "promise", *(f"{name}<br>{note}" for name, note in headers(results, size))]
+    titles = ["backend", "precision", *(f"{name}<br>{note}" for name, note in headers(results, size))]
     parts = [caption(results, size)]
     for is_ranked in (True, False):
         chosen = [row for row in rows(results, size) if row.is_ranked == is_ranked]
         if not chosen:
             continue
         if not is_ranked:
-            parts.append("Not ranked, for they promise less than a timer needs:")
-        lines = [[f"`{row.backend}`", row.promise, *map(_bold, row.entries)] for row in chosen]
+            parts.append("Not ranked, for they precision less than a timer needs:")
+        lines = [[f"`{row.backend}`", row.precision, *map(_bold, row.entries)] for row in chosen]
         parts.append(markdown_table(titles, lines))
     if failures := _failures(results, size):
         parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
@@ -88,7 +88,7 @@ def print_on_terminal(results: Results, size: int) -> None:
     """The same, for reading at once."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("backend", no_wrap=True)
-    table.add_column("promise", no_wrap=True)
+    table.add_column("precision", no_wrap=True)
     for name, note in headers(results, size):
         table.add_column(f"{name}\n{note}", justify="right", min_width=7, overflow="fold")
     was_ranked = True
@@ -97,7 +97,7 @@ def print_on_terminal(results: Results, size: int) -> None:
             table.add_section()
         was_ranked = row.is_ranked
         texts = [Text(entry.text, "bold green" if entry.is_best else "") for entry in row.entries]
-        table.add_row(row.backend, row.promise, *texts, style="" if row.is_ranked else "dim")
+        table.add_row(row.backend, row.precision, *texts, style="" if row.is_ranked else "dim")
     console = Console()
     console.print(table)
     doubts = *noise_lines(results), *pace_lines(results)
@@ -107,10 +107,10 @@ def print_on_terminal(results: Results, size: int) -> None:
 
 def caption(results: Results, size: int) -> str:
     """What the figures are."""
-    what = "median" if results.repetitions.most > 1 else "one measurement"
+    what = "median" if results.rounds.most > 1 else "one measurement"
     spread = (
-        f" of {results.repetitions} repetitions ± {results.repetitions.spread}"
-        if results.repetitions.most > 1
+        f" of {results.rounds} rounds ± {results.rounds.spread}"
+        if results.rounds.most > 1
         else ""
     )
     entries = [entry for row in rows(results, size) for entry in row.entries]
@@ -118,7 +118,7 @@ def caption(results: Results, size: int) -> str:
     notes = "".join(f" {sign} {meaning}." for sign, meaning in MARKS.items() if sign in borne)
     return (
         f"Cost in ns at {power(size)} pending timers, {what}{spread}. "
-        "Bold where the repetitions can tell: the cheapest of those that promise the same, and all "
+        "Bold where the rounds can tell: the cheapest of those of the same precision, and all "
         f"that are not surely slower.{notes}"
     )
 

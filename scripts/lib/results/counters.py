@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from console import Failure
-from grid import Grid, Outcome, read_json
+from results.grid import Grid, Outcome, read_json
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Distribution:
 class CounterCell(Outcome):
     """What became of one contender in one scenario at one size."""
 
-    counters: dict[str, list[float]] = field(default_factory=dict)  # of each repetition
+    counters: dict[str, list[float]] = field(default_factory=dict)  # of each round_
     histograms: dict[str, list[tuple[list[float], list[float]]]] = field(default_factory=dict)
 
     @property
@@ -40,20 +40,20 @@ class CounterCell(Outcome):
         return bool(self.counters)
 
     def add_counters(self, entry: Any) -> None:
-        """Of one more repetition."""
+        """Of one more round_."""
         for name, value in entry.items():
             if isinstance(value, int | float) and math.isfinite(value):
                 self.counters.setdefault(name, []).append(float(value))
 
     def add_distribution(self, quantity: str, content: Any) -> None:
-        """Of one more repetition. Raises one of Python's own errors if it is none."""
+        """Of one more round_. Raises one of Python's own errors if it is none."""
         edges, counts = map(_numbers, (content["edges"], content["counts"]))
         if counts:
             _check(edges, counts)
             self.histograms.setdefault(quantity, []).append((edges, counts))
 
     def values(self, counter: str) -> list[float]:
-        """Of those repetitions that have it, if there is a figure."""
+        """Of those rounds that have it, if there is a figure."""
         return self.counters.get(counter, []) if self.has_figure else []
 
     def value(self, counter: str) -> float | None:
@@ -61,7 +61,7 @@ class CounterCell(Outcome):
         return median(values) if values else None
 
     def distribution(self, name: str) -> Distribution | None:
-        """Of all repetitions together, if they have left any."""
+        """Of all rounds together, if they have left any."""
         buckets: dict[float, float] = {}  # by upper edge
         lowest = math.inf
         for edges, counts in self.histograms.get(name, []) if self.has_figure else []:
@@ -85,13 +85,13 @@ def distributions_beside(path: Path) -> Path:
 def add_distributions(grid: Grid[Any], path: Path) -> None:
     """Gives the cells of the grid what stands in a file of distributions."""
     try:
-        for name, repetitions in read_json(path).items():
+        for name, rounds in read_json(path).items():
             _, scenario, size, contender = name.split("/")[:4]
             cell = grid.cell(scenario, int(size), contender)
             if cell is None:
                 continue
-            for repetition in repetitions:
-                for quantity, content in repetition.items():
+            for round_ in rounds:
+                for quantity, content in round_.items():
                     cell.add_distribution(quantity, content)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise Failure(

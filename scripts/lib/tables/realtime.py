@@ -11,9 +11,9 @@ from rich.console import Console, JustifyMethod
 from rich.measure import Measurement
 from rich.table import Table
 
-from realtime_results import CONTROL, FIGURES, SUITES, RealtimeCell, RealtimeResults
-from statistics_of_rounds import spread
-from table import NOT_RUN, failure_lines, markdown_table, noise_lines
+from results.realtime import CONTROL, FIGURES, SUITES, RealtimeCell, RealtimeResults
+from results.statistics import spread
+from tables.replays import NOT_RUN, failure_lines, markdown_table, noise_lines
 from words import digits, machine_line, power, remake_line, time
 
 Text = Callable[[RealtimeCell], str]
@@ -55,10 +55,10 @@ def _achieved(achieved: str, offered: str) -> Column:
     return Column("achieved", text)
 
 
-def _saturated(cell: RealtimeCell, repetitions: int) -> str:
+def _saturated(cell: RealtimeCell, rounds: int) -> str:
     if not cell.saturated:
         return ""
-    share = "" if cell.saturated == repetitions else f" in {cell.saturated} of {repetitions}"
+    share = "" if cell.saturated == rounds else f" in {cell.saturated} of {rounds}"
     return ", saturated" + share
 
 
@@ -201,8 +201,8 @@ def print_on_terminal(results: RealtimeResults, size: int | None = None) -> None
 
 def caption(results: RealtimeResults) -> str:
     """What the figures are."""
-    count = results.repetitions
-    shown = f"Medians of {count} repetitions" if count.most > 1 else "One measurement a cell"
+    count = results.rounds
+    shown = f"Medians of {count} rounds" if count.most > 1 else "One measurement a cell"
     if results.suite == "contention" and count.most > 1:
         shown += f" ± {count.spread}"
     notes = [f"{shown}.", EXPLAINED[results.suite]]

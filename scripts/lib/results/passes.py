@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from counters import CounterCell, add_distributions, distributions_beside
-from grid import Grid, collect, read_files
+from results.counters import CounterCell, add_distributions, distributions_beside
+from results.grid import Grid, collect, read_files
 
 # What a pass leaves in a campaign's folder.
 PASSES = {

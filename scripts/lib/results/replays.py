@@ -12,8 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from grid import Grid, Key, Outcome, Repetitions, ResultFile, collect, read_files
-from statistics_of_rounds import compare, noise_floor, paired_log_ratios, rounds_needed, spread
+from results.grid import Grid, Key, Outcome, Rounds, ResultFile, collect, read_files
+from results.statistics import compare, noise_floor, paired_log_ratios, rounds_needed, spread
 from words import FEWER, MARKS, NOISY
 
 MARGIN = 0.03  # within which two are equivalent
@@ -68,8 +68,8 @@ class Results(Grid[Cell]):
         return self.scenarios
 
     @property
-    def repetitions(self) -> Repetitions:
-        return Repetitions.among(len(cell.costs) for cell in self.cells.values() if cell.has_figure)
+    def rounds(self) -> Rounds:
+        return Rounds.among(len(cell.costs) for cell in self.cells.values() if cell.has_figure)
 
     @cached_property
     def twin_ratios(self) -> list[list[float]]:
@@ -146,7 +146,7 @@ class Results(Grid[Cell]):
     def costs(
         self, workload: str, size: int | None = None, backend: str | None = None
     ) -> list[float]:
-        """Of all repetitions, or of those at one size or of one backend."""
+        """Of all rounds, or of those at one size or of one backend."""
         return [
             cost
             for (name, own_size, own), cell in self.cells.items()

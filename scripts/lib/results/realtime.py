@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console import Failure
-from counters import CounterCell, add_distributions, distributions_beside
-from grid import Grid, Repetitions, ResultFile, collect
-from results import Cell, Results
+from results.counters import CounterCell, add_distributions, distributions_beside
+from results.grid import Grid, Rounds, ResultFile, collect
+from results.replays import Cell, Results
 
 SUITES = {
     "accuracy": "timers per second",
@@ -33,7 +33,7 @@ FIGURES = {
 class RealtimeCell(CounterCell):
     """What became of one service in one scenario at one size."""
 
-    saturated: int = 0  # so many repetitions
+    saturated: int = 0  # so many rounds
     cut_short: bool = False
 
 
@@ -62,8 +62,8 @@ class RealtimeResults(Grid[RealtimeCell]):
         return [name for name in self.backends if name != CONTROL]
 
     @property
-    def repetitions(self) -> Repetitions:
-        return Repetitions.among(
+    def rounds(self) -> Rounds:
+        return Rounds.among(
             max((len(values) for values in cell.counters.values()), default=0)
             for cell in self.cells.values()
         )

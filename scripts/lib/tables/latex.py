@@ -8,13 +8,13 @@ from collections import Counter
 from math import expm1, isinf
 from typing import Any
 
-import realtime_table
-from grid import Grid, Repetitions
-from realtime_results import RealtimeResults
-from results import Cell, Results
-from statistics_of_rounds import LEAST_ROUNDS, median_interval
+from tables import realtime as realtime_table
+from results.grid import Grid, Rounds
+from results.realtime import RealtimeResults
+from results.replays import Cell, Results
+from results.statistics import LEAST_ROUNDS, median_interval
 from style import HEADINGS, RANKED
-from table import NOT_RUN, headers
+from tables.replays import NOT_RUN, headers
 from words import MARKS, digits, reasons_of_grade, remake_line
 
 _SPECIAL = {
@@ -43,32 +43,32 @@ def escaped(text: str) -> str:
 
 
 def latex_table(results: Results, size: int) -> str:
-    """Medians with 95 % intervals, promise by promise; bold as in table.md."""
+    """Medians with 95 % intervals, precision by precision; bold as in table.md."""
     titles = headers(results, size)
     lines = [
         r"% Wide: in a table*, perhaps within \resizebox{\textwidth}{!}{...}.",
-        rf"% Cost in ns at {size} pending timers: median over {results.repetitions} rounds and its 95 %",
-        "% interval. Bold where the rounds can tell: the cheapest of those that promise the same, and",
+        rf"% Cost in ns at {size} pending timers: median over {results.rounds} rounds and its 95 %",
+        "% interval. Bold where the rounds can tell: the cheapest of those of the same precision, and",
         f"% all that are not surely slower. {_marks()} Remake: {_remake(results)}",
         rf"\begin{{tabular}}{{l{'r' * len(titles)}}}",
         r"\toprule",
         " & ".join(["", *(escaped(name) for name, _ in titles)]) + r" \\",
         " & ".join(["", *(rf"\footnotesize {escaped(note)}" for _, note in titles)]) + r" \\",
     ]
-    for promise, backends in results.backends_by_promise().items():
+    for precision, backends in results.backends_by_precision().items():
         lines.append(r"\midrule")
-        lines.append(rf"\multicolumn{{{1 + len(titles)}}}{{l}}{{\emph{{{HEADINGS[promise]}}}}} \\")
-        columns = [_column(results, name, size, backends, promise) for name in results.workloads]
+        lines.append(rf"\multicolumn{{{1 + len(titles)}}}{{l}}{{\emph{{{HEADINGS[precision]}}}}} \\")
+        columns = [_column(results, name, size, backends, precision) for name in results.workloads]
         for backend, *entries in zip(backends, *columns):
             lines.append(" & ".join([rf"\texttt{{{escaped(backend)}}}", *entries]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
 def _column(
-    results: Results, workload: str, size: int, backends: list[str], promise: str
+    results: Results, workload: str, size: int, backends: list[str], precision: str
 ) -> list[str]:
     shown = results.shown_size(workload, size)
-    best = results.best(workload, shown, backends) if promise in RANKED else []
+    best = results.best(workload, shown, backends) if precision in RANKED else []
     entries = []
     for backend in backends:
         cell = results.cell(workload, shown, backend)
@@ -114,11 +114,11 @@ def latex_realtime_table(results: RealtimeResults, size: int | None) -> str:
     return "\n".join([*parts, ""])
 
 
-def method(results: Grid[Any], repetitions: Repetitions) -> str:
+def method(results: Grid[Any], rounds: Rounds) -> str:
     """How it was measured, in sentences; from the facts alone, and as much as they tell."""
     facts = results.facts
     is_replayed = isinstance(results, Results)
-    sentences = [_where(facts), *_how(results, repetitions, is_replayed)]
+    sentences = [_where(facts), *_how(results, rounds, is_replayed)]
     if isinstance(results, Results):
         sentences += _checked_and_summed_up(results)
     sentences += _what_is_missing(results)
@@ -144,18 +144,18 @@ def _where(facts: dict[str, str]) -> str:
     return f"We measured with timerbench{commit} on {machine}{f' ({system})' if system else ''}."
 
 
-def _how(results: Grid[Any], repetitions: Repetitions, is_replayed: bool) -> list[str]:
+def _how(results: Grid[Any], rounds: Rounds, is_replayed: bool) -> list[str]:
     what = (
         "a backend on a workload at a size" if is_replayed else "a service in a scenario at a load"
     )
     measured = sum(cell.is_measured for cell in results.cells.values())
-    cells = f"Each of {measured} cells, {what}, was measured {_times(repetitions)}"
+    cells = f"Each of {measured} cells, {what}, was measured {_times(rounds)}"
     if measured == 0:
         return ["No cell could be measured."]
     if "format" not in results.facts:  # not by a campaign
         return [cells + "."]
     bound = ", bound to one processor unless it is a server's client" if is_replayed else ""
-    each = ", " if repetitions.most == 1 else ", each time "
+    each = ", " if rounds.most == 1 else ", each time "
     return [
         f"{cells}{each}by a process of its own{bound}; the contenders took turns in each round, in "
         "the order of Williams' balanced Latin squares"
@@ -163,8 +163,8 @@ def _how(results: Grid[Any], repetitions: Repetitions, is_replayed: bool) -> lis
     ]
 
 
-def _times(repetitions: Repetitions) -> str:
-    return "once" if repetitions.most == 1 else f"in {repetitions} rounds"
+def _times(rounds: Rounds) -> str:
+    return "once" if rounds.most == 1 else f"in {rounds} rounds"
 
 
 def _checked_and_summed_up(results: Results) -> list[str]:
@@ -175,9 +175,9 @@ def _checked_and_summed_up(results: Results) -> list[str]:
         + "What fired in a timed replay was compared with what must.",
         f"Granules are of {granularity} tick{'' if granularity == '1' else 's'}.",
     ]
-    if 1 < results.repetitions.most < LEAST_ROUNDS:
-        sentences.append(f"We report medians; {results.repetitions} rounds allow no interval.")
-    elif results.repetitions.most > 1:
+    if 1 < results.rounds.most < LEAST_ROUNDS:
+        sentences.append(f"We report medians; {results.rounds} rounds allow no interval.")
+    elif results.rounds.most > 1:
         sentences.append(
             "We report medians with exact 95 % intervals by the sign test, and compare by paired "
             "log-ratios within rounds, corrected for the number of comparisons (Holm)."

@@ -1,0 +1,1 @@
+"""What campaigns have measured: read, grouped, and judged."""
