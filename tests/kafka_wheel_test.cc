@@ -280,6 +280,31 @@ TEST(KafkaWheelTest, ALateAdvanceFlushesBeforeASlotIsUsedAgain) {
   EXPECT_EQ(wheel.advance(25), Ids{1});
 }
 
+TEST(KafkaWheelTest, TheExampleOfTheHeader) {
+  constexpr TimerId a = 0, b = 1, c = 2;
+  Wheel<4> wheel;
+  wheel.add(a, 3);
+  EXPECT_EQ(wheel.queued(), Ticks{3});
+  wheel.add(b, 6);
+  EXPECT_EQ(wheel.queued(), (Ticks{3, 4}));
+  wheel.add(c, 21);
+  EXPECT_EQ(wheel.queued(), (Ticks{3, 4, 16}));
+  EXPECT_EQ(wheel.next_wakeup(), 3U);
+  EXPECT_EQ(wheel.advance(3), Ids{a});
+  EXPECT_EQ(wheel.hands().front(), 3U);
+  EXPECT_EQ(wheel.advance(5), Ids{});
+  EXPECT_EQ(wheel.hands().front(), 4U);
+  EXPECT_EQ(wheel.queued(), (Ticks{6, 16}));
+  EXPECT_EQ(wheel.next_wakeup(), 6U);
+  EXPECT_EQ(wheel.advance(18), Ids{b});
+  EXPECT_EQ(wheel.hands().front(), 16U);
+  EXPECT_EQ(wheel.queued(), Ticks{20});
+  EXPECT_EQ(wheel.next_wakeup(), 20U);
+  EXPECT_EQ(wheel.advance(20), Ids{});
+  EXPECT_EQ(wheel.queued(), Ticks{21});
+  EXPECT_EQ(wheel.advance(21), Ids{c});
+}
+
 // With a tick of 1 there is nothing to round, so the wheel that rounds up places alike.
 TEST(KafkaWheelTest, ATickOfOneMakesBothRoundingsEqual) {
   KafkaWheel<20> up({.capacity = 64});

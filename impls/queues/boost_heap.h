@@ -1,6 +1,10 @@
 // What the Boost.Heap backends share: a mutable heap of (deadline, id), and a handle for every id.
 //
-// The heap's own code does all the work; this maps ids to its handles.
+// The heap's own code does the work. This class maps ids to handles.
+//
+// Invariants:
+//   1. handles_[id] is the handle of the entry of id, or kNotPending exactly if id is not pending.
+//   2. The heap has one entry for each pending timer. The top is one that is due first.
 #pragma once
 
 #include <utility>

@@ -1,17 +1,26 @@
 // Implicit d-ary heap, mutable, with handles: Boost.Heap's d_ary_heap of arity 2 and 4.
 //
-// The heap is an array of pointers to list nodes, each of which knows its place in the array, so
-// that a timer can be moved or removed where it is.
+// The heap is an array of pointers to list nodes. Each node knows its place in the array, so that a
+// timer can be moved or removed where it is.
 //
+// Invariants:
+//   1. No entry is due before its parent: entry i has parent (i - 1) / Arity.
+//   2. A node's place is the index of the entry that points to it. Every swap updates both.
+//   3. Those of queues/boost_heap.h.
+//
+// Cost:
 //   schedule O(log n) worst, O(1) for late deadlines, which stay near the leaves
 //   cancel O(log n): Boost lifts the entry to the root, then pops it
-//   advance O(fired log n)      next_wakeup O(1)      one allocation a timer; 64 bytes with handle
+//   advance O(fired log n): a comparison follows a pointer to a list node, and a step of a sift
+//     writes a place into one: two lines a level, cold in a large heap
+//   next_wakeup O(1)
+//   56 bytes a timer with its handle, 64 with malloc's header: one allocation for each armed timer
 //
-// Every comparison follows a pointer, and every step of a sift writes a place back into a list
-// node: two cold lines a level. Four children to a node halve the levels. Good for a few thousand
-// timers that fire; bad for cancelling among many. Followed: JDK DelayQueue and java.util.Timer,
-// libuv (arity 2), libev (arity 4), which keep their place in the element itself and cancel more
-// cheaply.
+// Good: for a few thousand timers that fire. Four children to a node halve the levels.
+// Bad: for cancelling among many timers.
+// Follows: JDK DelayQueue, java.util.Timer and libuv (arity 2), libev (arity 4).
+// Deviates: libev and libuv keep the place or the links in the timer itself and cancel more
+//   cheaply.
 #pragma once
 
 #include <boost/heap/d_ary_heap.hpp>

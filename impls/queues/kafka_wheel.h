@@ -1,35 +1,59 @@
 // Hierarchical timing wheel driven by a delay queue of buckets, as in Kafka's SystemTimer.
 //
-// Level 0 has Slots buckets of one tick, level n has Slots buckets of Slots^n ticks; a level is in
+// Level 0 has Slots buckets of one tick, level n has Slots buckets of Slots^n ticks. A level is in
 // use from the first deadline that needs it. A timer goes to the lowest level whose window, from
 // the clock to Slots buckets ahead, holds its deadline. A bucket with timers is queued under the
 // instant at which it begins. advance() takes the queued buckets in order: each moves the clock to
 // its own instant, fires what is due then, and puts the others back, which lands them on a lower
 // level (the cascade).
 //
-// The clock moves only when a bucket expires, so empty stretches cost nothing at any distance. An
-// idle wheel's clock is therefore stale, and a timer armed then may start a level too high and
+// The clock moves only when a bucket expires, so that empty stretches cost nothing at any distance.
+// An idle wheel's clock is therefore stale: a timer armed then may start a level too high and
 // cascade once more. A bucket emptied by cancels stays queued until its time and costs an empty
 // wakeup. Both are Kafka's behaviour.
 //
+// Example: 4 slots a level, granularity 1, start at 0. Buckets are written as [first tick, end).
+//   schedule(a, 3)    level 0 holds ticks 1 to 3: a goes to bucket [3, 4)
+//   schedule(b, 6)    level 1, buckets of 4 ticks, holds ticks up to 15: b goes to [4, 8)
+//   schedule(c, 21)   level 2, buckets of 16 ticks: c goes to [16, 32)
+//   next_wakeup()     3
+//   advance(3)        a fires; the clock stands at 3
+//   advance(5)        bucket [4, 8) began at 4: the clock moves to 4, b cascades to [6, 7)
+//   next_wakeup()     6
+//   advance(18)       b fires at 6; bucket [16, 32) moves the clock to 16, c cascades to [20, 24)
+//   next_wakeup()     20: c is due at 21, so this wakeup fires nothing
+//   advance(20)       c cascades to [21, 22)
+//   advance(21)       c fires
+//
+// Invariants:
+//   1. hands_[n] is hands_[0] / Slots^n on every level. hands_[0], the wheel's clock, is not after
+//      the last advance() and before every queued bucket.
+//   2. A pending timer is in overdue_ if it was due by the wheel's clock when it was armed, else in
+//      the bucket of one level that contains its granule.
+//   3. A bucket with timers is queued. A queued bucket may be empty, through cancels.
+//   4. On each level the queued positions are within (hand, hand + Slots), so that a slot stands
+//      for one position.
+//   5. next_bucket_ is the instant of the first queued bucket, or kNever if there is none.
+//   6. overdue_ is empty after every advance() that does not go back in time.
+//
+// Cost:
 //   schedule O(log delay) to the base Slots, a division by a constant a level (a minute of ms has 4
 //     levels of 20 slots, 2 of 256): 4 lines (core/index_lists.h), the hands, and for the first
-//     timer of a bucket a word of the bitmap; to move a timer the lines of cancel too
+//     timer of a bucket a word of the bitmap; moving a timer adds the lines of cancel
 //   cancel O(1): the links of the timer and its two neighbours (3 lines)
 //   advance O(fired + cascaded + buckets expired); a timer cascades at most once a level
 //   next_wakeup O(1): the first queued bucket, an upper one usually earlier than its first timer
 //   16 bytes a timer, and 8 a bucket of each level that there can be: 16 KiB for 256 slots
 //
-// Good for any mix of delays, above all when most timers are cancelled. Bad: a cascade moves a
-// whole bucket in one advance(), along two chains of dependent misses; few slots mean many levels,
-// so more cascades; many slots mean longer ones.
-//
-// Followed: Kafka's SystemTimer, TimingWheel and TimerTaskList; Varghese & Lauck 1987, scheme 7.
-// Deviations: the delay queue is a bitmap of queued buckets on each level, not a heap (a bucket's
-// instant follows from its place, so its key cannot change while it is queued); deadlines are
-// rounded up to the tick, where Kafka rounds them down and fires early (kafka_wheel_floor does
-// that); a far deadline takes as many levels as it needs instead of overflowing; the memory of all
-// levels is there from the beginning, so that no operation has to wait for it.
+// Good: for any mix of delays, above all when most timers are cancelled.
+// Bad: when one long advance() hurts: a cascade moves a whole bucket at once, along two chains of
+//   dependent misses. Few slots mean many levels and more cascades, many slots mean longer ones.
+// Follows: Kafka's SystemTimer, TimingWheel and TimerTaskList; Varghese & Lauck 1987, scheme 7.
+// Deviates: the delay queue is a bitmap of queued buckets on each level, not a heap (a bucket's
+//   instant follows from its place, so its key cannot change while it is queued); deadlines are
+//   rounded up to the tick, where Kafka rounds them down and fires early (kafka_wheel_floor does
+//   that); a far deadline takes as many levels as it needs instead of overflowing; the memory of
+//   all levels is there from the beginning, so that no operation has to wait for it.
 #pragma once
 
 #include <algorithm>

@@ -1,19 +1,27 @@
 // Priority queue with lazy deletion: cancelled entries stay until they surface.
 //
 // A plain binary heap of 16-byte entries {deadline, id, arming}, without back links. Each id has an
-// arming number; an entry is live if its number is the id's present one, so that cancelling or
-// moving a timer only changes the number and leaves a dead entry behind. The top is always live.
-// When the dead outnumber the living, the heap is rebuilt without them, which bounds the debt to
-// half of the heap and costs O(1) amortised per cancel.
+// arming number. An entry is live if its number is the id's present one and the id is pending, so
+// that cancelling or moving a timer leaves a dead entry behind. When the dead outnumber the living,
+// the heap is rebuilt without them, which costs O(1) amortised per cancel.
 //
+// Invariants:
+//   1. No entry is due before its parent.
+//   2. A pending timer has exactly one live entry; an id that is not pending has none.
+//   3. dead_ is the number of dead entries: entries() is size() + dead_.
+//   4. The top is live.
+//
+// Cost:
 //   schedule O(1) expected, O(log n) worst: a line for each level that it rises
-//   cancel O(1) amortised: the line of its arming number
-//   advance O(fired log n)      next_wakeup O(1)      40 bytes a timer, reserved at once
+//   cancel O(1) amortised: the line of its arming number; a rebuild pauses for O(n)
+//   advance O(fired log n), and O(log n) for each dead entry that surfaces
+//   next_wakeup O(1)
+//   40 bytes a timer, reserved at once
 //
-// Good for arming and for timers that fire: no handles to keep up to date, no pointers to follow.
-// What a cancel saves is paid when the entry surfaces or the heap is rebuilt: a pause of O(n).
-// Followed: java.util.Timer (lazy, purge() left to the user), Go before 1.23 (rebuilds at 1/4
-// dead).
+// Good: for arming and for timers that fire: no handles to keep up to date, no pointers to follow.
+// Bad: when one long call hurts: what a cancel saves is paid when its entry surfaces, or in a
+//   rebuild, a pause of O(n).
+// Follows: java.util.Timer (lazy, purge() left to the user), Go before 1.23 (rebuilds at 1/4 dead).
 #pragma once
 
 #include <algorithm>

@@ -1,12 +1,18 @@
-// The harness itself: takes every operation and does nothing.
+// A control: takes every operation and does nothing.
 //
-// Its replay is what reading the trace, choosing the operation and calling the backend cost. The
-// arguments are made to exist in registers, or the compiler would delete the loop and nothing would
-// be measured.
+// Its replay costs what the harness itself costs: reading the trace, choosing the operation and
+// calling the backend. The arguments are forced into registers; otherwise the compiler would delete
+// the loop, and nothing would be measured.
 //
+// Invariants:
+//   1. Nothing is ever pending: size() is 0 and next_wakeup() is kNever.
+//
+// Cost:
 //   schedule, cancel, advance O(1), no memory touched
 //
-// A control: never ranked.
+// Good: as the harness's share of every other figure, but for the digest of the fires.
+// Bad: it fires nothing, so it is never ranked.
+// Follows: nothing.
 #pragma once
 
 #include "core/timer_queue.h"

@@ -1,15 +1,27 @@
 // A balanced tree ordered by (deadline, id).
 //
-// A red-black tree whose nodes are an array indexed by id, so that an operation allocates nothing
-// and a timer's node is found without a search. The leftmost node is cached.
+// A red-black tree (Boost.Intrusive) whose nodes are an array indexed by id, so that no operation
+// allocates and a timer's node is found without a search. The leftmost node is cached.
 //
-//   schedule O(log n), about log2 n lines, each a dependent miss once the tree outgrows the cache
-//   cancel O(1) amortised: the node, its neighbours and the rebalancing      next_wakeup O(1)
-//   advance O(fired) amortised, in order      32 bytes a timer: 3 links (with the colour), deadline
+// Invariants:
+//   1. nodes_[id] is in the tree exactly if id is pending.
+//   2. The tree is ordered by (deadline, id), so no two keys are equal. A node's deadline changes
+//      only while the node is out of the tree.
+//   3. No red node has a red child, and every path from the root to a leaf crosses as many black
+//      nodes: the height is at most 2 log2(n + 1).
 //
-// Good when every timer must fire in exact order and most do fire. Bad for arming and moving at
-// random among many. Followed: nginx (ngx_event_timer), the Linux hrtimer; both intrusive red-black
-// trees with a cached minimum.
+// Cost:
+//   schedule O(log n): about log2 n lines, each a dependent miss once the tree outgrows the cache;
+//     moving a timer adds the lines of cancel
+//   cancel O(1) on average: the node, its neighbours and those that the rebalancing touches
+//   advance O(fired), in order
+//   next_wakeup O(1)
+//   32 bytes a timer: three links, one of which holds the colour too, and the deadline
+//
+// Good: when a fire must be cheap, which needs no search, and no call may pause.
+// Bad: for arming and moving at random among many timers.
+// Follows: nginx (ngx_event_timer) and Linux hrtimer, both intrusive red-black trees; hrtimer
+//   caches the minimum too.
 #pragma once
 
 #include <boost/intrusive/set.hpp>

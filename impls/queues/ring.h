@@ -1,26 +1,34 @@
 // One ring of slots with rounds: a hashed timing wheel (Varghese & Lauck 1987, scheme 6).
 //
 // A timer that is due at tick t waits in slot t mod Slots beside every other timer that hashes
-// there. When the hand reaches the slot, those that are due fire and the rest wait for a later
-// round. No round is counted: a timer's own deadline says whether its time has come. Timers are
-// keyed by id, so that moving one takes it from its slot to another, as in a ring that drops idle
-// connections.
+// there. When the hand reaches the slot, those that are due fire and the others wait for a later
+// round. Rounds are not counted: a timer's own deadline says whether it is due.
 //
-// The slots are linked lists through one array; a bitmap says which are occupied, so that empty
-// slots cost nothing. A slot emptied by cancels is found out when the hand gets there, which spares
-// every cancel a look at its slot. A jump of more than a round visits each slot once.
+// The slots are linked lists through one array. A bitmap says which are occupied, so that empty
+// slots cost nothing. A jump of more than a round visits each slot once.
 //
-//   schedule O(1): 4 lines (core/index_lists.h), the bitmap; to move a timer those of
-//     cancel too
+// Invariants:
+//   1. hand_ is the granule of the last advance(), or of the start.
+//   2. A pending timer is in one list: overdue_ if its tick was not after hand_ when it was armed,
+//      else slot tick % Slots, and then its tick is after hand_.
+//   3. A slot with timers is marked in occupied_. A marked slot may be empty: a cancel leaves the
+//      mark, and the hand removes it when it comes by.
+//   4. overdue_ is empty after every advance() that does not go back in time.
+//
+// Cost:
+//   schedule O(1): 4 lines (core/index_lists.h) and the bitmap; moving a timer adds the lines of
+//     cancel
 //   cancel O(1): the links of the timer and its two neighbours (3 lines)
 //   advance O(fired + size / Slots for each tick that finds its slot occupied)
-//   next_wakeup O(1): the next occupied slot, whose timers may be cancelled or of a later round
+//   next_wakeup O(1): the next marked slot, whose timers may be cancelled or of a later round
 //   16 bytes a timer and 8 a slot
 //
-// Made for delays within one round: then a slot holds only what is due. Bad when delays are many
-// rounds long, when every tick walks timers that are not due. Followed: Netty's HashedWheelTimer,
-// idle-connection rings. Deviations: Netty rounds up by one tick more and counts rounds down; here
-// deadlines are rounded up, so that a multiple of the tick is on time.
+// Good: for delays within one round; then a slot holds only what is due.
+// Bad: when delays are many rounds long; then every tick walks timers that are not due.
+// Follows: Varghese & Lauck 1987, scheme 6; Netty's HashedWheelTimer; rings that drop idle
+//   connections.
+// Deviates: Netty counts rounds down and rounds up by one tick more; here a deadline that is a
+//   multiple of the tick fires on time.
 #pragma once
 
 #include <algorithm>

@@ -1,13 +1,22 @@
 // A periodic sweep: every advance() looks at every deadline.
 //
-// An array of deadlines by id. Arming, moving and cancelling are one store each; the bill comes
-// with the tick, which walks the whole array, idle ids included.
+// An array of deadlines by id. Arming, moving and cancelling are one store each. advance() pays for
+// that: it walks the whole array, idle ids included.
 //
-//   schedule, cancel O(1), 1 line      advance O(capacity), sequential, 8 deadlines a line
-//   next_wakeup O(1): the minimum seen by the last sweep or armed since      8 bytes a timer
+// Invariants:
+//   1. deadlines_[id] is kNever exactly if id is not pending.
+//   2. No pending deadline is before earliest_. A cancel or a move to a later time may leave
+//      earliest_ too early, never too late.
 //
-// Good for a few hundred timers, or when sweeps are rare and timers move all the time. Bad when
-// time is advanced often. What follows it: the loop over all connections once a second.
+// Cost:
+//   schedule, cancel O(1): 1 line
+//   advance O(capacity): sequential, 8 deadlines a line
+//   next_wakeup O(1): the earliest deadline that the last sweep left or that was armed since
+//   8 bytes a timer
+//
+// Good: for a few hundred timers, or when sweeps are rare and timers move all the time.
+// Bad: when advance() is called often with many ids.
+// Follows: the loop over all connections that many servers run once a second.
 #pragma once
 
 #include <algorithm>

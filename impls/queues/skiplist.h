@@ -3,26 +3,42 @@
 // Nodes are in the order of (deadline, id), Redis's (score, member). A node stands in level 0 and,
 // with probability 1/4 each, in every level above, at most 32; its height is drawn anew at each
 // insertion. A search starts at the header's top level and goes forward while the next node comes
-// before what it looks for, then down. Each link counts the nodes that it crosses, its span, so a
-// rank is a sum along a search. Level 0 also links backward; the header's backward link is the
-// tail.
+// before what it looks for, then down. Each link counts the nodes that it crosses, its span, so
+// that a rank is a sum along a search.
 //
 // All nodes are in one array of 8-byte cells: deadline, identity, and a link for each level, which
-// is 24 bytes for three nodes in four. The index holds the place of every pending id.
+// is 24 bytes for three nodes in four. check() tests the invariants.
 //
-//   schedule O(log n): 3 steps forward on each of log4 n levels, a line each, and the lowest two or
-//     three levels are dependent misses once the list outgrows the cache; then the node's own line,
+// Invariants:
+//   1. Level 0 has a node for each pending timer. Each level is in the order of (deadline, id), and
+//      every node of a level is in all levels below.
+//   2. A link's span is the number of nodes of level 0 from its node, exclusive, to the next,
+//      inclusive; the last link's counts those up to the end. The spans of a level add up to
+//     size().
+//   3. Every level is circular: it begins and ends at the header, whose deadline is kNever.
+//   4. On level 0 the backward links are the reverse of the forward links. The header's backward
+//      link is the tail.
+//   5. nodes_[id] is the node of id, or kNone exactly if id is not pending.
+//   6. 1 <= levels_ <= 32, and the top level has a node unless it is level 0.
+//   7. Every cell is the header's, a pending timer's or in the free list of its node's height.
+//
+// Cost:
+//   schedule O(log n): 3 steps forward on each of log4 n levels, a line each; the lowest two or
+//     three levels are dependent misses once the list outgrows the cache. Then the node's own line,
 //     the next one's, and the index. Moving searches twice, but not at all if the timer stays
-//     strictly between its neighbours (3 lines)
-//   cancel O(log n): the same search, as the spans above the node have to shrink
+//     strictly between its neighbours (4 lines)
+//   cancel O(log n): the same search, because the spans above the node have to shrink
 //   advance O(1) a fire: the node (1 or 2 lines) and the index; then, once, the header's links
-//   next_wakeup O(1)      rank, at_rank O(log n)      31 bytes a timer
+//   next_wakeup O(1)
+//   rank, at_rank O(log n)
+//   32 bytes a timer, reserved at once
 //
-// Good for expiry in order, and where positions are asked for: how many fire before this one? Bad
-// for cancelling: it searches, where a linked tree or a wheel unlinks. Followed: Redis's zskiplist
-// (t_zset.c); Pugh 1990. Deviations: what is due leaves from the head without a search, and the
-// header's spans are put right once for all of it; levels are circular, with the header, later than
-// every deadline, at both ends.
+// Good: when timers fire in order, and where positions are asked for: how many fire before this
+//   one?
+// Bad: for cancelling, which searches, where a linked tree or a wheel unlinks.
+// Follows: Redis's zskiplist (t_zset.c); Pugh 1990.
+// Deviates: due timers leave at the head without a search, and the header's spans are corrected
+//   once for all of them; levels are circular, where Redis ends them with NULL.
 #pragma once
 
 #include <algorithm>

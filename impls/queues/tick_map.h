@@ -1,17 +1,30 @@
-// A hash map from tick to the timers due then: the "huge array of ticks" made finite.
+// A hash map from tick to the timers due then: an array with a slot for each tick, made finite.
 //
-// One list per tick that has timers. advance() looks up every tick that has passed; when more ticks
-// have passed than there are lists, it goes through the lists instead, so that a jump costs what is
-// pending and not the distance.
+// There is one list for each tick that has timers. advance() looks up every tick that has passed.
+// When more ticks have passed than there are lists, it goes through the lists instead, so that a
+// jump costs what is pending and not the distance.
 //
-//   schedule, cancel O(1): a probe of the map and 3 to 4 lines of list
-//   advance O(fired + ticks passed), or O(fired + lists + d log d) for d due lists, if that is less
-//   next_wakeup O(1): the first tick not yet looked at          24 bytes a timer, some 50 a tick
+// Invariants:
+//   1. A pending timer is in the list of its deadline, rounded up to a tick.
+//   2. slots_ has an entry for a tick exactly if the tick's list has timers. All other lists are
+//      empty and in free_.
+//   3. No tick before unseen_ has timers.
 //
-// Good for dense deadlines and steady ticks. Bad for sparse ones, where each timer pays for a map
-// node of its own and most ticks find nothing; for random access, since every operation hashes; and
-// for past deadlines, after which advance() has to look that far back.
-// Map nodes come from a pool, so that after warm-up nothing allocates.
+// Cost:
+//   schedule O(1) amortised: a probe of the map and 4 lines (core/index_lists.h); moving a timer
+//     adds the lines of cancel
+//   cancel O(1): the links of the timer and its two neighbours (3 lines); the last timer of a tick
+//     also erases the tick from the map
+//   advance O(fired + ticks passed); O(fired + lists + d log d) for d due lists, when more ticks
+//     have passed than there are lists
+//   next_wakeup O(1): the first tick not yet looked at, which may have no timers
+//   24 bytes a timer and about 50 a tick; map nodes come from a pool, so that nothing is allocated
+//     after warm-up
+//
+// Good: for dense deadlines and steady ticks.
+// Bad: for sparse deadlines, where each timer needs a map node of its own and most ticks find
+//   nothing; for past deadlines, which make advance() look back that far.
+// Follows: the array with a slot for each tick.
 #pragma once
 
 #include <algorithm>

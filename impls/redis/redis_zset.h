@@ -2,25 +2,29 @@
 //
 // schedule() is a ZADD and cancel() a ZREM. Neither waits: the client remembers which of its timers
 // are pending, so it needs no answer, and sends the commands in batches of 64 while it reads the
-// answers to the batch before. advance() sends a Lua script behind them, which in one atomic step
-// reads the first members up to `now` and removes exactly these, so that no timer is lost that is
-// added in between and none is taken twice. It takes at most 1000 at a time, so as not to hold up
-// other clients, which wait while a script runs.
+// answers to the batch before. advance() sends a Lua script behind them. In one atomic step the
+// script reads the first members up to `now` and removes exactly these, so that no timer is lost
+// that is added in between and none is taken twice. It takes at most 1000 at a time, because other
+// clients wait while a script runs.
 //
-//   schedule, cancel  1/64 round trip, 90 bytes out, 4 back; O(log n) on the server
-//   advance           1 round trip, and 1 more per 1000 fired; 130 bytes out, 14 back per timer
+// The server is asked at every advance(), even if the client knows that nothing can be due: a
+// queue that is shared must, since others may have added to it. That round trip is the price of
+// ticking; a caller that goes by next_wakeup() pays it only for ticks that may have work.
 //
-// The server is asked at every advance(), even if the client knows that nothing can be due: a queue
-// that is shared must, since others may have added to it. That round trip is the price of ticking;
-// a caller that goes by next_wakeup() pays it only for ticks that may have work.
+// Invariants: those of redis/timer_zset.h.
 //
-// Good: many processes can share it, and it outlives them. Bad: some hundred to some thousand times
-// the cost of a structure in memory; a timer that is taken while the connection breaks is lost;
-// with now >= 2^53 every advance() takes and puts back all timers that are later still.
+// Cost:
+//   schedule, cancel 1/64 round trip, 90 bytes out, 4 back; O(log n) on the server
+//   advance 1 round trip, and 1 more per 1000 fired; 130 bytes out, 14 back per timer
+//   next_wakeup O(1): no round trip
 //
-// Follows the delay queues that pop by a script, as those of Bull and Redisson do. Deviations: a
-// member is only an id, the payload is the caller's; deadlines are not read back from the server.
-// After a BackendError the queue is fit only for destruction.
+// Good: when several processes share the timers, or the timers must outlive the process.
+// Bad: it costs some hundred to some thousand times what a structure in memory does; a timer that
+//   is taken while the connection breaks is lost; with now >= 2^53 every advance() takes and puts
+//   back all timers that are later still.
+// Follows: delay queues that pop by a script, as those of Bull and Redisson do.
+// Deviates: a member is only an id, the payload is the caller's; deadlines are not read back from
+//   the server; after a BackendError the queue can only be destroyed.
 #pragma once
 
 #include <cstddef>

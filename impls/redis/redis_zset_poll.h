@@ -1,18 +1,23 @@
 // A delay queue in Redis as the textbooks have it: one round trip an operation.
 //
 // schedule() is a ZADD, cancel() a ZREM whose answer says whether it was in time. advance() looks
-// at the first element; if it is due it removes it, and runs it only if ZREM returned 1, because
-// then no other consumer has; and so on until the first element is not due.
+// at the first member. If that is due, advance() removes it and fires it only if ZREM returned 1,
+// because then no other consumer has. It repeats until the first member is not due.
 //
-//   schedule, cancel  1 round trip, 90 bytes out, 4 back; O(log n) on the server
-//   advance           1 round trip, and 2 more per timer fired, each 90 bytes out, up to 40 back
+// Invariants: those of redis/timer_zset.h.
 //
-// Good: a dozen lines in any language, no script. Bad: whoever fires much waits much. What it costs
-// is the way to the server, ten times the work there; redis_zset shows what is left when that is
-// saved. With now >= 2^53 every advance() takes and puts back all timers that are later still.
+// Cost:
+//   schedule, cancel 1 round trip, 90 bytes out, 4 back; O(log n) on the server
+//   advance 1 round trip, and 2 more per timer fired, each 90 bytes out, up to 40 back
+//   next_wakeup O(1): no round trip
 //
-// Follows the "delayed tasks" of Redis in Action, section 6.4.2. Deviations: a member is only an
-// id, the payload is the caller's. After a BackendError the queue is fit only for destruction.
+// Good: as a dozen lines in any language, without a script.
+// Bad: when many timers fire, each of which waits for two answers: the way to the server costs ten
+//   times the work there (redis_zset saves it); with now >= 2^53 every advance() takes and puts
+//   back all timers that are later still.
+// Follows: the delayed tasks of Redis in Action (Carlson 2013), section 6.4.2.
+// Deviates: a member is only an id, the payload is the caller's; after a BackendError the queue can
+//   only be destroyed.
 #pragma once
 
 #include <cstddef>

@@ -3,9 +3,15 @@
 // Key     timerbench:PID:RANDOM:timers, a new one for every queue. No other key is touched. It is
 //         deleted with the queue; only a program that is killed leaves it on a user's server.
 // Member  the id, as RedisMember writes it.
-// Score   the deadline. A score is a double, exact up to 2^53; that is the score of every later
-//         deadline too. The client knows each deadline, so it finds out by itself whether a timer
-//         taken at the score 2^53 is due, sorts those that are, and puts the others back.
+// Score   the deadline. A score is a double, exact up to 2^53; every later deadline has the score
+//         2^53. The client knows each deadline: it sorts the timers taken at that score, fires
+//         those that are due and puts the others back.
+//
+// Invariants, between calls:
+//   1. deadlines_[id] is kNever exactly if id is not pending.
+//   2. Once the server has carried out what was sent, the set has one member for each pending
+//      timer, with the score min(deadline, 2^53), and no other.
+//   3. No pending deadline is before next_wakeup(), which is kNever exactly if nothing is pending.
 //
 // Redis keeps a set of at most 128 members in a flat listpack and a larger one in a skip list
 // beside a hash table: with fewer timers a different structure is measured.
