@@ -49,6 +49,22 @@ TEST_F(JavaTimerTest, WhatIsCancelledDoesNotPileUp) {
   EXPECT_LT(service_.entries(), 100U);
 }
 
+// What its head comment says of its memory, when nobody arms a timer any more.
+TEST(JavaTimerEntriesTest, FewAreLeftAfterAFireToo) {
+  constexpr TimerId kTimers = 1000;
+  ManualClock clock;
+  JavaTimer service({.capacity = kTimers, .clock = clock, .handler = [](TimerId, Tick) {}});
+  for (TimerId id = 0; id < kTimers; ++id) service.schedule(id, kHour + id);
+  service.schedule(0, kMillisecond);
+  for (TimerId id = 2; id < kTimers; ++id) service.cancel(id);
+  EXPECT_EQ(service.entries(), kTimers + 1);
+  clock.settle();
+  clock.set(kMillisecond);
+  clock.settle();
+  EXPECT_EQ(service.size(), 1U);
+  EXPECT_LE(service.entries(), 2 * service.size() + 65);
+}
+
 TEST_F(JavaTimerTest, WakesForWhatIsCancelled) {
   service_.schedule(0, 2 * kMillisecond);
   clock_.settle();

@@ -12,6 +12,7 @@
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -706,6 +707,33 @@ TEST_F(PurgatoryRaceTest, StoppedJustAfterTheTimer) {
   service_->after_schedule = [&] { EXPECT_EQ(purgatory_.stop(), Operations{operation}); };
   EXPECT_FALSE(purgatory_.try_complete_else_watch(operation, {"key"}));
   EXPECT_EQ(purgatory_.delayed(), 0U);
+}
+
+// The purgatory has the last reference, and gives it up where it cancels the timer.
+TEST_F(PurgatoryRaceTest, LivesUntilItIsCompletedThoughNobodyElseHoldsIt) {
+  const int before = TestOperation::alive;
+  TestOperation* operation;
+  {
+    const auto owner = make_operation();
+    operation = owner.get();
+    EXPECT_FALSE(purgatory_.try_complete_else_watch(owner, {"key"}));
+  }
+  service_->before_cancel = [&] { purgatory_.check_and_complete("key"); };  // drops it
+  int alive_at_completion = before;
+  operation->when_completed = [&] { alive_at_completion = TestOperation::alive; };
+  EXPECT_TRUE(operation->force_complete());
+  EXPECT_EQ(alive_at_completion, before + 1);
+  EXPECT_EQ(TestOperation::alive, before);
+}
+
+TEST(ThrowingKeyTest, TheIdOfWhatCannotBeWatchedIsFree) {
+  ManualClock clock;
+  Purgatory<Locked<BinaryHeap>, HookedKey> purgatory({.capacity = 1, .clock = clock});
+  const HookedKey good{1};
+  const HookedKey bad{2, [] { throw std::bad_alloc(); }};
+  EXPECT_THROW(purgatory.try_complete_else_watch(make_operation(), {good, bad}), std::bad_alloc);
+  EXPECT_EQ(purgatory.delayed(), 0U);
+  EXPECT_FALSE(purgatory.try_complete_else_watch(make_operation(), {good})) << "there is room";
 }
 
 using EventsTest = testing::TestWithParam<std::string_view>;

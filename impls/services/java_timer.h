@@ -1,22 +1,25 @@
 // One thread, one heap: tasks run in the timer's own thread, one after the other.
 //
-// The thread takes the timer on top of the heap if it is due and runs it, and else sleeps until it
-// is. A slow handler therefore delays all others; one that throws ends the timer: nothing fires any
-// more, and schedule() throws. Cancelling only marks a timer, without the lock. What is marked stays
-// in the heap until it surfaces, and the thread wakes for it, or until schedule() finds that more
-// than half of the heap is marked and purges it. Moving a timer is marking it and arming another.
+// The thread runs the timer on top of the heap if it is due, and else sleeps until it is. A slow
+// handler therefore delays all others. One that throws ends the service: nothing fires any more, and
+// schedule() throws. cancel() only marks a timer, without the lock. Its entry stays in the heap until
+// it comes to the top, and the thread wakes for it; or until a purge. schedule() and the thread purge
+// the heap when they find that more than half of it is marked. To move a timer is to mark it and to
+// arm another.
 //
 //   schedule  the mutex, O(1) expected, O(log n) worst; amortised O(1) more for purging
-//   cancel    one compare-and-swap on a line of 8 timers
+//   cancel    two atomic operations: on the timer's line, which 8 timers share, and on the count of
+//             pending timers, which all share
 //   fire      the mutex, O(log n)
-//   8 bytes an id, and 24 for each entry of the heap, at most 2 * size() + a constant
+//   8 bytes an id, and 24 for each entry of the heap: after schedule() or a wakeup at most
+//   2 * size() + 65 entries. cancel() frees nothing, so until then they are what they were.
 //
 // Good: the least machinery, no mutex for those who cancel. Bad: one slow or broken task is
 // everybody's misfortune.
 //
-// Followed: java.util.Timer. Deviations: steady time, not the wall clock's; past deadlines and those
-// up to kNever - 1 are legal; purging is not left to the user; after a handler has thrown, stop()
-// still hands back what was pending, which Java throws away.
+// Followed: java.util.Timer. Deviations: steady time, not the wall clock's; deadlines in the past and
+// up to kNever - 1 are legal; a pending timer can be armed anew; purging is not left to the user;
+// after a handler has thrown, stop() still hands back what was pending, which Java throws away.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +62,7 @@ class JavaTimer {
       const std::lock_guard lock(mutex_);
       if (ended_) throw ServiceStopped();
       const Arming arming = begin(id);
-      if (heap_.size() > 2 * size_ + kSmallDebt) purge();
+      purge_if_mostly_marked();
       heap_.push_back({deadline, arming, id});
       std::push_heap(heap_.begin(), heap_.end());
       if (deadline >= asleep_until_) return;
@@ -91,7 +94,7 @@ class JavaTimer {
     return pending;
   }
 
-  // In the heap, those that were cancelled too: at most 2 * size() + a constant.
+  // In the heap, with those that were cancelled.
   std::size_t entries() const {
     const std::lock_guard lock(mutex_);
     return heap_.size();
@@ -140,6 +143,7 @@ class JavaTimer {
   void run(Alarm& alarm, const std::stop_token& ending) {
     std::unique_lock lock(mutex_);
     while (!ending.stop_requested()) {
+      purge_if_mostly_marked();
       if (!ended_ && !heap_.empty() && heap_.front().deadline <= clock_.now()) {
         const Entry due = pop();
         if (!end(due.id, due.arming)) continue;  // it was cancelled
@@ -166,7 +170,8 @@ class JavaTimer {
     return entry;
   }
 
-  void purge() {
+  void purge_if_mostly_marked() {
+    if (heap_.size() <= 2 * size_ + kSmallDebt) return;
     std::erase_if(heap_,
                   [this](const Entry& entry) { return armings_[entry.id].load() != entry.arming; });
     std::make_heap(heap_.begin(), heap_.end());

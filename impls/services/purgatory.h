@@ -52,11 +52,14 @@
 
 namespace timerbench {
 
+class DelayedOperation;
+
 // The timers of operations, as an operation sees them.
 class OperationTimers {
  public:
-  // Returns whether it prevented the expiry.
-  virtual bool cancel(TimerId id) = 0;
+  // Returns the operation if this prevented its expiry, and else nothing. The caller may be given
+  // the last reference, so it lets go of it under no lock of the operation.
+  virtual std::shared_ptr<DelayedOperation> cancel(TimerId id) = 0;
 
  protected:
   ~OperationTimers() = default;
@@ -83,7 +86,7 @@ class DelayedOperation {
   // thread, under any lock but those that on_complete() takes.
   bool force_complete() {
     if (completed_.exchange(true)) return false;
-    cancel_timer();
+    const auto self = cancel_timer();  // it lives until on_complete() has returned
     on_complete();
     return true;
   }
@@ -117,10 +120,13 @@ class DelayedOperation {
     return std::exchange(timers_, nullptr) != nullptr;
   }
 
-  void cancel_timer() {
+  // Returns what OperationTimers::cancel() does.
+  std::shared_ptr<DelayedOperation> cancel_timer() {
     const std::lock_guard lock(timer_mutex_);
     timer_cancelled_ = true;
-    if (timers_ && timers_->cancel(timer_)) timers_ = nullptr;
+    auto self = timers_ ? timers_->cancel(timer_) : nullptr;
+    if (self) timers_ = nullptr;
+    return self;
   }
 
   bool timer_cancelled() {
@@ -183,9 +189,12 @@ class Purgatory final : private OperationTimers {
   ~Purgatory() { stop(); }
 
   // Returns whether the operation could be completed. If not, all the keys watch it from now on, and
-  // it expires in its time. Throws PurgatoryFull, and then nothing has happened; ServiceStopped, and
-  // then it is watched and does not expire; or what the service throws that fails, and then it is
-  // watched and may expire. REQUIRES: no purgatory has watched it yet.
+  // it expires in its time. Throws
+  //   PurgatoryFull        nothing has happened then
+  //   ServiceStopped       it is watched then, and does not expire
+  //   what a service that fails throws: it is watched then, and may expire
+  //   std::bad_alloc and what a key throws: some of the keys may watch it then; it does not expire
+  // REQUIRES: no purgatory has watched it yet.
   bool try_complete_else_watch(const OperationPtr& operation, const std::vector<Key>& keys) {
     if (keys.empty()) throw std::invalid_argument("an operation must be watched by a key at least");
     TimerId id;
@@ -193,7 +202,12 @@ class Purgatory final : private OperationTimers {
       const std::lock_guard lock(operation->mutex_);
       if (safe_try_complete(*operation)) return true;
       id = take_id(operation);
-      for (const Key& key : keys) watch(key, operation);
+      try {
+        for (const Key& key : keys) watch(key, operation);
+      } catch (...) {
+        give_back(id);
+        throw;
+      }
       // An event from here on finds it in the lists; one that came before may have missed it.
       const bool completed = safe_try_complete(*operation);
       if (operation->completed()) {
@@ -362,15 +376,17 @@ class Purgatory final : private OperationTimers {
     return owners_[id];
   }
 
-  void give_back(TimerId id) {
-    OperationPtr owner;  // dies after the lock is released
+  // Returns the owner. Most callers have a reference of their own and drop this one.
+  OperationPtr give_back(TimerId id) {
+    OperationPtr owner;
     {
       const std::lock_guard lock(ids_mutex_);
       owner = std::move(owners_[id]);
       free_ids_.push_back(id);
-      if (ended_++ != purge_interval_) return;
+      if (ended_++ != purge_interval_) return owner;
     }
     purger_.alarm().ring();
+    return owner;
   }
 
   // REQUIRES: the caller holds no lock.
@@ -388,15 +404,13 @@ class Purgatory final : private OperationTimers {
 
   // A service that fails must not keep an operation from completing; if the timer does fire, that
   // finds it completed.
-  bool cancel(TimerId id) override {
+  OperationPtr cancel(TimerId id) override {
     try {
-      if (!service_->cancel(id)) return false;
+      return service_->cancel(id) ? give_back(id) : nullptr;
     } catch (const BackendError&) {
       ++failures_;
-      return false;
+      return nullptr;
     }
-    give_back(id);
-    return true;
   }
 
   void expire(TimerId id) {
