@@ -19,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from scripts_testing import BenchScratch, Scratch, texts_of
 
 import plot
-import style
 from console import Failure
 from results.realtime import RealtimeResults
 from reports import RealtimeReport, open_report
@@ -326,11 +325,6 @@ class FigureTest(RealtimeScratch):
             with self.assertRaisesRegex(Failure, "none of the 1 cells has a figure"):
                 plot.write_report(report, self.folder)
             self.assertIn("java_timer: error: no memory", (self.folder / "table.md").read_text())
-
-    def test_every_service_has_a_colour_of_its_own(self) -> None:
-        colours = [style.colour(service) for service in ("control", *ROSTER)]
-        self.assertEqual(len(set(colours)), len(colours))
-        self.assertEqual(style.colour("locked_quad_heap"), style.colour("quad_heap"))
 
 
 class TableTest(RealtimeScratch):

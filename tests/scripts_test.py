@@ -526,7 +526,7 @@ class FigureTest(CostScratch):
         self.assertEqual(texts_of(per_workload.draw(results, 10**4)).count("✕ timeout"), 8)
         self.assertIn("✕ timeout 10⁴", texts_of(overview.draw(results)))
 
-    def test_bars_are_sorted_among_those_of_the_same_precision(self) -> None:
+    def test_dots_are_sorted_among_those_of_the_same_precision(self) -> None:
         results = self.load(
             [
                 *measured("fill", 10, "scan", 30.0),
@@ -540,7 +540,7 @@ class FigureTest(CostScratch):
         names = [
             text
             for text in texts_of(per_workload.draw(results, 10))
-            if text in (*style.COLOURS, *style.HEADINGS.values())
+            if text in ("null", *style.COLOURS, *style.HEADINGS.values())
         ]
         self.assertEqual(
             names[:8],
@@ -582,10 +582,6 @@ class FigureTest(CostScratch):
                 self.assertTrue(a == b or (a < b) == (x < y))
         self.assertEqual(against_size.spread_out([0.8, 0.2], 0.05, 0.0, 1.0), [0.8, 0.2])
 
-    def test_an_unknown_backend_has_a_colour_of_its_own(self) -> None:
-        self.assertRegex(style.colour("my_new_wheel_8"), "^#[0-9a-f]{6}$")
-        self.assertEqual(style.colour("my_new_wheel_8"), style.colour("my_new_wheel_8"))
-        self.assertNotEqual(style.colour("my_new_wheel_8"), style.colour("other"))
 
 
 class ReportTest(CostScratch):

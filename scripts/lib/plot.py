@@ -3,7 +3,7 @@
 RESULTS are files that 'timerbench run --benchmark_out' wrote, or folders of scripts/bench. Several
 are merged: a cell that is in several of them has the more rounds. Written are table.md and,
 as PNG and SVG,
-  of replays     cost_<workload> (cost against size), cost_per_workload_<size> (bars) and overview
+  of replays     cost_<workload> (cost against size), cost_per_workload_<size> and overview
   of accuracy    lateness_ecdf, lateness_by_rate, waiting, granularity and task_cost
   of contention  throughput_<pattern>, with the durations of calls, and finer_locks
   of purgatory   cpu_by_rate, cpu_per_request and expiry_lateness
@@ -117,7 +117,7 @@ def _parse() -> argparse.Namespace:
         "--size",
         type=timers,
         metavar="N",
-        help="pending timers in the bars and the table; if not given, the most at which three "
+        help="pending timers in cost_per_workload and the table; if not given, the most at which three "
         "quarters of the cells have a figure. On the wall clock: the only size in the table, and "
         "the rate of lateness_ecdf",
     )

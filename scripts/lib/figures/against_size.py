@@ -14,13 +14,15 @@ from figures.parts import (
     SHADE,
     format_costs,
     limits_around,
+    line_of,
+    linestyle,
     note_on_marks,
     what_is_shown,
     write_footer,
     write_title,
 )
 from results.replays import Results
-from style import LINES, MARKERS, PRECISIONS, colour
+from style import PRECISIONS
 from words import digits, power
 
 LABEL_SIZE = 7.5
@@ -75,10 +77,9 @@ def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> End
     failure = next(
         (f"✕ {cell.status} at {power(size)}" for size, cell in cells if not cell.has_figure), ""
     )
-    tint = colour(backend)
+    tint = results.looks[backend].colour
     if not shown:
         return EndLabel(f"{backend}  {failure}", tint)
-    precision = results.precision(backend)
     costs = [cell.cost for _, cell in shown]
     whiskers = (
         [cell.cost - min(cell.costs) for _, cell in shown],
@@ -88,14 +89,7 @@ def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> End
         [size for size, _ in shown],
         costs,
         whiskers,
-        color=tint,
-        linestyle=LINES[precision],
-        marker=MARKERS[precision],
-        markersize=4.2,
-        linewidth=1.3,
-        elinewidth=0.8,
-        capsize=2,
-        markerfacecolor="white" if precision == "early" else tint,
+        **line_of(results, backend, elinewidth=0.8, capsize=2),
     )
     end = (shown[-1][0], costs[-1])
     if failure:
@@ -178,11 +172,8 @@ def _explain_precisions(figure: Figure, precisions: set[str]) -> None:
             [],
             [],
             color=FAINT,
-            linestyle=LINES[precision],
-            marker=MARKERS[precision],
-            markersize=4.2,
+            linestyle=linestyle(precision),
             linewidth=1.2,
-            markerfacecolor="white" if precision == "early" else FAINT,
             label=f"{precision if precision != 'none' else 'control'}: {meaning}",
         )
         for precision, meaning in PRECISIONS.items()

@@ -23,7 +23,6 @@ from figures.parts import (
     write_title,
 )
 from results.realtime import RealtimeCell, RealtimeResults
-from style import colour
 
 LINE = 0.16  # inches that a row takes
 NAMES = 2.05  # inches for the names at the left
@@ -87,16 +86,18 @@ def draw(
             xlim=limits_around(shown, margin=1.6, end=4 if columns == 1 else 14),
             ylim=(len(panel.rows) - 0.4, -0.6),
         )
-        _draw_panel(axes, panel, has_names=i % columns == 0, every=1 if columns == 1 else 2)
+        _draw_panel(axes, results, panel, has_names=i % columns == 0, every=1 if columns == 1 else 2)
     write_title(figure, title, note)
     legend_below(figure, [Line2D([], [], label=text, **_dot(name, INK)) for name, text in DOTS], 4)
     write_footer(figure, results)
     return figure
 
 
-def _draw_panel(axes: Axes, panel: Panel, has_names: bool, every: int) -> None:
+def _draw_panel(
+    axes: Axes, results: RealtimeResults, panel: Panel, has_names: bool, every: int
+) -> None:
     for y, row in enumerate(panel.rows):
-        tint = colour(row.service) if row.service else FAINT
+        tint = results.looks[row.service].colour if row.service else FAINT
         if has_names and row.service:
             text_left_of(axes, y, row.label, size=7.5, colour=tint)
         elif has_names:

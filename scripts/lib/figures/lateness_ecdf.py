@@ -25,7 +25,6 @@ from figures.parts import (
     write_title,
 )
 from results.realtime import CONTROL, RealtimeCell, RealtimeResults
-from style import colour
 from words import power, time
 
 WIDTH, HEIGHT = 2.35, 1.75  # inches of a panel
@@ -82,8 +81,8 @@ def draw(results: RealtimeResults, size: int) -> Figure:
     for i, (axes, (service, cell)) in enumerate(zip(grid.flat, cells.items())):
         axes.set(xscale="log", xlim=(LEAST, max(latest * 1.3, 10 * LEAST)), ylim=(-0.03, 1.03))
         if control:
-            axes.plot(*_steps(control), color=colour(CONTROL), linewidth=2.6, alpha=0.55)
-        _draw_service(axes, service, cell)
+            axes.plot(*_steps(control), color=results.looks[CONTROL].colour, linewidth=2.6, alpha=0.55)
+        _draw_service(axes, service, cell, results.looks[service].colour)
         axes.yaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
         is_first = i % columns == 0
         axes.yaxis.set_major_formatter(
@@ -104,17 +103,17 @@ def draw(results: RealtimeResults, size: int) -> Figure:
     if control:
         label = "control: how late the machine itself wakes up"
         handles.append(
-            Line2D([], [], color=colour(CONTROL), linewidth=2.6, alpha=0.55, label=label)
+            Line2D([], [], color=results.looks[CONTROL].colour, linewidth=2.6, alpha=0.55, label=label)
         )
     legend_below(figure, handles, 3)
     write_footer(figure, results)
     return figure
 
 
-def _draw_service(axes: Axes, service: str, cell: RealtimeCell) -> None:
+def _draw_service(axes: Axes, service: str, cell: RealtimeCell, tint: str) -> None:
     for part, style in PARTS.items():
         if distribution := cell.distribution(part):
-            axes.plot(*_steps(distribution), color=colour(service), **style)
+            axes.plot(*_steps(distribution), color=tint, **style)
     known = [
         f"{name} {time(value)}"
         for name in ("p50", "p99")

@@ -25,7 +25,7 @@ from figures.parts import (
     write_title,
 )
 from results.replays import Cell, Results
-from style import HEADINGS, colour
+from style import HEADINGS
 from words import power
 
 LINE = 0.15  # inches that a backend takes
@@ -76,7 +76,7 @@ def _name_lines(axes: Axes, results: Results, lines: list[tuple[str, bool]]) -> 
     for y, (name, is_backend) in enumerate(lines):
         if is_backend:
             label = name + results.mark_of(name, results.workloads)
-            text_left_of(axes, y, label, size=7.5, colour=colour(name))
+            text_left_of(axes, y, label, size=7.5, colour=results.looks[name].colour)
         else:
             text_left_of(axes, y, name, size=6.5, colour=FAINT, style="italic")
 
@@ -99,7 +99,7 @@ def _draw_panel(axes: Axes, results: Results, workload: str, lines: list[tuple[s
                 (size, results.cells[workload, size, backend])
                 for size in results.sizes(workload, backend)
             ]
-            _draw_dots(axes, y, backend, cells)
+            _draw_dots(axes, y, results.looks[backend].colour, cells)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="x", labelsize=6.5, length=2)
@@ -108,8 +108,7 @@ def _draw_panel(axes: Axes, results: Results, workload: str, lines: list[tuple[s
     title_panel(axes, results, workload, f", {power(sizes[0])} timers" if len(sizes) == 1 else "")
 
 
-def _draw_dots(axes: Axes, y: int, backend: str, cells: list[tuple[int, Cell]]) -> None:
-    tint = colour(backend)
+def _draw_dots(axes: Axes, y: int, tint: str, cells: list[tuple[int, Cell]]) -> None:
     shown = [(size, cell.cost) for size, cell in cells if cell.has_figure]
     axes.plot([cost for _, cost in shown], [y] * len(shown), color=tint, linewidth=1)
     for size, cost in reversed(shown):  # small dots lie on large ones

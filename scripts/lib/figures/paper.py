@@ -19,7 +19,6 @@ from results.grid import Grid
 from results.realtime import SUITES, RealtimeResults
 from results.replays import Results
 from results.statistics import median_interval
-from style import MARKERS
 from words import power
 
 WIDTH, HEIGHT = 3.33, 2.1  # inches: a column of most proceedings, and the plot
@@ -118,8 +117,7 @@ def _draw_costs_at_one_size(results: Results, workload: str) -> Figure:
             interval = median_interval(cell.costs)
             low, high = (_finite(end, interval.middle) for end in (interval.low, interval.high))
             whiskers = ([interval.middle - low], [high - interval.middle])
-            marker = MARKERS[results.precision(backend)] or "."
-            style = line_of(results, backend, markersize=3, marker=marker)
+            style = line_of(results, backend, markersize=3)
             axes.errorbar(interval.middle, y, xerr=whiskers, elinewidth=0.6, capsize=1.4, **style)
         axes.set(xscale="log", ylim=(len(cells) - 0.4, -0.6))
         axes.set_yticks(range(len(cells)), [backend for backend, _ in cells])

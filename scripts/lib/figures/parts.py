@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from results.grid import Grid
 from results.replays import Results
-from style import LINES, MARKERS, colour
+from style import DASHES, Look
 from words import MARKS, machine_line, remake_line
 
 INK = "#222222"
@@ -141,17 +141,29 @@ def write_above(axes: Axes, title: str, note: str) -> None:
 
 def line_of(results: Grid[Any], backend: str, **style: Any) -> dict[str, Any]:
     """How the line of a backend looks."""
-    precision = results.precision(backend)
-    tint = colour(backend)
+    look = results.looks[backend]
     return {
-        "color": tint,
-        "linestyle": LINES[precision],
-        "marker": MARKERS[precision],
+        "color": look.colour,
+        "linestyle": linestyle(results.precision(backend)),
         "markersize": 4.2,
         "linewidth": 1.3,
-        "markerfacecolor": "white" if precision == "early" else tint,
+        **marker_of(look),
         **style,
     }
+
+
+def marker_of(look: Look) -> dict[str, Any]:
+    """A dot where there is no shape."""
+    return {
+        "marker": look.shape or ".",
+        "markerfacecolor": "white" if look.is_open else look.colour,
+        "markeredgecolor": look.colour,
+    }
+
+
+def linestyle(precision: str) -> Any:
+    """As matplotlib has it."""
+    return (0, DASHES[precision]) if DASHES[precision] else "-"
 
 
 def legend_below(figure: Figure, handles: Sequence[Line2D], columns: int) -> None:

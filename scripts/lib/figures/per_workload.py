@@ -1,4 +1,4 @@
-"""cost_per_workload_<size>: a panel of bars for each workload, beside what the harness costs."""
+"""cost_per_workload_<size>: a panel for each workload, a dot for each backend."""
 
 import math
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from figures.parts import (
     SHADE,
     format_costs,
     limits_around,
+    marker_of,
     note_on_marks,
     text_left_of,
     title_panel,
@@ -21,10 +22,10 @@ from figures.parts import (
     write_title,
 )
 from results.replays import Cell, Results
-from style import HEADINGS, RANKED, colour
+from style import HEADINGS
 from words import digits, power
 
-LINE = 0.155  # inches that a bar takes, with its gap
+LINE = 0.155  # inches that a backend takes
 COLUMN = 2.5  # inches that a panel is wide at least
 NAMES = 1.5  # inches for the names at its left
 TITLE = 0.8  # inches between the panels
@@ -67,7 +68,7 @@ def draw(results: Results, size: int) -> Figure:
 
 
 @dataclass(frozen=True)
-class BarLine:
+class DotLine:
     """A backend with its cell, or the heading of those of the same precision."""
 
     label: str
@@ -76,25 +77,25 @@ class BarLine:
     mark: str = ""
 
 
-def _lines(results: Results, workload: str, size: int) -> list[BarLine]:
+def _lines(results: Results, workload: str, size: int) -> list[DotLine]:
     lines = []
     for precision, backends in results.backends_by_precision().items():
-        bars = [
-            BarLine(name, precision, cell, results.mark(workload, size, name))
+        dots = [
+            DotLine(name, precision, cell, results.mark(workload, size, name))
             for name in backends
             if (cell := results.cell(workload, size, name))
         ]
-        if bars:
-            lines += [BarLine(HEADINGS[precision], precision, None), *sorted(bars, key=_by_cost)]
+        if dots:
+            lines += [DotLine(HEADINGS[precision], precision, None), *sorted(dots, key=_by_cost)]
     return lines
 
 
-def _by_cost(line: BarLine) -> float:
+def _by_cost(line: DotLine) -> float:
     return line.cell.cost if line.cell and line.cell.has_figure else math.inf
 
 
 def _draw_panel(
-    axes: Axes, results: Results, workload: str, size: int, lines: list[BarLine]
+    axes: Axes, results: Results, workload: str, size: int, lines: list[DotLine]
 ) -> None:
     axes.set_ylim(len(lines) - 0.4, -0.6)
     null = results.cell(workload, size, "null")
@@ -102,7 +103,7 @@ def _draw_panel(
         axes.axvspan(axes.get_xlim()[0], null.cost, color=SHADE, zorder=0, linewidth=0)
     for y, line in enumerate(lines):
         if line.cell:
-            _draw_bar(axes, y, line, line.cell)
+            _draw_dot(axes, results, y, line, line.cell)
         else:
             text_left_of(axes, y, line.label, size=7, colour=FAINT, style="italic")
     axes.set_yticks([])
@@ -111,29 +112,21 @@ def _draw_panel(
     title_panel(axes, results, workload, f", {power(size)} timers")
 
 
-def _draw_bar(axes: Axes, y: int, line: BarLine, cell: Cell) -> None:
-    tint = colour(line.label)
-    is_ranked = line.precision in RANKED
+def _draw_dot(axes: Axes, results: Results, y: int, line: DotLine, cell: Cell) -> None:
+    look = results.looks[line.label]
+    tint = look.colour
     left = axes.get_xlim()[0]
+    axes.axhline(y, color="#eeeeee", linewidth=0.5, zorder=0.5)
     text_left_of(axes, y, line.label, size=7.5, colour=tint)
     if not cell.has_figure:
         axes.text(left * 1.15, y, f"✕ {cell.status}", va="center", fontsize=7, color=tint)
         return
-    axes.barh(
-        y,
-        cell.cost - left,
-        left=left,
-        height=0.74,
-        linewidth=0.6,
-        edgecolor=tint,
-        color=tint if is_ranked else "white",
-        hatch=None if is_ranked else "//////",
-    )
-    axes.plot((min(cell.costs), max(cell.costs)), (y, y), color=INK, linewidth=1)
+    axes.plot((min(cell.costs), max(cell.costs)), (y, y), color=tint, linewidth=1)
+    axes.plot(cell.cost, y, linestyle="", markersize=4, **marker_of(look))
     axes.annotate(
         digits(cell.cost) + line.mark,
         (max(cell.costs), y),
-        (3, 0),
+        (5, 0),
         textcoords="offset points",
         va="center",
         fontsize=6.5,

@@ -1,5 +1,6 @@
 """What the page knows of results: everything that it can show, and no more, as JSON."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from results import replays as costs
 from console import Failure
 from results.counters import CounterCell, Distribution
 from results.grid import Grid, ResultFile, read_files
-from style import HEADINGS, LINES, MARKERS, PRECISIONS, RANKED, colour
+from style import DASHES, HEADINGS, PRECISIONS, RANKED, family
 from tables.replays import noise_lines
 from words import machine_line, remake_line
 
@@ -79,8 +80,7 @@ def contents(paths: Sequence[Path]) -> dict[str, Any]:
                 "heading": HEADINGS[name],
                 "meaning": meaning,
                 "ranked": name in RANKED,
-                "marker": MARKERS[name],
-                "line": LINES[name],
+                "dashes": DASHES[name],
             }
             for name, meaning in PRECISIONS.items()
         },
@@ -128,7 +128,8 @@ def _campaign(path: Path) -> dict[str, Any]:
             {
                 "name": name,
                 "precision": grid.precision(name),
-                "colour": colour(name),
+                "family": family(name),
+                "look": dataclasses.asdict(grid.looks[name]),
                 "summary": str(grid.described.get(name, {}).get("summary", "")),
             }
             for name in grid.backends

@@ -10,13 +10,14 @@ import glob
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from console import Failure
 from files import shown
 from results.statistics import LEAST_ROUNDS
-from style import PRECISIONS
+from style import PRECISIONS, Look, looks
 
 FORMAT = 1  # of journals and results; also raised when the harness measures something else
 
@@ -172,6 +173,11 @@ class Grid(Generic[AnyOutcome]):
             for precision in PRECISIONS
             if (backends := [name for name in self.backends if self.precision(name) == precision])
         }
+
+    @cached_property
+    def looks(self) -> dict[str, Look]:
+        """Of backends, once loaded."""
+        return looks(self.backends)
 
     def new_cell(self) -> AnyOutcome:
         raise NotImplementedError

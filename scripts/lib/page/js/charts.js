@@ -6,15 +6,15 @@ Chart.defaults.maintainAspectRatio = false;
 Chart.defaults.font.family = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", Arial, sans-serif';
 Chart.defaults.font.size = 12;
 
-const MARKERS = {
-  o: 'circle',
-  s: 'rect',
-  '^': 'triangle',
-  D: 'rectRot',
-  x: 'crossRot',
-  '': 'circle',
+// Of the shapes of scripts/lib/style.py.
+const POINTS = {
+  o: {pointStyle: 'circle', pointRadius: 3.5},
+  s: {pointStyle: 'rect', pointRadius: 4.5},
+  D: {pointStyle: 'rectRot', pointRadius: 4.5},
+  '^': {pointStyle: 'triangle', pointRadius: 4.5},
+  v: {pointStyle: 'triangle', pointRadius: 4.5, rotation: 180},
+  '': {pointStyle: 'circle', pointRadius: 2},
 };
-const DASHES = {'-': [], '-.': [8, 3, 2, 3], '--': [6, 4], ':': [2, 3]};
 
 // --- Colours -------------------------------------------------------------------------------------
 
@@ -31,22 +31,22 @@ function themeOf(isPaper = false) {
   return theme;
 }
 
-// Its own; on dark paper the lighter the darker it is, so that shades of a family stay apart, and greys,
-// which differ in nothing else, as light as they were dark.
-function colourOf(backend, campaign, theme = themeOf()) {
-  const colour = campaign.backends.get(backend)?.colour ?? '#888888';
-  if (!theme.isDark) return colour;
-  let parts = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
-  if (new Set(parts).size === 1) parts = parts.map((part) => 255 - part);
-  const wanted = 0.17 + 0.83 * brightness(parts);
-  while (brightness(parts) < wanted) parts = parts.map((part) => part + (255 - part) * 0.05 + 0.5);
-  return `#${parts.map((part) => Math.min(255, Math.round(part)).toString(16).padStart(2, '0')).join('')}`;
+const PLAIN = {shape: '', is_open: false, colours: ['#6b6b6b', '#9a9a9a']};
+
+// One that only a pass knows is plain.
+function lookOf(backend, campaign) {
+  return campaign.backends.get(backend)?.look ?? PLAIN;
 }
 
-function brightness(parts) {
-  // relative luminance, as WCAG has it
-  const [red, green, blue] = parts.map((part) => (part / 255) ** 2.2);
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+function colourOf(backend, campaign, theme = themeOf()) {
+  return lookOf(backend, campaign).colours[theme.isDark ? 1 : 0];
+}
+
+// How the dots of a backend look.
+function markerOf(backend, campaign, theme) {
+  const {shape, is_open: isOpen} = lookOf(backend, campaign);
+  const colour = colourOf(backend, campaign, theme);
+  return {...POINTS[shape], colour, fill: isOpen ? theme.paper : colour};
 }
 
 function see(colour, share) {
@@ -60,18 +60,18 @@ function see(colour, share) {
 
 // How the line of a backend looks. Points are {x, y, low, high, text}.
 function lineOf(backend, campaign, theme, data) {
-  const precision = PRECISIONS[campaign.precisionOf(backend)];
-  const colour = colourOf(backend, campaign, theme);
+  const {colour, fill, rotation, ...point} = markerOf(backend, campaign, theme);
   return {
     label: backend,
     data,
     borderColor: colour,
-    backgroundColor: colour,
-    pointStyle: MARKERS[precision.marker],
-    pointRadius: precision.marker === '' ? 2 : 4,
+    backgroundColor: fill,
+    ...point,
+    pointRotation: rotation ?? 0,
     pointHoverRadius: 6,
+    pointBorderWidth: 1.5,
     borderWidth: 1.8,
-    borderDash: DASHES[precision.line],
+    borderDash: PRECISIONS[campaign.precisionOf(backend)].dashes.map((length) => 1.5 * length),
     spanGaps: false,
   };
 }
@@ -457,7 +457,7 @@ function linesChart(theme, width, {datasets, xTitle, xText, xs, ticks = xs, y, m
 }
 
 // A row for each of the points {x, y: its name, low, high, text}, a dot with whiskers in it. `styles`
-// has for each a colour, and perhaps a pointStyle and pointRadius.
+// has for each a colour, or all that markerOf says.
 function dotsChart(theme, width, {points, styles, title, unit, reach = [], marks: drawn}) {
   const values = [...points.flatMap(({x, low, high}) => [x, low, high]), ...reach];
   const colours = styles.map(({colour}) => colour);
@@ -469,11 +469,13 @@ function dotsChart(theme, width, {points, styles, title, unit, reach = [], marks
         {
           data: points,
           showLine: false,
-          pointRadius: styles.map(({pointRadius = 5}) => pointRadius),
+          pointRadius: styles.map(({pointRadius = 4}) => pointRadius + 1),
+          pointRotation: styles.map(({rotation = 0}) => rotation),
+          pointBorderWidth: 1.5,
           pointHoverRadius: 7,
           pointStyle: styles.map(({pointStyle = 'circle'}) => pointStyle),
           borderColor: colours,
-          pointBackgroundColor: colours,
+          pointBackgroundColor: styles.map(({colour, fill = colour}) => fill),
           pointBorderColor: colours,
           whiskerColour: colours,
         },

@@ -419,10 +419,7 @@ function rankingChart(campaign, rows, theme, width) {
       high: cell.interval.high,
       text: `${cell.backend}: ${costWithInterval(cell)} ns`,
     })),
-    styles: rows.map(({cell}) => ({
-      colour: colourOf(cell.backend, campaign, theme),
-      pointStyle: MARKERS[PRECISIONS[campaign.precisionOf(cell.backend)].marker],
-    })),
+    styles: rows.map(({cell}) => markerOf(cell.backend, campaign, theme)),
     title: 'ns',
     unit: digits,
   });

@@ -14,8 +14,31 @@ function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+// The marker of a backend, as charts have it.
+const OUTLINES = {
+  o: 'M6 1.5a4.5 4.5 0 1 0 .01 0Z',
+  s: 'M2 2H10V10H2Z',
+  D: 'M6 0.8L11.2 6L6 11.2L0.8 6Z',
+  '^': 'M6 1L11.5 10.5H0.5Z',
+  v: 'M6 11L0.5 1.5H11.5Z',
+  '': 'M1 6H11',
+};
+
 function swatch(backend, campaign) {
-  return h('span', {class: 'swatch', style: `background:${colourOf(backend, campaign)}`});
+  const {shape, is_open: isOpen} = lookOf(backend, campaign);
+  const colour = colourOf(backend, campaign);
+  const drawing = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  const path = document.createElementNS(drawing.namespaceURI, 'path');
+  for (const [element, attributes] of [
+    [drawing, {class: 'swatch', viewBox: '0 0 12 12', 'aria-hidden': 'true'}],
+    [
+      path,
+      {d: OUTLINES[shape], fill: isOpen ? 'none' : colour, stroke: colour, 'stroke-width': 1.6},
+    ],
+  ])
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  drawing.append(path);
+  return drawing;
 }
 
 function named(backend, campaign) {

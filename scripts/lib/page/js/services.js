@@ -150,8 +150,8 @@ function againstLoadCard(campaign, scenario, counter) {
           return {
             ...line,
             pointStyle: own.map(({cell}) => (cell.saturated ? 'crossRot' : line.pointStyle)),
-            pointRadius: own.map(({cell}) => (cell.saturated ? 6 : 4)),
-            pointBorderWidth: own.map(({cell}) => (cell.saturated ? 2.5 : 1)),
+            pointRadius: own.map(({cell}) => (cell.saturated ? 6 : line.pointRadius)),
+            pointBorderWidth: own.map(({cell}) => (cell.saturated ? 2.5 : 1.5)),
           };
         })
         .filter(({data}) => data.length);
@@ -193,8 +193,7 @@ function atLoadCard(campaign, scenario, size, counter) {
           text: `${cell.backend}: ${unit(y)}`,
         })),
         styles: shown.map(({cell}) => ({
-          colour: colourOf(cell.backend, campaign, theme),
-          pointStyle: MARKERS[PRECISIONS[campaign.precisionOf(cell.backend)].marker],
+          ...markerOf(cell.backend, campaign, theme),
           ...(cell.saturated ? {pointStyle: 'crossRot', pointRadius: 7} : {}),
         })),
         title: '',
