@@ -313,6 +313,15 @@ TEST_F(CampaignTest, ItemsAreThoseOfOneReplayAndDisturbanceIsThatOfAll) {
   EXPECT_LT(cell.counters.at("away_share"), 1.2);
 }
 
+TEST_F(CampaignTest, EachRoundTellsWhatAReadOfMemoryTakes) {
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+  campaign.add_input(drain(10));
+  const auto cells = run(campaign, {make_backend<Sound>()});
+  const auto& counters = cells.at("test/drain/10/sound_ring").counters;
+  ASSERT_TRUE(counters.contains("memory_probe_ns"));
+  EXPECT_GT(counters.at("memory_probe_ns"), 0);
+}
+
 TEST_F(CampaignTest, ReplaysThatEndOnAnotherProcessorAreCounted) {
   ASSERT_EQ(sched_getaffinity(0, sizeof Wanderer::allowed, &Wanderer::allowed), 0);
   if (CPU_COUNT(&Wanderer::allowed) < 2) GTEST_SKIP() << "one processor only";

@@ -91,6 +91,7 @@ void Campaign::measure(Cell& cell, benchmark::State& state) {
 
 void Campaign::measure_cost(Cell& cell, benchmark::State& state) {
   Measurement total{};
+  const auto memory_before = memory_probe_.read_ns();
   for (auto iteration : state) {
     (void)iteration;
     // Within the loop: Google Benchmark aborts if the rounds of a cell that has no figure any
@@ -114,6 +115,9 @@ void Campaign::measure_cost(Cell& cell, benchmark::State& state) {
   state.counters["switches"] = static_cast<double>(total.disturbance.switches);
   state.counters["migrations"] = static_cast<double>(total.disturbance.migrations);
   state.counters["major_faults"] = static_cast<double>(total.disturbance.faults);
+  if (const auto worse = std::max(memory_before, memory_probe_.read_ns())) {
+    state.counters["memory_probe_ns"] = *worse;
+  }
   state.SetLabel(
       fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
 }

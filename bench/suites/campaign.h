@@ -12,6 +12,7 @@
 
 #include "replay/backend.h"
 #include "suites/cell_failure.h"
+#include "system/memory_probe.h"
 #include "trace/outcome.h"
 #include "trace/trace.h"
 
@@ -159,6 +160,7 @@ class Campaign {
   std::vector<Input> inputs_;
   std::vector<Cell> cells_;
   Input* prepared_ = nullptr;
+  MemoryProbe memory_probe_;
 };
 
 }  // namespace timerbench
