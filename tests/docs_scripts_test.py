@@ -1,28 +1,240 @@
-"""The documents say what is true: head comments have their lines.
+"""The documents are true: links lead somewhere, commands run, head comments have their lines.
 
 Run by scripts/test, or: /usr/bin/python3 -m unittest tests/docs_scripts_test.py
 """
 
+import functools
 import re
+import shlex
+import shutil
+import subprocess
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", *PAGES]
+PUBLISHED = ROOT / "results" / "2026-11-23-intel-xeon-full" / "table.md"
+TIMERBENCH = "build/release/timerbench"
 BACKENDS = [
     header
     for header in sorted((ROOT / "impls").glob("*/*.h"))
     if header.parent.name in ("queues", "redis") and ".paper =" in header.read_text()
 ]
 
+FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+class Line(NamedTuple):
+    document: Path
+    text: str
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is quick and needs nothing: neither root nor what another command makes."""
+        comment = self.text.partition(" # ")[2]
+        return not comment.startswith(("takes ", "needs ")) and not self.text.startswith("sudo ")
+
+    def commands(self) -> Iterator[list[str]]:
+        """The words of each program that the line starts."""
+        words = shlex.shlex(self.text, posix=True, punctuation_chars=True)
+        words.whitespace_split = True
+        command: list[str] = []
+        for word in [*words, "&&"]:
+            if word in ("&&", ";", "|"):
+                yield command
+                command = []
+            elif command or word != "sudo":
+                command.append(word)
+
+
+def lines(document: Path) -> list[Line]:
+    """The lines of its blocks of shell commands."""
+    return [
+        Line(document, line.strip())
+        for language, block in FENCE.findall(document.read_text())
+        if language == "sh"
+        for line in block.splitlines()
+    ]
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors that GitHub gives to its headings."""
+    prose = FENCE.sub("", document.read_text())
+    headings = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def output(*command: str) -> str:
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    return result.stdout + result.stderr
+
+
+@functools.cache
+def known_to(program: str, *subcommands: str) -> str:
+    """The text that names a program's options."""
+    if program.endswith("scripts/bench"):
+        return output(program, "--help") + known_to(TIMERBENCH, "run")
+    if program.endswith("scripts/compare"):  # of two commits
+        return output(program, "--help") + known_to("./scripts/bench")
+    return output(program, *subcommands, "--help")
+
+
+def table_cells(document: Path) -> dict[tuple[str, str], str]:
+    """The figures of its tables, by backend and workload."""
+    cells = {}
+    header: list[str] = []
+    for line in document.read_text().splitlines():
+        row = [cell.strip() for cell in line.strip("|").split("|")]
+        if row[0] == "backend":
+            header = [cell.partition("<br>")[0] for cell in row]
+        elif header and row[0].startswith("`"):
+            for workload, cell in list(zip(header, row))[2:]:
+                cells[row[0], workload] = cell
+        elif not line.startswith("|"):
+            header = []
+    return cells
+
+
+class ReadmeTest(unittest.TestCase):
+    def test_it_is_short(self) -> None:
+        self.assertLessEqual(len(README.read_text().splitlines()), 150)
+
+    def test_its_figures_are_those_of_the_published_campaign(self) -> None:
+        published = table_cells(PUBLISHED)
+        shown = table_cells(README)
+        self.assertEqual(len(shown), 5 * 4)
+        for cell, figure in shown.items():
+            self.assertEqual(figure, published[cell], cell)
+
+    def test_it_leads_to_every_page(self) -> None:
+        targets = LINK.findall(README.read_text())
+        for page in PAGES:
+            self.assertIn(f"docs/{page.name}", targets)
+
+
+class LinkTest(unittest.TestCase):
+    def test_links_lead_somewhere(self) -> None:
+        for document in DOCUMENTS:
+            for target in LINK.findall(document.read_text()):
+                if "://" in target:
+                    continue
+                path, _, anchor = target.partition("#")
+                file = (document.parent / path).resolve() if path else document
+                with self.subTest(document=document.name, target=target):
+                    self.assertTrue(file.exists())
+                    if anchor:
+                        self.assertIn(anchor, anchors(file))
+
+    def test_every_page_leads_to_another(self) -> None:
+        for page in PAGES:
+            names = {other.name for other in PAGES if other != page}
+            with self.subTest(page.name):
+                self.assertTrue(names & {t.partition("#")[0] for t in LINK.findall(page.read_text())})
+
+
+class CommandTest(unittest.TestCase):
+    def test_programs_files_and_options_exist(self) -> None:
+        for document in DOCUMENTS:
+            for line in lines(document):
+                for command in line.commands():
+                    with self.subTest(document=document.name, command=shlex.join(command)):
+                        self._check(command)
+
+    def _check(self, command: list[str]) -> None:
+        program, *arguments = command
+        if program == "cmake":
+            self._check_cmake(arguments)
+        elif program.startswith("build/release/tests/"):
+            self.assertTrue((ROOT / "tests" / f"{Path(program).name}.cc").exists())
+        elif "/" not in program:
+            self.assertTrue(shutil.which(program))
+        else:
+            self.assertTrue((ROOT / program).exists(), "is timerbench built?")
+            subcommands = []
+            if program == TIMERBENCH:
+                depth = 2 if arguments[0] == "trace" else 1
+                subcommands, arguments = arguments[:depth], arguments[depth:]
+            for option in re.findall(r"(?:^| )(--[\w-]+)", " ".join(arguments)):
+                self.assertRegex(known_to(program, *subcommands), rf"{option}\b")
+        for argument in command:
+            if re.match(r"(bench|tests|results/2|impls)[\w-]*/", argument):
+                self.assertTrue(list(ROOT.glob(argument.partition(":")[0] + "*")), argument)
+
+    def _check_cmake(self, arguments: list[str]) -> None:
+        for name, value in zip(arguments, arguments[1:]):
+            if name == "--preset":
+                self.assertIn(f'"name": "{value}"', (ROOT / "CMakePresets.json").read_text())
+        for variable in re.findall(r"-D(\w+)=", " ".join(arguments)):
+            self.assertIn(variable, (ROOT / "CMakeLists.txt").read_text())
+        if "--target" in arguments:
+            for target in arguments[arguments.index("--target") + 1 :]:
+                source = ROOT / "tests" / f"{target}.cc"
+                self.assertTrue(target == "timerbench" or source.exists(), target)
+
+    def test_what_is_chosen_can_be_measured(self) -> None:
+        """Names of suites, backends, workloads and parameters, of what is too slow to run here."""
+        for document in DOCUMENTS:
+            for line in lines(document):
+                for program, *arguments in line.commands():
+                    if "my_" in line.text or "--help" in arguments:
+                        continue
+                    if program.endswith("scripts/bench"):
+                        arguments = self._as_run(arguments)
+                    elif [program, *arguments[:1]] != [TIMERBENCH, "run"]:
+                        continue
+                    with self.subTest(document=document.name, line=line.text):
+                        result = subprocess.run(
+                            [TIMERBENCH, *arguments, "--benchmark_list_tests"],
+                            cwd=ROOT,
+                            capture_output=True,
+                            text=True,
+                            timeout=60,
+                        )
+                        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def _as_run(self, arguments: list[str]) -> list[str]:
+        """The command of timerbench that chooses the same cells as scripts/bench does."""
+        suite = "quick"
+        if arguments and not arguments[0].startswith("--"):
+            suite, *arguments = arguments
+        known = known_to(TIMERBENCH, "run")
+        shared = [argument for argument in arguments if argument.partition("=")[0] in known]
+        return ["run", f"--suite={suite}", *shared]
+
+    def test_quick_commands_run(self) -> None:
+        for document in DOCUMENTS:
+            for line in lines(document):
+                if not line.runs:
+                    continue
+                with self.subTest(document=document.name, line=line.text):
+                    result = subprocess.run(
+                        ["bash", "-euo", "pipefail", "-c", line.text],
+                        cwd=ROOT,
+                        capture_output=True,
+                        text=True,
+                        timeout=120,
+                    )
+                    self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_documents_name_every_suite(self) -> None:
+        named = (ROOT / "docs" / "workloads.md").read_text()
+        for suite in sorted((ROOT / "bench" / "suites").glob("*.toml")):
+            self.assertIn(f"`{suite.stem}`", named)
+
 
 def head_comment(source: Path) -> str:
     """The comment that a file begins with, without its slashes."""
-    lines = []
+    comment = []
     for line in source.read_text().splitlines():
         if not line.startswith("//"):
             break
-        lines.append(line.removeprefix("//").removeprefix(" "))
-    return "\n".join(lines)
+        comment.append(line.removeprefix("//").removeprefix(" "))
+    return "\n".join(comment)
 
 
 class HeadCommentTest(unittest.TestCase):
