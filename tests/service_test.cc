@@ -1,6 +1,7 @@
 // The contract of timer services, for each of the roster.
 #include "realtime/service.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,253 +15,42 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "median_of_five.h"
 #include "named_services.h"
 #include "queues/dary_heap.h"
-#include "service_fixture.h"
 #include "services/clock.h"
 #include "services/locked.h"
 #include "services/sharded.h"
 #include "services/timer_service.h"
+#include "verify/manual_scene.h"
+#include "verify/service_contract.h"
 
 namespace timerbench {
 namespace {
 
-class ContractTest : public FiresTest, public testing::WithParamInterface<std::string_view> {
- protected:
-  const ServiceBackend& backend_ = service_named(GetParam());
-  const std::unique_ptr<AnyService> made_ = backend_.make(config(backend_.traits));
-  AnyService& service_ = *made_;
-};
-INSTANTIATE_TEST_SUITE_P(Service, ContractTest, testing::ValuesIn(names_of_all()), test_name);
+using ServiceAndScenario = std::tuple<std::string_view, ServiceScenario>;
+using ContractTest = testing::TestWithParam<ServiceAndScenario>;
 
-TEST_P(ContractTest, FiresWhenItIsTimeAndNotBefore) {
-  service_.schedule(3, 5 * kMillisecond);
-  service_.schedule(4, 7 * kMillisecond);
-  EXPECT_EQ(service_.size(), 2U);
-  advance_to(5 * kMillisecond - 1);
-  EXPECT_EQ(fires(), Fires{});
-  advance_to(6 * kMillisecond);
-  EXPECT_EQ(fires(), (Fires{{3, 5 * kMillisecond}}));
-  advance_to(20 * kMillisecond);
-  EXPECT_EQ(fires(), (Fires{{4, 7 * kMillisecond}}));
-  EXPECT_EQ(service_.size(), 0U);
+TEST_P(ContractTest, Holds) {
+  const auto& [service, scenario] = GetParam();
+  scenario.run(service_named(service));
 }
 
-TEST_P(ContractTest, MovesWhileTheDriverSleeps) {
-  service_.schedule(1, kHour);
-  service_.schedule(2, 2 * kMillisecond);
-  clock_.settle();
-  service_.schedule(1, 4 * kMillisecond);
-  service_.schedule(2, kHour);
-  advance_to(10 * kMillisecond);
-  EXPECT_EQ(fires(), (Fires{{1, 4 * kMillisecond}}));
-  EXPECT_EQ(service_.size(), 1U);
+std::string service_and_scenario(const testing::TestParamInfo<ServiceAndScenario>& info) {
+  return fmt::format("{}_{}", std::get<0>(info.param), std::get<1>(info.param).name);
 }
 
-TEST_P(ContractTest, TakesEveryDeadline) {
-  advance_to(3 * kMillisecond);
-  const Tick far[] = {Tick{1} << 53, Tick{1} << 63, kNever - kMillisecond, kNever - 1};
-  for (TimerId id = 0; id < std::size(far); ++id) service_.schedule(id, far[id]);
-  service_.schedule(10, 0);
-  service_.schedule(11, kMillisecond);
-  service_.schedule(12, 3 * kMillisecond);
-  advance_to(5 * kMillisecond);
-  EXPECT_EQ(fires(), (Fires{{10, 0}, {11, kMillisecond}, {12, 3 * kMillisecond}}));
-  EXPECT_EQ(service_.size(), std::size(far));
-}
-
-TEST_P(ContractTest, WaitsForTheEndOfTimeAndSleepsThere) {
-  service_.schedule(1, kNever - 70 * kMillisecond);
-  service_.schedule(2, kNever - 1);
-  clock_.settle();
-  clock_.set(kNever - 50 * kMillisecond);  // nearer than any driver's longest sleep
-  EXPECT_EQ(fires(), (Fires{{1, kNever - 70 * kMillisecond}}));
-  clock_.set(kNever - 1);
-  EXPECT_EQ(fires(), (Fires{{2, kNever - 1}}));
-  EXPECT_EQ(service_.size(), 0U);
-  const std::uint64_t wakeups = service_.wakeups();
-  clock_.settle();
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  EXPECT_EQ(service_.wakeups(), wakeups);
-}
-
-TEST_P(ContractTest, TakesGranulesOfANanosecondToTheEndOfTime) {
-  ManualClock clock;
-  clock.set(kNever - 2'000);
-  std::vector<TimerId> fired;
-  ServiceConfig fine = config(backend_.traits);
-  const auto service = backend_.make({.capacity = 16,
-                                      .clock = clock,
-                                      .handler = [&](TimerId id, Tick) { fired.push_back(id); },
-                                      .granularity = backend_.traits.remote ? fine.granularity : 1,
-                                      .threads = fine.threads});
-  const std::pair<Tick, Tick> deadlines_and_instants[] = {
-      {kNever - 3'000, kNever - 1'900}, {kNever - 750, kNever - 500}, {kNever - 333, kNever - 1}};
-  TimerId next = 0;
-  for (const auto& [deadline, instant] : deadlines_and_instants)
-    service->schedule(next++, deadline);
-  std::vector<TimerId> expected;
-  for (const auto& [deadline, instant] : deadlines_and_instants) {
-    clock.settle();
-    clock.set(instant);
-    clock.settle();
-    expected.push_back(static_cast<TimerId>(expected.size()));
-    if (backend_.traits.remote) continue;  // Redis has steps of 4 us there
-    EXPECT_EQ(fired, expected);
-  }
-  EXPECT_EQ(fired.size(), 3U);
-  EXPECT_EQ(service->size(), 0U);
-}
-
-TEST_P(ContractTest, CancelTellsWhetherItPreventedTheFire) {
-  EXPECT_FALSE(service_.cancel(1)) << "never armed";
-  service_.schedule(1, 2 * kMillisecond);
-  service_.schedule(2, 2 * kMillisecond);
-  EXPECT_TRUE(service_.cancel(1));
-  EXPECT_FALSE(service_.cancel(1)) << "cancelled";
-  advance_to(5 * kMillisecond);
-  EXPECT_EQ(fires(), (Fires{{2, 2 * kMillisecond}}));
-  EXPECT_FALSE(service_.cancel(2)) << "fired";
-}
-
-TEST_P(ContractTest, TheHandlerMaySchedule) {
-  on_fire_ = [&](TimerId id) {
-    if (clock_.now() < 8 * kMillisecond) {
-      service_.schedule(id, clock_.now() + 2 * kMillisecond);
-    }
-  };
-  service_.schedule(5, 2 * kMillisecond);
-  advance_to(20 * kMillisecond);
-  EXPECT_EQ(fires().size(), 4U);
-}
-
-TEST_P(ContractTest, TheHandlerMayCancelAndMoveWhatIsDueWithIt) {
-  // Of one shard, whatever their number.
-  constexpr TimerId kOne = 0;
-  constexpr TimerId kOther = 8;
-  const auto other = [](TimerId id) { return id == kOne ? kOther : kOne; };
-  bool cancelled = false;
-  on_fire_ = [&](TimerId id) { cancelled = service_.cancel(other(id)); };
-  service_.schedule(kOne, 2 * kMillisecond);
-  service_.schedule(kOther, 2 * kMillisecond);
-  advance_to(4 * kMillisecond);
-  EXPECT_EQ(fires().size(), 1U);
-  EXPECT_TRUE(cancelled);
-
-  on_fire_ = [&](TimerId id) { service_.schedule(other(id), kHour); };
-  service_.schedule(kOne, 6 * kMillisecond);
-  service_.schedule(kOther, 6 * kMillisecond);
-  advance_to(8 * kMillisecond);
-  EXPECT_EQ(fires().size(), 1U);
-  EXPECT_EQ(service_.size(), 1U);
-}
-
-TEST_P(ContractTest, AHandlerThatThrowsIsCountedAndHurtsNoOther) {
-  on_fire_ = [](TimerId id) {
-    if (id == 1) throw std::runtime_error("on purpose");
-  };
-  for (const TimerId id : {0U, 1U, 2U}) service_.schedule(id, 2 * kMillisecond);
-  service_.schedule(3, 4 * kMillisecond);
-  advance_to(6 * kMillisecond);
-  EXPECT_EQ(service_.failures(), 1U);
-  if (backend_.traits.name == "java_timer") {  // the original's behaviour is the point
-    EXPECT_THROW(service_.schedule(4, 0), ServiceStopped);
-    const std::size_t fired = fires().size();
-    EXPECT_LE(fired, 3U);
-    EXPECT_EQ(fired + service_.stop().size(), 4U);
-  } else {
-    EXPECT_EQ(fires().size(), 4U);
-  }
-}
-
-TEST_P(ContractTest, StopHandsBackWhatWasPendingAndEndsTheService) {
-  service_.schedule(1, kHour);
-  service_.schedule(2, kNever - 1);
-  service_.schedule(3, 2 * kMillisecond);
-  service_.schedule(4, kHour);
-  service_.cancel(4);
-  advance_to(4 * kMillisecond);
-  auto pending = service_.stop();
-  std::ranges::sort(pending, {}, &PendingTimer::id);
-  EXPECT_EQ(pending, (Fires{{1, kHour}, {2, kNever - 1}}));
-  EXPECT_EQ(service_.size(), 0U);
-  EXPECT_TRUE(service_.stop().empty());
-  EXPECT_THROW(service_.schedule(5, 0), ServiceStopped);
-  EXPECT_FALSE(service_.cancel(1));
-  clock_.set(2 * kHour);
-  EXPECT_EQ(fires_, (Fires{{3, 2 * kMillisecond}}));
-}
-
-TEST_P(ContractTest, TheHandlerMayStop) {
-  std::promise<void> begun;
-  std::promise<Fires> handed_back;
-  on_fire_ = [&](TimerId) {
-    begun.set_value();
-    handed_back.set_value(service_.stop());
-  };
-  for (const TimerId id : {0U, 4U, 8U}) service_.schedule(id, 2 * kMillisecond);
-  clock_.settle();
-  clock_.set(4 * kMillisecond);
-  begun.get_future().wait();
-  std::size_t pending = service_.stop().size();  // at the same time, by another thread
-  pending += handed_back.get_future().get().size();
-  EXPECT_EQ(fires_.size(), 1U);
-  EXPECT_EQ(pending, 2U);
-}
-
-TEST_P(ContractTest, StopWaitsForTheHandlerThatRunsAndStartsNoOther) {
-  std::atomic<bool> runs = false;
-  std::atomic<bool> ended = false;
-  on_fire_ = [&](TimerId) {
-    try {
-      for (;; runs = true) service_.schedule(9, kHour);
-    } catch (const ServiceStopped&) {  // stop() has been called
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      ended = true;
-    }
-  };
-  for (const TimerId id : {0U, 4U, 8U}) service_.schedule(id, 2 * kMillisecond);
-  clock_.settle();
-  clock_.set(4 * kMillisecond);
-  while (!runs) std::this_thread::yield();
-  const auto pending = service_.stop();
-  EXPECT_TRUE(ended);
-  EXPECT_EQ(fires_.size(), 1U);
-  EXPECT_EQ(pending.size(), 3U) << "two that were due, and 9";
-}
-
-// Vectors V2 and V17: each at its own millisecond, whichever level it comes from.
-TEST_P(ContractTest, FiresAtItsMillisecond) {
-  const Tick delays[] = {1, 2, 3, 9, 19, 20, 21, 25, 27, 39, 40, 399, 400, 401, 405, 420};
-  for (TimerId id = 0; id < std::size(delays); ++id) {
-    service_.schedule(id, delays[id] * kMillisecond);
-  }
-  TimerId next = 0;
-  for (Tick now = 1; now <= 421; ++now) {
-    advance_to(now * kMillisecond);
-    const bool is_due = next < std::size(delays) && delays[next] == now;
-    EXPECT_EQ(fires(), is_due ? (Fires{{next, now * kMillisecond}}) : Fires{}) << now;
-    next += is_due;
-  }
-}
-
-// Vector V15: one look after a long time finds all that is due, be it several rounds of a ring.
-TEST_P(ContractTest, CatchesUpAtOnce) {
-  const Tick delays[] = {500, 30, 10, 511, 512, 513, 1024, 8421, 99'999};
-  for (TimerId id = 0; id < std::size(delays); ++id) {
-    service_.schedule(id, delays[id] * kMillisecond);
-  }
-  clock_.settle();
-  clock_.set(100'000 * kMillisecond);
-  EXPECT_EQ(fires().size(), std::size(delays));
-}
+INSTANTIATE_TEST_SUITE_P(Service, ContractTest,
+                         testing::Combine(testing::ValuesIn(names_of_all()),
+                                          testing::ValuesIn(service_contract())),
+                         service_and_scenario);
 
 // Services that sleep until there is work.
-using TicklessTest = ContractTest;
+using TicklessTest = testing::TestWithParam<std::string_view>;
 INSTANTIATE_TEST_SUITE_P(Service, TicklessTest,
                          testing::Values("locked_binary_heap", "locked_kafka_wheel_256",
                                          "java_timer", "delay_queue", "redis_poller",
@@ -268,15 +58,18 @@ INSTANTIATE_TEST_SUITE_P(Service, TicklessTest,
                          test_name);
 
 TEST_P(TicklessTest, DoesNotWakeUpWhileItIsIdle) {
-  clock_.settle();
-  const auto empty = service_.wakeups();
-  advance_to(500 * kMillisecond);
-  EXPECT_EQ(service_.wakeups(), empty);
-  service_.schedule(0, Tick{1} << 62);
-  clock_.settle();
-  const auto armed = service_.wakeups();
-  advance_to(1000 * kMillisecond);
-  EXPECT_EQ(service_.wakeups(), armed);
+  const ServiceBackend& backend = service_named(GetParam());
+  ManualScene scene;
+  const auto service = backend.make(scene.config(backend.traits));
+  scene.clock.settle();
+  const auto empty = service->wakeups();
+  scene.advance_to(500 * kMillisecond);
+  EXPECT_EQ(service->wakeups(), empty);
+  service->schedule(0, Tick{1} << 62);
+  scene.clock.settle();
+  const auto armed = service->wakeups();
+  scene.advance_to(1000 * kMillisecond);
+  EXPECT_EQ(service->wakeups(), armed);
 }
 
 TEST(ShardedTest, ShareTheHandlersThreads) {

@@ -107,7 +107,7 @@ TEST_F(SystemTimerTest, TimeDoesNotGoBackToABucketThatCameLate) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   });
   SystemTimer timer(
-      {.capacity = 3, .clock = clock, .handler = config(SystemTimer::traits).handler});
+      {.capacity = 3, .clock = clock, .handler = scene_.config(SystemTimer::traits).handler});
   arm = [&] { timer.schedule(1, 19 * kMillisecond); };
   timer.schedule(0, 25 * kMillisecond);  // at 20 it descends
   clock_.settle();

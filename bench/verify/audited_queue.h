@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,13 +13,9 @@
 #include "system/stop.h"
 #include "trace/model.h"
 #include "trace/op.h"
+#include "verify/violation.h"
 
 namespace timerbench {
-
-// A broken promise: the text says which of the contract's rules, and what happened.
-struct ContractViolation : std::logic_error {
-  using std::logic_error::logic_error;
-};
 
 // Passes each call on to the queue and throws ContractViolation at the first answer that rules 1 to
 // 9 do not allow. Keeps to what the backend itself promises: an exact one is held to the instant,

@@ -42,7 +42,8 @@ class JavaTimer {
       .name = "java_timer",
       .summary = "heap, one thread that also runs the tasks; one that throws ends it",
       .precision = Precision::exact,
-      .paper = "java.util.Timer"};
+      .paper = "java.util.Timer",
+      .ends_when_handler_throws = true};
 
   explicit JavaTimer(const ServiceConfig& config)
       : clock_(config.clock),

@@ -6,17 +6,23 @@
 //
 // The rules:
 //
-//  1. schedule() arms the timer, or moves it if it is pending. It fires once per arming, not before
-//     its deadline (but for services that promise less), whatever the deadline: instants long past
-//     fire at once, those up to kNever - 1 do not overflow.
+//  1. schedule() arms the timer, or moves it if it is pending. It fires once per arming, and not
+//     before its deadline, as exactly as ServiceTraits::precision says. An instant in the past fires
+//     at once. Deadlines up to kNever - 1 do not overflow. However short before the service goes to
+//     sleep a timer is armed, the service does not sleep past it.
 //  2. cancel() returns true exactly when it prevented the fire. A timer that is due, and waits for
 //     its turn behind others, can still be cancelled or moved.
-//  3. The handler runs outside every lock.
-//  4. A handler that throws is counted, and hurts no other timer (but where the original's behaviour
-//     is the point).
-//  5. stop() ends all waiting at once, returns when no handler runs any more (one that calls stop()
-//     itself apart) and hands back what was pending. Nothing runs afterwards, and schedule() throws
+//  3. The handler runs outside every lock: it may call the service, and so may other threads
+//     meanwhile.
+//  4. failures() counts the handlers that threw. One that throws hurts no other timer, unless
+//     ServiceTraits::ends_when_handler_throws.
+//  5. stop() ends all waiting at once, returns when no handler runs any more (except one that calls
+//     stop() itself) and hands back what was pending. Nothing runs afterwards, and schedule() throws
 //     ServiceStopped.
+//  6. size() is the number of pending timers, including those that are due and have not begun to run.
+//     While other threads call, it may be off by their number.
+//
+// `timerbench verify SERVICE` checks all of them: verify/service_contract.h.
 #pragma once
 
 #include <algorithm>
@@ -52,6 +58,8 @@ struct ServiceTraits {
   std::string_view paper;
   std::size_t threads = 1;              // that run handlers, unless the config says otherwise
   bool remote = false;                  // operations are messages to another process
+  // A handler that throws ends the service, as in the original: nothing fires any more.
+  bool ends_when_handler_throws = false;
   const char* file = __builtin_FILE();  // where this is written: the service's source
 };
 
@@ -78,7 +86,7 @@ concept TimerService = std::constructible_from<S, const ServiceConfig&> &&
   { s.schedule(id, t) } -> std::same_as<void>;
   { s.cancel(id) } -> std::same_as<bool>;
   { s.stop() } -> std::same_as<std::vector<PendingTimer>>;
-  // Pending, those due but not run included; while others call, off by their number.
+  // Pending timers.
   { cs.size() } -> std::same_as<std::size_t>;
   { cs.failures() } -> std::same_as<std::uint64_t>;  // handlers that threw
   { cs.wakeups() } -> std::same_as<std::uint64_t>;   // ends of waits, of all threads

@@ -1,0 +1,65 @@
+// A clock that whoever checks a service sets, and what the service fires under it.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "services/clock.h"
+#include "services/timer_service.h"
+
+namespace timerbench {
+
+using Fires = std::vector<PendingTimer>;
+
+class ManualScene {
+ public:
+  static constexpr TimerId kCapacity = 16;
+
+  // One thread runs the handlers, wherever that can be chosen, so that their order can be told.
+  ServiceConfig config(const ServiceTraits& traits) {
+    ServiceConfig config{
+        .capacity = kCapacity, .clock = clock, .handler = [this](TimerId id, Tick at) {
+          {
+            const std::lock_guard lock(mutex_);
+            fires_.push_back({id, at});
+          }
+          on_fire(id);
+        }};
+    if (traits.threads > 1) config.threads = 1;
+    return config;
+  }
+
+  // The service's own view of time is that of the clock's granules.
+  void advance_to(Tick instant) {
+    for (Tick now = clock.now(); now < instant;) {
+      now = std::min(instant, now + kMillisecond);
+      clock.set(now);
+      clock.settle();
+    }
+  }
+
+  // What has fired since the last call, in order of the ids, once all that can happen has happened.
+  Fires fires() {
+    clock.settle();
+    return fires_so_far();
+  }
+
+  // Likewise, without waiting for that.
+  Fires fires_so_far() {
+    const std::lock_guard lock(mutex_);
+    std::ranges::sort(fires_, {}, &PendingTimer::id);
+    return std::exchange(fires_, {});
+  }
+
+  ManualClock clock;
+  std::function<void(TimerId)> on_fire = [](TimerId) {};
+
+ private:
+  std::mutex mutex_;
+  Fires fires_;
+};
+
+}  // namespace timerbench
