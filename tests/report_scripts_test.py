@@ -164,7 +164,7 @@ class Pages(ReportTest):
         for name in ("decide", "scaling", "map", "tails", "memory", "pairwise", "machine", "raw"):
             self.open(page, name)
             self.assertIn(
-                "campaign · Test 1000, 2 processors · fitness C of A to F", self.text()
+                "campaign · Test 1000, 2 processors · fitness C of A to F", self.whole_text()
             )
 
     def test_each_page_says_how_well_it_was_measured(self) -> None:
@@ -174,8 +174,8 @@ class Pages(ReportTest):
         page = self.report(self.campaign(entries, grade_reasons="load; swap"))
         for name in ("decide", "scaling", "map", "pairwise", "machine"):
             self.open(page, name)
-            self.assertIn("fitness C of A to F (load, swap)", self.text(), name)
-            self.assertIn("1 of 2 cells disturbed in a round", self.text(), name)
+            self.assertIn("fitness C of A to F (load, swap)", self.whole_text(), name)
+            self.assertIn("1 of 2 cells disturbed in a round", self.whole_text(), name)
 
     def test_scaling(self) -> None:
         self.open(self.report(self.generated()), "scaling")
@@ -798,17 +798,17 @@ class Everything(ReportTest):
         self.assertEqual(self.run_js("document.activeElement.id"), "page")
 
     def test_data_are_open_as_the_reader_left_them_on_each_page(self) -> None:
-        self.open(self.report(*self.REAL), "decide")
-        is_open = "document.querySelector('#page details').open"
+        self.open(self.report(*self.REAL), "pairwise")
+        is_open = "document.querySelector('#page figure details').open"
         self.assertTrue(self.run_js(is_open))
         self.go("scaling")
         self.assertFalse(self.run_js(is_open))
-        self.browser.find_element(By.CSS_SELECTOR, "#page summary").click()
-        self.go("decide")
-        self.browser.find_element(By.CSS_SELECTOR, "#page summary").click()
+        self.browser.find_element(By.CSS_SELECTOR, "#page figure summary").click()
+        self.go("pairwise")
+        self.browser.find_element(By.CSS_SELECTOR, "#page figure summary").click()
         self.go("scaling")
         self.assertTrue(self.run_js(is_open))
-        self.go("decide")
+        self.go("pairwise")
         self.assertFalse(self.run_js(is_open))
 
     def test_keyboard(self) -> None:

@@ -16,7 +16,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 PAGES = [
     *("decide", "scaling", "map", "tails", "accuracy", "contention", "purgatory"),
-    *("memory", "pairwise", "machine", "raw"),
+    *("memory", "pairwise", "backend", "machine", "raw"),
 ]
 ROUNDS = 10
 FACTS: dict[str, Any] = {

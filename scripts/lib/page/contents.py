@@ -3,7 +3,9 @@
 import dataclasses
 import json
 import math
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from results import passes
 from results import realtime as realtime_results
 from results import replays as costs
 from console import Failure
+from page.heads import told_of
 from results.counters import CounterCell, Distribution
 from results.grid import Grid, ResultFile, read_files
 from style import DASHES, HEADINGS, PRECISIONS, RANKED, family
@@ -26,6 +29,8 @@ ENOUGH = 10  # samples beyond
 # All timelines of a page together have so many points, lest it grow out of hand.
 TIMELINE_POINTS = 80_000
 LONGEST_TIMELINE, SHORTEST_TIMELINE = 300, 8
+
+SUITE_FILES = sorted((Path(__file__).parents[3] / "bench" / "suites").glob("*.toml"))
 
 # Facts that the page of the machine lists besides those of every file.
 MORE_FACTS = ("governor", "transparent_hugepage", "memory")
@@ -131,6 +136,7 @@ def _campaign(path: Path) -> dict[str, Any]:
                 "family": family(name),
                 "look": dataclasses.asdict(grid.looks[name]),
                 "summary": str(grid.described.get(name, {}).get("summary", "")),
+                **told_of(name),
             }
             for name in grid.backends
         ],
@@ -145,21 +151,30 @@ def _of_replays(results: costs.Results) -> dict[str, Any]:
             name: _rows(results, cells, _costs) for name, cells in results.variants.items()
         },
         "inputs": {
-            name.rpartition("/")[0]: load
+            name.rpartition("/")[0]: load | {"of": _generators().get(name.partition("/")[0], "")}
             for name, facts in results.inputs.items()
             if not name.endswith("/remote") and (load := _load(facts))
         },
     }
 
 
-def _load(facts: dict[str, Any]) -> dict[str, float]:
+def _load(facts: dict[str, Any]) -> dict[str, Any]:
     """What tells one load from another; nothing of a trace that could not be made."""
     if "failure" in facts or "peak_pending" not in facts:
         return {}
     delays = facts.get("delay_ns") or {}
     told = {key: facts.get(key, 0) for key in ("peak_pending", "cancelled_share", "moved_share")}
     told |= {"delay": delays.get("p50", 0), "unit": facts.get("unit_ns", 0)}
-    return {key: float(value) for key, value in told.items()}
+    load: dict[str, Any] = {key: float(value) for key, value in told.items()}
+    return load | {"parameters": dict(facts.get("parameters") or {})}
+
+
+@cache
+def _generators() -> dict[str, str]:
+    """By the workloads that suites have made of generators with other parameters."""
+    suites = [tomllib.loads(path.read_text()) for path in SUITE_FILES]
+    workloads = [workload for suite in suites for workload in suite.get("workload", [])]
+    return {one["name"]: one["of"] for one in workloads if "of" in one}
 
 
 def _costs(cell: costs.Cell) -> list[Any]:

@@ -17,8 +17,8 @@ CHART_JS = Path("/usr/share/javascript/chart.js/chart.min.js")  # of Debian's li
 # In the order in which they need each other.
 PROGRAMS = (
     *("statistics", "words", "results", "elements", "failures", "view", "svg", "charts"),
-    *("decide", "scaling", "map", "tails", "services", "memory", "pairwise", "machine", "raw"),
-    "main",
+    *("loads", "filter", "decide", "scaling", "map", "tails", "services", "memory", "pairwise"),
+    *("backend", "machine", "raw", "main"),
 )
 
 

@@ -1,129 +1,113 @@
 'use strict';
-// Decide: for a load, what there is to choose from.
+// Decide: for a load, what there is to choose from. The answer comes first, then what it rests on.
 
 const GRANULES = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 const MEMORY_LIMITS = [16, 32, 64, 128, 256, 512];
 const TAIL_LIMITS = [1e3, 1e4, 1e5, 1e6, 1e7];
+const RATES = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((power10) =>
+  [1, 2, 5].map((step) => step * 10 ** power10),
+);
+const USUAL_RATE = 1e5;
+const MOST_NAMED = 3; // of those that are tied
+const LONG_ADVANCE = 1e5; // ns, from which a caveat tells the longest advance
 
-// What is measured, as loads: how many timers, how many of them never fire, how long their delays are.
-function loadsOf(campaign) {
-  const keys = new Set(
-    campaign.cells.filter((cell) => cell.hasFigure).map((cell) => `${cell.scenario}/${cell.size}`),
+function drawDecide(view) {
+  const campaign = view.campaign('costs');
+  if (!campaign) return nothing('scripts/bench');
+  const loads = loadsOf(campaign);
+  if (!loads.length) return failuresOf(campaign);
+  const [found, wanted] = chooseLoads(view, loads);
+  const [nearest] = found;
+  const shown = [...found].sort((a, b) => a.size - b.size);
+  const rate = view.measure(
+    'rate',
+    'Operations a second',
+    RATES,
+    {text: (value) => grouped(String(value)), read: readCount},
+    USUAL_RATE,
   );
-  return [...keys].map((key) => {
-    const [scenario, size] = key.split('/');
-    const input = campaign.input(scenario, size);
-    return {
-      key,
-      scenario,
-      isPart: campaign.isPart(scenario),
-      size: Number(size),
-      population: Math.max(1, input?.peak_pending ?? Number(size)),
-      share: input ? input.cancelled_share + input.moved_share : null,
-      delay: input?.delay || null,
-      granule: input?.unit ? input.unit * Number(campaign.facts.granularity ?? 1) : null,
-    };
-  });
-}
-
-// In decades of timers and of delays, and in tenths of the share.
-function distance(load, wanted) {
-  const decades = (a, b) => (a === null || b === null ? 0 : Math.abs(Math.log10(a / b)));
-  const share =
-    load.share === null || wanted.share === null ? 0 : Math.abs(load.share - wanted.share) * 10;
-  return (
-    2 * decades(load.population, wanted.population) +
-    share / 2 +
-    decades(load.delay, wanted.delay) / 2
-  );
-}
-
-function wordsOfLoad({scenario, population, share, delay}) {
-  return [
-    `${scenario}, at most ${power(population)} timers`,
-    share !== null && `${percent(share)} of them cancelled or moved`,
-    delay !== null && `half of the delays below ${time(delay)}`,
-  ]
-    .filter(Boolean)
-    .join(', ');
-}
-
-// What differs, between the load that was found and the one that is wanted.
-function differencesOf(load, wanted) {
-  const differences = [];
-  const timers = wanted.population / load.population;
-  if (timers > 1.2 || timers < 1 / 1.2) {
-    differences.push(
-      `${digits(Math.max(timers, 1 / timers))} times as ${timers > 1 ? 'few' : 'many'} timers`,
-    );
-  }
-  if (load.share !== null && Math.abs(load.share - wanted.share) > 0.02) {
-    differences.push(
-      `${percent(load.share)} instead of ${percent(wanted.share)} cancelled or moved`,
-    );
-  }
-  const delays = load.delay === null || wanted.delay === null ? 1 : wanted.delay / load.delay;
-  if (delays > 2 || delays < 0.5) {
-    differences.push(
-      `delays ${digits(Math.max(delays, 1 / delays))} times as ${delays > 1 ? 'short' : 'long'}`,
-    );
-  }
-  return differences;
-}
-
-// Which load is shown, and how far it is from the wanted one.
-function loadNote(load, wanted) {
-  const shown = h('strong', {}, wordsOfLoad(load));
-  const part = load.isPart ? ' It is a part of a load: a single kind of operation.' : '';
-  if (!wanted) return h('p', {}, 'The load that is shown: ', shown, '.', part);
-  const differences = differencesOf(load, wanted);
-  const isFar = distance(load, wanted) > 1;
-  return [
+  const tooLate = lateness(view, campaign, nearest);
+  const limits = limitsOn(view, campaign);
+  const baseline = view.baseline(campaign, 'the cheapest of each precision');
+  const rankings = shown.map((load) => rankingsOf(campaign, load, tooLate, limits));
+  view.answerWith(
+    h('p', {}, 'For ', loadWords(campaign, shown, wanted)),
+    answers({campaign, shown, wanted, rate, rankings}),
+    yoursNote(campaign, found, wanted),
+    caveat(campaign, rankings),
     h(
-      'p',
-      {class: isFar ? 'warning' : undefined},
-      'The nearest load that was measured: ',
-      shown,
-      '. ',
-      differences.length
-        ? `It is not yours: ${differences.join('; ')}. Nothing is interpolated.`
-        : 'That is yours.',
+      'details',
+      {class: 'more', open: innerWidth > NARROW},
+      h('summary', {}, 'Measure yours, and the same load on other pages'),
+      wanted && measureNote(nearest, wanted),
+      linksOf(campaign, nearest),
     ),
-    load.share === null &&
-      h(
-        'p',
-        {class: 'note'},
-        'This campaign does not say how many timers are cancelled and how long delays are: choose a load by its name.',
-      ),
-  ];
-}
-
-// What of each precision is later than may be, or nothing.
-function lateness(view, {granule}) {
-  const most = view.choose('late', 'Granularity: late by at most', [
-    ['', 'any'],
-    ['0', '0: only exact ones'],
-    ...GRANULES.map((granule) => [String(granule), tick(time)(granule)]),
-  ]);
-  return (precision) => {
-    if (most === '' || !['granular', 'relative'].includes(precision)) return '';
-    if (precision === 'relative') return 'late by up to an eighth of the delay';
-    if (granule === null) return most === '0' ? 'late by up to a granule' : '';
-    return granule > Number(most) ? `late by up to its granule of ${tick(time)(granule)}` : '';
-  };
-}
-
-function granularityNote(campaign, {granule}) {
-  const granularity = campaign.facts.granularity ?? '1';
-  const length = granule === null ? '' : ` (${tick(time)(granule)})`;
-  return h(
-    'p',
-    {class: 'note'},
-    (granularity === '1'
-      ? `Measured in granules of one tick${length}; a granular backend rounds what lies between two of them up`
-      : `Measured in granules of ${granularity} ticks${length}; a granular backend rounds up to the end of one`) +
-      ', which is why it has a ranking of its own.',
   );
+  view.explain(granularityNote(campaign, nearest));
+  return shown.map((load, i) => [
+    baseline && !campaign.cell(load.scenario, load.size, baseline)?.hasFigure
+      ? h('p', {class: 'warning'}, `${baseline} has no figure on this load to compare with.`)
+      : null,
+    h(
+      'div',
+      {class: 'side-by-side'},
+      rankings[i].map((ranking_) => rankCard(campaign, load, ranking_, baseline)),
+    ),
+  ]);
+}
+
+// --- Which load ----------------------------------------------------------------------------------
+
+// By numbers, unless one is picked by name: what is shown, and what is wanted.
+function chooseLoads(view, loads) {
+  const populations = loads.map((load) => load.population);
+  const shares = loads.map((load) => load.share).filter((share) => share !== null);
+  const delays = loads.map((load) => load.delay).filter((delay) => delay !== null);
+  const whole = loads.filter((load) => !load.isPart);
+  const candidates = whole.length ? whole : loads;
+  // It begins with one that was measured, in the middle of them.
+  const [start] = nearestLoads(candidates, {
+    population: median(populations),
+    share: shares.length ? 0.9 : null,
+    delay: delays.length ? median(delays) : null,
+  });
+  const wanted = {
+    population: view.measure(
+      'n',
+      'Timers pending',
+      stepsAround(populations),
+      {text: (value) => grouped(String(value)), read: readCount},
+      start.population,
+    ),
+    share: shares.length
+      ? view.measure(
+          'never',
+          'Cancelled or moved',
+          [0, 10, 25, 50, 75, 90, 95, 99, 100],
+          {text: (value) => tick(percent)(value / 100), read: readPercent, isFit: isPercentage},
+          100 * (start.share ?? 0.9),
+        ) / 100
+      : null,
+    delay: delays.length
+      ? view.measure(
+          'delay',
+          'Delay: half are below',
+          stepsAround(delays),
+          {text: tick(time), read: readTime},
+          start.delay ?? median(delays),
+        )
+      : null,
+  };
+  const picked = view.choose('load', 'Load', [
+    ['', 'the nearest'],
+    ...loads.map((load) => [load.key, `${load.scenario} at ${power(load.size)}`]),
+  ]);
+  const named = loads.find((load) => load.key === picked);
+  return named ? [[named], null] : [nearestLoads(candidates, wanted), wanted];
+}
+
+function isPercentage(value) {
+  return value >= 0 && value <= 100;
 }
 
 // Five in a decade, and a decade beyond what was measured, so that what is wanted can be said.
@@ -140,14 +124,289 @@ function stepsAround(values) {
   return steps;
 }
 
-function drawDecide(view) {
-  const campaign = view.campaign('costs');
-  if (!campaign) return nothing('scripts/bench');
-  const loads = loadsOf(campaign);
-  if (!loads.length) return failuresOf(campaign);
-  const [load, wanted] = chooseLoad(view, loads);
-  const tooLate = lateness(view, load);
-  const limits = [
+// Which load the answer is for.
+function loadWords(campaign, shown, wanted) {
+  const [load] = shown;
+  const isYours = !wanted || (shown.length === 1 && !differencesOf(campaign, load, wanted).length);
+  return [
+    h('strong', {}, load.scenario),
+    ` at ${shown.map(({size}) => power(size)).join(' and ')}`,
+    isYours ? `: ${wordsOfLoad(load)}.` : ', the nearest to yours that was measured:',
+    load.isPart && ' It is a part of a load: a single kind of operation.',
+  ];
+}
+
+// Whether that is the reader's load, and what differs.
+function yoursNote(campaign, [load, other], wanted) {
+  if (!wanted) return null;
+  if (load.share === null)
+    return h(
+      'p',
+      {class: 'yours'},
+      'This campaign does not say how many timers are cancelled and how long delays are: choose a load by its name.',
+    );
+  const differences = differencesOf(campaign, load, wanted, other);
+  return h(
+    'p',
+    {class: 'yours'},
+    differences.length
+      ? [h('strong', {}, 'Not yours: '), `${differences.join('; ')}. Nothing is interpolated.`]
+      : 'That is yours, and was measured.',
+  );
+}
+
+function measureNote(load, wanted) {
+  return h('p', {class: 'note'}, 'Measure exactly yours: ', h('code', {}, commandFor(load, wanted)));
+}
+
+// What of each precision is later than may be, or nothing. Deadlines of a trace are whole ticks, so
+// in granules of one tick a granular backend is as exact as any.
+function lateness(view, campaign, {tick: length, granule}) {
+  const most = view.choose('late', 'Late by at most, beyond a tick', [
+    ['', 'any'],
+    ['0', '0: not at all'],
+    ...GRANULES.map((one) => [String(one), tick(time)(one)]),
+  ]);
+  const isCoarse = granularityOf(campaign) > 1;
+  return (precision) => {
+    if (most === '' || !['granular', 'relative'].includes(precision)) return '';
+    if (precision === 'relative') return 'late by up to an eighth of the delay';
+    if (!isCoarse) return '';
+    if (granule === null) return most === '0' ? 'late by up to a granule' : '';
+    return granule - length > Number(most)
+      ? `late by up to its granule of ${tick(time)(granule)}`
+      : '';
+  };
+}
+
+function granularityNote(campaign, {granule}) {
+  const granularity = granularityOf(campaign);
+  const length = granule === null ? '' : ` (${tick(time)(granule)})`;
+  return h(
+    'p',
+    {},
+    granularity === 1
+      ? `Measured in granules of one tick${length}. All deadlines of a trace are whole ticks, so a granular backend is as exact as any here. In a program, deadlines between two ticks wait for the next, so granular backends have a ranking of their own.`
+      : `Measured in granules of ${granularity} ticks${length}. A granular backend rounds deadlines up to the end of a granule, so it has a ranking of its own.`,
+  );
+}
+
+// --- The answer ----------------------------------------------------------------------------------
+
+// By precision: who is ranked, who is left out and why.
+function rankingsOf(campaign, load, tooLate, limits) {
+  const cells = campaign.at(load.scenario, load.size);
+  return campaign
+    .byPrecision(cells.map((cell) => cell.backend))
+    .sort(([one], [other]) => placeOf(one) - placeOf(other))
+    .map(([precision, names]) => {
+      const {ranked} = PRECISIONS[precision];
+      const own = names.map((name) => campaign.cell(load.scenario, load.size, name));
+      const why = (cell) =>
+        !cell.hasFigure
+          ? cell.failure
+          : (ranked && limits.map((limit) => limit(cell)).find(Boolean)) || '';
+      const left = own.filter((cell) => !why(cell));
+      return {
+        precision,
+        ranked,
+        names,
+        tooLate: tooLate(precision),
+        excluded: own.filter((cell) => why(cell)).map((cell) => [cell, why(cell)]),
+        groups: ranked
+          ? ranking(left, campaign.noise)
+          : [...left].sort((a, b) => a.cost - b.cost).map((cell) => [cell]),
+      };
+    });
+}
+
+// What may be late comes first, then what is exact, then what is not ranked.
+function placeOf(precision) {
+  return precision === 'exact' ? 1 : PRECISIONS[precision].ranked ? 0 : 2;
+}
+
+// A column for each precision: they stand side by side, and are not ranked with each other.
+function answers({campaign, shown, wanted, rate, rankings}) {
+  return h(
+    'div',
+    {class: 'answers'},
+    rankings[0]
+      .filter(({ranked}) => ranked)
+      .map(({precision}) => {
+        const own = rankings.map((all) => all.find((one) => one.precision === precision));
+        return h(
+          'section',
+          {'data-precision': precision},
+          h('h3', {}, conditionOf(precision, shown[0])),
+          answerOf(campaign, own, shown, wanted ?? shown[0], rate),
+        );
+      }),
+  );
+}
+
+function conditionOf(precision, {granule}) {
+  return {
+    exact: 'If no timer may be late',
+    granular: `If ${granule === null ? 'a granule' : tick(time)(granule)} late is fine`,
+    relative: 'If an eighth of the delay late is fine',
+  }[precision];
+}
+
+function answerOf(campaign, own, shown, {population}, rate) {
+  if (own[0].tooLate) return h('p', {}, `Nothing: all are ${own[0].tooLate}.`);
+  const firsts = own.map((one) => one?.groups[0] ?? []);
+  if (!firsts[0].length) return h('p', {}, 'Nothing: none has a figure that is left.');
+  const inAll = firsts[0].filter((cell) =>
+    firsts.every((group) => group.some(({backend}) => backend === cell.backend)),
+  );
+  const isSame = inAll.length > 0;
+  const groups = isSame
+    ? firsts.map((group) => inAll.map(({backend}) => group.find((one) => one.backend === backend)))
+    : firsts.filter((group) => group.length);
+  const item = campaign.item(shown[0].scenario);
+  const worst = Math.max(...groups.map(([first]) => first.cost));
+  const memory = campaign.pass('memory', shown[0].scenario, shown[0].size, groups[0][0].backend);
+  const bytesOfTimer = memory?.value('bytes_per_timer') ?? null;
+  return [
+    h(
+      'p',
+      {},
+      groups.slice(0, isSame ? 1 : 2).map((group, i) => [
+        i ? '; ' : '',
+        isSame || groups.length === 1 ? '' : `at ${power(group[0].size)} `,
+        tiedNames(campaign, group),
+        ': ',
+        isSame && groups.length > 1
+          ? groups.map((one) => `${costsOf(one)} at ${power(one[0].size)}`).join(', ')
+          : costsOf(group),
+      ]),
+      ` per ${item}${bytesOfTimer === null ? '' : `, ${bytes(bytesOfTimer)} a timer`}. `,
+      `At ${grouped(String(rate))} operations a second that is ${percent((rate * worst) / 1e9)} of a core` +
+        (bytesOfTimer === null
+          ? '.'
+          : `; ${grouped(String(population))} timers take ${megabytes(bytesOfTimer * population)}.`),
+    ),
+    useOf(campaign, groups[0][0].backend),
+  ];
+}
+
+// 3.36 MB, the unit in which memory is bought.
+function megabytes(value) {
+  return `${digits(value / 1e6)} MB`;
+}
+
+function tiedNames(campaign, group) {
+  const shown = group.slice(0, MOST_NAMED);
+  return [
+    shown.map((cell, i) => [
+      i ? ', ' : '',
+      h('strong', {}, named(cell.backend, campaign)),
+      doubtMarks(campaign, cell),
+    ]),
+    group.length > MOST_NAMED ? ` and ${group.length - MOST_NAMED} more` : '',
+    group.length > 1 ? ' (tied)' : '',
+  ];
+}
+
+// 18.7 to 19.1 ns, of those that are tied.
+function costsOf(group) {
+  const ends = [Math.min, Math.max].map((of) => digits(of(...group.map(({cost}) => cost))));
+  return `${[...new Set(ends)].join(' to ')} ns`;
+}
+
+// Where to find the backend, what it follows, when it is bad, and what drives it.
+function useOf(campaign, backend) {
+  return h(
+    'details',
+    {class: 'use', open: innerWidth > NARROW},
+    h('summary', {}, `About ${backend}`),
+    factsOf(campaign, backend, ['Header', 'Bad', 'Service']),
+  );
+}
+
+// The one thing that matters most of what the answer does not say.
+function caveat(campaign, rankings) {
+  const cells = rankings.flat().flatMap(({ranked, groups}) => (ranked ? (groups[0] ?? []) : []));
+  const few = roundsNote(campaign, campaign.cells);
+  if (few) return few;
+  const [longest] = cells
+    .map((cell) => ({cell, tails: campaign.pass('tails', cell.scenario, cell.size, cell.backend)}))
+    .map(({cell, tails}) => ({cell, ns: tails?.value('worst_ns') ?? 0, tails}))
+    .sort((a, b) => b.ns - a.ns);
+  const text =
+    longest?.ns >= LONG_ADVANCE
+      ? `one advance of ${longest.cell.backend} took ${time(longest.ns)} at ${power(longest.cell.size)} timers${movedWords(longest.tails)}.`
+      : 'a call in your program takes longer: a replay overlaps neighbouring operations.';
+  return h('p', {class: 'caveat'}, h('strong', {}, 'Caveat: '), text);
+}
+
+function movedWords(tails) {
+  const moved = tails.value('worst_moved');
+  return moved ? `, which moved ${grouped(String(moved))} timers` : '';
+}
+
+// The same load on other pages.
+function linksOf(campaign, {scenario, size}) {
+  const links = [
+    ['scaling', 'cost by number of timers', {w: scenario}],
+    campaign.passes.tails?.at(scenario, size).length && [
+      'tails',
+      'longest calls',
+      {w: scenario, s: size},
+    ],
+    campaign.passes.memory?.at(scenario, size).length && [
+      'memory',
+      'memory',
+      {w: scenario, s: size},
+    ],
+    accuracyOf(scenario, size),
+  ];
+  return h(
+    'p',
+    {class: 'note'},
+    'The same load: ',
+    links
+      .filter(Boolean)
+      .map(([page, text, values], i) => [
+        i ? ', ' : '',
+        h('a', {href: addressOf(page, values)}, text),
+      ]),
+    '.',
+  );
+}
+
+// The services' lateness at this load, or else at timers of a rate.
+function accuracyOf(scenario, size) {
+  const campaign = CAMPAIGNS.find(({kind}) => kind === 'accuracy');
+  if (!campaign) return null;
+  const isSame = campaign.scenarios.includes(scenario);
+  const own = isSame ? {w: scenario} : {};
+  if (isSame && campaign.sizes(scenario).includes(size)) own.s = size;
+  return [
+    'accuracy',
+    isSame ? 'lateness of services' : 'lateness of services (at other loads)',
+    own,
+  ];
+}
+
+// What is wrong with a cell for the limit, or nothing.
+function limitOn(view, campaign, {pass, counter, what, key, label, values, text, unit}) {
+  if (!campaign.passes[pass]) return () => '';
+  const limit = view.choose(key, label, [
+    ['', 'any'],
+    ...values.map((value) => [String(value), text(value)]),
+  ]);
+  return ({scenario, size, backend}) => {
+    if (!limit) return '';
+    const value = campaign.pass(pass, scenario, size, backend)?.value(counter);
+    if (value === null || value === undefined) return `its ${what} was not measured`;
+    // As it shows: what reads 32.0 B is within 32 B.
+    return Number(value.toPrecision(3)) > Number(limit) ? `its ${what} is ${unit(value)}` : '';
+  };
+}
+
+function limitsOn(view, campaign) {
+  return [
     limitOn(view, campaign, {
       pass: 'memory',
       counter: 'bytes_per_timer',
@@ -169,99 +428,13 @@ function drawDecide(view) {
       unit: time,
     }),
   ];
-  const baseline = view.baseline(campaign, 'the cheapest of each precision');
-  const cells = campaign.at(load.scenario, load.size);
-  return [
-    loadNote(load, wanted),
-    granularityNote(campaign, load),
-    roundsNote(campaign, cells),
-    baseline && !cells.some((cell) => cell.backend === baseline && cell.hasFigure)
-      ? h('p', {class: 'warning'}, `${baseline} has no figure on this load to compare with.`)
-      : null,
-    campaign
-      .byPrecision(cells.map((cell) => cell.backend))
-      .map(([precision, names]) =>
-        rankCard(campaign, load, precision, names, tooLate(precision), limits, baseline),
-      ),
-  ];
 }
 
-// By sliders, unless one is picked by name: what is shown, and what is wanted.
-function chooseLoad(view, loads) {
-  const populations = loads.map((load) => load.population);
-  const shares = loads.map((load) => load.share).filter((share) => share !== null);
-  const delays = loads.map((load) => load.delay).filter((delay) => delay !== null);
-  const whole = loads.filter((load) => !load.isPart);
-  const nearestTo = (wanted) =>
-    (whole.length ? whole : loads).reduce((best, load) =>
-      distance(load, wanted) < distance(best, wanted) ? load : best,
-    );
-  // It begins with one that was measured, in the middle of them.
-  const start = nearestTo({
-    population: median(populations),
-    share: shares.length ? 0.9 : null,
-    delay: delays.length ? median(delays) : null,
-  });
-  const wanted = {
-    population: view.slide(
-      'n',
-      'Timers pending',
-      stepsAround(populations),
-      power,
-      start.population,
-    ),
-    share: shares.length
-      ? view.slide(
-          'never',
-          'Cancelled or moved',
-          [0, 10, 25, 50, 75, 90, 95, 99, 100],
-          (value) => `${value} %`,
-          100 * (start.share ?? 0.9),
-        ) / 100
-      : null,
-    delay: delays.length
-      ? view.slide(
-          'delay',
-          'Half of the delays below',
-          stepsAround(delays),
-          time,
-          start.delay ?? median(delays),
-        )
-      : null,
-  };
-  const picked = view.choose('load', 'Load', [
-    ['', 'the nearest'],
-    ...loads.map((load) => [load.key, `${load.scenario} at ${power(load.size)}`]),
-  ]);
-  const named = loads.find((load) => load.key === picked);
-  return named ? [named, null] : [nearestTo(wanted), wanted];
-}
+// --- What it rests on ----------------------------------------------------------------------------
 
-// What is wrong with a cell for the limit, or nothing.
-function limitOn(view, campaign, {pass, counter, what, key, label, values, text, unit}) {
-  if (!campaign.passes[pass]) return () => '';
-  const limit = view.choose(key, label, [
-    ['', 'any'],
-    ...values.map((value) => [String(value), text(value)]),
-  ]);
-  return ({scenario, size, backend}) => {
-    if (!limit) return '';
-    const value = campaign.pass(pass, scenario, size, backend)?.value(counter);
-    if (value === null || value === undefined) return `its ${what} was not measured`;
-    return value > Number(limit) ? `its ${what} is ${unit(value)}` : '';
-  };
-}
-
-// One precision: a ranking, unless it is `tooLate`, which says by how much.
-function rankCard(campaign, load, precision, names, tooLate, limits, baseline) {
-  const {heading, meaning, ranked} = PRECISIONS[precision];
-  const cells = names.map((name) => campaign.cell(load.scenario, load.size, name));
-  const why = (cell) =>
-    !cell.hasFigure
-      ? cell.failure
-      : (ranked && limits.map((limit) => limit(cell)).find(Boolean)) || '';
-  const excluded = cells.filter((cell) => why(cell));
-  const left = cells.filter((cell) => !why(cell));
+// One precision: a ranking, unless it is too late.
+function rankCard(campaign, load, {precision, ranked, names, tooLate, excluded, groups}, baseline) {
+  const {heading, meaning} = PRECISIONS[precision];
   const head =
     precision === 'unknown'
       ? 'Without a figure'
@@ -274,30 +447,26 @@ function rankCard(campaign, load, precision, names, tooLate, limits, baseline) {
       'p',
       {class: 'note'},
       'Left out: ',
-      excluded.map((cell, i) => [i ? '; ' : '', named(cell.backend, campaign), ` (${why(cell)})`]),
+      excluded.map(([cell, why], i) => [i ? '; ' : '', named(cell.backend, campaign), ` (${why})`]),
     );
-  if (!left.length) return h('section', {class: 'card'}, h('h3', {}, head), out);
-  const groups = ranked
-    ? ranking(left, campaign.noise)
-    : [...left].sort((a, b) => a.cost - b.cost).map((cell) => [cell]);
+  if (!groups.length) return h('section', {class: 'card'}, h('h3', {}, head), out);
   const rows = rowsOf(campaign, load, groups, ranked, baseline);
   const drawn = card({
     title: `${load.scenario} at ${power(load.size)}, ${heading}`,
     note:
-      `${capital(meaning)}. Cost in ns per ${campaign.item(load.scenario)}, median over the rounds with its 95 % interval.` +
+      `Per ${campaign.item(load.scenario)}: rounds, and their median with its 95 % interval.` +
       (ranked
-        ? ' Those with the same rank are not told apart: each is compared with the first of its rank, the chance of any wrong verdict is 5 %.'
+        ? ' Those with the same rank are not told apart; within a rank the chance of any wrong verdict is 5 %.'
         : '') +
       (baseline && campaign.precisionOf(baseline) !== precision
-        ? ` The baseline, ${baseline}, has another precision: ${campaign.precisionOf(baseline)}.`
+        ? ` The baseline, ${baseline}, has another precision (${campaign.precisionOf(baseline)}): ratios to it are told, and nothing is judged by them.`
         : '') +
-      ' † over fewer operations, ‡ disturbed in a round.',
+      marksNote(campaign, groups.flat()),
     remake: campaign.remakeOf(...shownPasses(campaign, rows)),
     height: rows.length * 26 + 70,
     config: (theme, width) => rankingChart(campaign, rows, theme, width),
     columns: columnsOf(campaign, rows, ranked),
     rows,
-    isOpen: true,
     rowClass: (row) =>
       [
         row.isFirst && row.rank > 1 ? 'group' : '',
@@ -329,11 +498,18 @@ function rowsOf(campaign, load, groups, ranked, baseline) {
       isFirst: i === 0,
       together: ranked && group.length > 1,
       base: base?.hasFigure ? base : null,
-      ratio: cell === base ? null : (others.next().value ?? null),
+      ratio: cell === base ? null : judged(campaign, base, cell, others.next().value ?? null),
     }));
     rank += group.length;
     return rows;
   });
+}
+
+// Those of different precision are not judged by each other: there the ratio has no word.
+function judged(campaign, base, cell, ratio_) {
+  if (!ratio_) return null;
+  const isAlike_ = campaign.precisionOf(base.backend) === campaign.precisionOf(cell.backend);
+  return isAlike_ ? ratio_ : {...ratio_, word: ''};
 }
 
 // What passes tell of a row.
@@ -393,25 +569,41 @@ function columnsOf(campaign, rows, ranked) {
       left: true,
       value: ({ratio: one}) => one?.word ?? '',
       text: ({ratio: one, base, cell}) =>
-        one ? h('span', {class: one.word}, one.word) : base === cell ? 'the baseline' : '',
+        one ? h('span', {class: one.word || 'none'}, one.word || 'of another precision') : base === cell ? 'the baseline' : '',
     },
     ...passes,
     {title: 'rounds', value: ({cell}) => cell.costs.length},
   ];
 }
 
-// Signs behind the name of one that was measured over less than half of the operations that others
-// were, or that was disturbed in a round however often it was repeated.
-function doubtMarks(campaign, cell) {
+// What is doubtful of a cell, as signs behind its name.
+const MARKS = {
+  ' †': 'measured over fewer operations',
+  ' ‡': 'disturbed in a round',
+};
+
+function marksOf(campaign, cell) {
   const most = Math.max(...campaign.at(cell.scenario, cell.size).map((other) => other.items ?? 0));
-  return [
-    cell.items < most / 2 ? h('span', {title: 'measured over fewer operations'}, ' †') : '',
-    cell.noisy ? h('span', {title: 'disturbed in a round'}, ' ‡') : '',
-  ];
+  return [cell.items < most / 2 && ' †', cell.noisy && ' ‡'].filter(Boolean);
 }
 
+function doubtMarks(campaign, cell) {
+  return marksOf(campaign, cell).map((mark) => h('span', {title: MARKS[mark]}, mark));
+}
+
+// Of the signs that some of the cells have.
+function marksNote(campaign, cells) {
+  const marks = new Set(cells.flatMap((cell) => marksOf(campaign, cell)));
+  return [...marks].map((mark) => `${mark} ${MARKS[mark]}.`).join('');
+}
+
+// Medians with their intervals, above the rounds.
 function rankingChart(campaign, rows, theme, width) {
-  return dotsChart(theme, width, {
+  const styles = rows.map(({cell}) => markerOf(cell.backend, campaign, theme));
+  const rounds = rows.flatMap(({cell}, i) =>
+    cell.costs.map((cost) => ({x: cost, y: cell.backend, colour: styles[i].colour})),
+  );
+  const chart = dotsChart(theme, width, {
     points: rows.map(({cell}) => ({
       x: cell.cost,
       y: cell.backend,
@@ -419,8 +611,20 @@ function rankingChart(campaign, rows, theme, width) {
       high: cell.interval.high,
       text: `${cell.backend}: ${costWithInterval(cell)} ns`,
     })),
-    styles: rows.map(({cell}) => markerOf(cell.backend, campaign, theme)),
+    styles,
     title: 'ns',
     unit: digits,
+    reach: rounds.map(({x}) => x),
   });
+  chart.data.datasets.push({
+    data: rounds,
+    showLine: false,
+    pointStyle: 'circle',
+    pointRadius: 2,
+    pointHoverRadius: 2,
+    pointBorderWidth: 0,
+    pointBackgroundColor: rounds.map(({colour}) => see(colour, 0.45)),
+  });
+  chart.options.plugins.tooltip.filter = ({datasetIndex}) => datasetIndex === 0;
+  return chart;
 }

@@ -41,10 +41,15 @@ function swatch(backend, campaign) {
   return drawing;
 }
 
+// The name of a backend, which leads to its page.
 function named(backend, campaign) {
   return h(
-    'span',
-    {title: campaign.backends.get(backend)?.summary},
+    'a',
+    {
+      class: 'name',
+      href: addressOf('backend', {any: campaign.index, of: backend}),
+      title: campaign.backends.get(backend)?.summary,
+    },
     swatch(backend, campaign),
     backend,
   );

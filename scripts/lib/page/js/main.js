@@ -68,6 +68,13 @@ const PAGES = [
     lead: 'One backend with another on every load, and all with all on one: faster, slower, equivalent or unresolved.',
   },
   {
+    id: 'backend',
+    title: 'Backend',
+    draw: drawBackend,
+    kind: '',
+    lead: 'One backend on every load against the best of its precision: where it loses, and why.',
+  },
+  {
     id: 'machine',
     title: 'Machine',
     draw: drawMachine,
@@ -152,6 +159,7 @@ async function begin() {
   let width = innerWidth;
   addEventListener('resize', () => {
     if (innerWidth === width || main.classList.contains('on-paper')) return;
+    if (width > NARROW !== innerWidth > NARROW) view.folded.open = innerWidth > NARROW;
     width = innerWidth;
     view.drawSoon();
   });

@@ -71,7 +71,7 @@ function pairCard(campaign, a, b) {
   const left = both.filter(([one, other]) => one && other && !(one.hasFigure && other.hasFigure));
   const [precisionA, precisionB] = [campaign.precisionOf(a), campaign.precisionOf(b)];
   const unlike =
-    precisionA === precisionB ? '' : ` Their precisions differ: A is ${precisionA}, B ${precisionB}.`;
+    precisionA === precisionB ? '' : ` Their precisions differ: A is ${precisionA}, B ${precisionB}. So ratios are told, and nothing is judged by them.`;
   const reasons = left.map(([one, other]) => {
     const whose = [
       ['A', one],
@@ -93,7 +93,7 @@ function pairCard(campaign, a, b) {
   const rows = pairs.map(([one, other], i) => ({
     one,
     other,
-    ratio: compared[i],
+    ratio: judged(campaign, one, other, compared[i]),
     key: `${one.scenario} at ${power(one.size)}`,
   }));
   const needed = roundsNeeded(rows.length);
@@ -127,7 +127,7 @@ function pairCard(campaign, a, b) {
         title: 'B is',
         left: true,
         value: ({ratio: it}) => it.word,
-        text: ({ratio: it}) => h('span', {class: it.word}, it.word),
+        text: ({ratio: it}) => h('span', {class: it.word || 'none'}, it.word || 'of another precision'),
       },
     ],
     rows,
@@ -135,7 +135,7 @@ function pairCard(campaign, a, b) {
   });
 }
 
-function forestChart(rows, campaign, theme, width) {
+function forestChart(rows, campaign, theme, width, title = 'B / A') {
   const noise = Math.max(campaign.noise, Math.log1p(LEAST_EFFECT));
   const span = [Math.exp(-noise), Math.exp(noise)];
   return dotsChart(theme, width, {
@@ -143,12 +143,12 @@ function forestChart(rows, campaign, theme, width) {
       x: it.middle,
       y: key,
       ...boundsOf(it),
-      text: `${key}: ${ratioWithInterval(it)}, ${it.word}`,
+      text: `${key}: ${ratioWithInterval(it)}${it.word && `, ${it.word}`}`,
     })),
     styles: rows.map(({ratio: it}) => ({
       colour: {faster: theme.good, slower: theme.bad}[it.word] ?? theme.faint,
     })),
-    title: 'B / A',
+    title,
     unit: (value) => `×${value}`,
     reach: span,
     marks: {lines: [{at: 1, text: ''}], span},

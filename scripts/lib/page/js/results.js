@@ -39,10 +39,19 @@ class Cell {
 
 class Table {
   constructor(rows, kind) {
-    this.cells = rows.map((row) => new Cell(row, kind));
+    this.hold(rows.map((row) => new Cell(row, kind)));
+  }
+
+  hold(cells) {
+    this.cells = cells;
     this.byKey = new Map(
-      this.cells.map((cell) => [keyOf(cell.scenario, cell.size, cell.backend), cell]),
+      cells.map((cell) => [keyOf(cell.scenario, cell.size, cell.backend), cell]),
     );
+    return this;
+  }
+
+  filtered(isKept) {
+    return new Table([]).hold(this.cells.filter(isKept));
   }
 
   cell(scenario, size, backend) {
@@ -83,12 +92,23 @@ class Campaign extends Table {
       Object.entries(passes ?? {}).map(([name, rows]) => [name, new Table(rows, name)]),
     );
     this.noiseSaid = facts.noise; // of services, whose cells have no costs
-    this.noise = noiseFloor(this.twinRatios());
+    const twins = this.twinRatios();
+    this.noise = noiseFloor(twins);
+    this.knowsNoise = twins.length > 0; // else 1 % stands for it
   }
 
-  // Whether anything was measured twice; else 1 % stands for the noise.
-  get knowsNoise() {
-    return this.twinRatios().length > 0;
+  // The same of some backends only. What is known of the noise is known of the machine, and stays.
+  only(backends) {
+    const kept = new Set(backends);
+    const some = (table) => table.filtered(({backend}) => kept.has(backend));
+    return Object.assign(Object.create(this), {
+      ...this.filtered(({backend}) => kept.has(backend)),
+      backends: new Map([...this.backends].filter(([name]) => kept.has(name))),
+      variants: this.variants.map(([name, table]) => [name, some(table)]),
+      passes: Object.fromEntries(
+        Object.entries(this.passes).map(([name, table]) => [name, some(table)]),
+      ),
+    });
   }
 
   twinRatios() {

@@ -5,35 +5,48 @@
 // A page is a function of the view. It asks for what is chosen, view.choose(...), by which the control
 // comes to be, and returns what there is to see. It is run again after each change.
 
+const NARROW = 640; // pixels, below which the controls are folded
+
 class View {
   constructor(main) {
     this.heading = h('h2');
     this.lead = h('p', {class: 'lead'});
-    this.where = h('p', {class: 'note'});
+    this.answer = h('div', {class: 'answer', 'aria-live': 'polite'});
     this.bar = h('div', {class: 'controls', role: 'group', 'aria-label': 'What is shown'});
+    this.folded = h(
+      'details',
+      {class: 'fold', open: innerWidth > NARROW},
+      h('summary', {}, 'Your load, and what is shown'),
+      this.bar,
+    );
+    this.filterNote = h('p', {class: 'note'});
     this.content = h('div');
-    main.replaceChildren(this.heading, this.lead, this.bar, this.where, this.content);
+    this.where = h('div', {class: 'note'});
+    this.provenance = h(
+      'details',
+      {class: 'provenance'},
+      h('summary', {}, 'On what, and how, this was measured'),
+      this.where,
+    );
+    main.replaceChildren(
+      ...[this.heading, this.lead, this.answer, this.folded, this.filterNote, this.content],
+      this.provenance,
+    );
+    main.addEventListener('click', (event) => this.follow(event));
     this.values = new Map(); // chosen, on all pages
     this.page = '';
     this.builtFrom = '';
   }
 
   readAddress() {
-    const [page, ...pairs] = location.hash.slice(1).split('&');
+    const [page, values] = readAddress(location.hash);
     this.page = (PAGES.find(({id}) => id === page) ?? PAGES.find(hasResults) ?? PAGES[0]).id;
-    this.values = new Map(
-      pairs.map((pair) => {
-        const [key, value = ''] = pair.split('=');
-        return [key, decoded(value)];
-      }),
-    );
+    this.values = new Map(values);
   }
 
   get address() {
-    const pairs = this.controls
-      .filter(({key, value, fallback}) => key && value !== fallback)
-      .map(({key, value}) => `&${key}=${encodeURIComponent(value).replaceAll('%2F', '/')}`);
-    return `#${this.page}${pairs.join('')}`;
+    const told = this.controls.filter(({key, value, fallback}) => key && value !== fallback);
+    return addressOf(this.page, Object.fromEntries(told.map(({key, value}) => [key, value])));
   }
 
   open(page) {
@@ -44,6 +57,30 @@ class View {
     history.pushState(null, '', this.address);
     document.getElementById('page').focus({preventScroll: true});
     scrollTo(0, 0);
+  }
+
+  // A link of the page to another view; what it does not say stays as it is.
+  follow(event) {
+    const link = event.target.closest?.('a[href^="#"]');
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.visit(link.hash);
+  }
+
+  visit(address) {
+    const [page, values] = readAddress(address);
+    for (const [key, value] of values) this.values.set(key, value);
+    this.open(page);
+  }
+
+  // Above the controls: what a page has to say first.
+  answerWith(...parts) {
+    this.answered = parts;
+  }
+
+  // Below them, folded: what is to be known of how figures came about.
+  explain(...parts) {
+    this.explained.push(...parts);
   }
 
   set(key, value) {
@@ -65,6 +102,10 @@ class View {
     const focused = before?.dataset?.key;
     this.controls = [];
     this.campaignShown = null;
+    this.answered = [];
+    this.explained = [];
+    this.filtered = '';
+    this.filterShown = null;
     removeCharts(this.page);
     let shown;
     try {
@@ -73,9 +114,19 @@ class View {
       console.error(error);
       shown = h('p', {class: 'warning'}, `This cannot be shown: ${error.message}`);
     }
+    if (this.filterShown) this.controls.push(this.filterShown);
     this.heading.textContent = page.title;
+    this.heading.classList.toggle('answered', this.answered.length > 0);
     this.lead.textContent = page.lead;
-    this.where.textContent = this.campaignShown ? whereText(this.campaignShown) : '';
+    this.lead.hidden = this.answered.length > 0;
+    this.answer.replaceChildren(...this.answered.flat(Infinity).filter(Boolean));
+    this.filterNote.textContent = this.filtered;
+    this.provenance.hidden = !this.campaignShown;
+    if (this.campaignShown)
+      this.where.replaceChildren(
+        h('p', {}, whereText(this.campaignShown)),
+        ...this.explained.flat(Infinity).filter(Boolean),
+      );
     this.placeControls();
     if (focused) this.focusAgain(before);
     this.content.replaceChildren(...[shown].flat(Infinity).filter((part) => part));
@@ -96,7 +147,7 @@ class View {
 
   // The control of the key, with what is selected in it, if it was built anew.
   focusAgain(before) {
-    const control = this.bar.querySelector(`[data-key="${before.dataset.key}"]`);
+    const control = this.bar.querySelector(`[data-key="${CSS.escape(before.dataset.key)}"]`);
     if (!control || control === before) return;
     control.focus();
     if (control.type === 'search')
@@ -115,7 +166,7 @@ class View {
     } else {
       this.controls.forEach((control, i) => control.update?.(this.bar.children[i]));
     }
-    this.bar.hidden = this.controls.length === 0;
+    this.folded.hidden = this.controls.length === 0;
   }
 
   // One of [[value, text], ...]; `fallback` if nothing, or nothing that there is, has been chosen.
@@ -171,43 +222,59 @@ class View {
     return value;
   }
 
-  // One of ascending numbers, by a slider.
-  slide(key, label, steps, text, preferred = steps[steps.length >> 1]) {
-    const fallback = nearest(steps, preferred);
+  // A number, by a slider along ascending steps or typed: `read` understands what `text` writes, and
+  // whatever else people write. What is typed need not be a step.
+  measure(key, label, steps, {text, read, isFit = (value) => value > 0}, fallback) {
     const chosen = Number(this.values.get(key));
-    const value =
-      this.values.has(key) && Number.isFinite(chosen) ? nearest(steps, chosen) : fallback;
+    const isKnown = this.values.has(key) && Number.isFinite(chosen) && isFit(chosen);
+    const value = isKnown ? chosen : fallback;
+    const at = () => steps.indexOf(nearest(steps, value));
+    const typed = ({target}) => {
+      const number = read(target.value);
+      const isGood = Number.isFinite(number) && isFit(number);
+      target.setAttribute('aria-invalid', String(!isGood));
+      if (isGood) this.set(key, String(number));
+    };
     const build = () =>
       h(
-        'label',
-        {class: 'slider'},
-        h('span', {}, `${label}: `, h('output', {}, text(value))),
+        'div',
+        {class: 'measure', role: 'group', 'aria-label': label},
+        h('span', {}, label),
+        h('input', {
+          'data-key': `${key}:typed`,
+          type: 'text',
+          inputmode: 'text',
+          value: text(value),
+          'aria-label': `${label}, typed`,
+          onchange: typed,
+        }),
         h('input', {
           'data-key': key,
           type: 'range',
           min: 0,
           max: steps.length - 1,
-          value: steps.indexOf(value),
+          value: at(),
           oninput: ({target}) => this.set(key, String(steps[target.value])),
+          'aria-label': label,
           'aria-valuetext': text(value),
         }),
       );
     const update = (element) => {
-      element.querySelector('output').textContent = text(value);
-      element.querySelector('input').value = steps.indexOf(value);
-      element.querySelector('input').setAttribute('aria-valuetext', text(value));
+      const [field, slider] = element.querySelectorAll('input');
+      if (document.activeElement !== field || read(field.value) !== value) field.value = text(value);
+      field.setAttribute('aria-invalid', 'false');
+      slider.value = at();
+      slider.setAttribute('aria-valuetext', text(value));
     };
-    if (steps.length > 1) {
-      this.controls.push({
-        key,
-        label,
-        options: steps,
-        value: String(value),
-        fallback: String(fallback),
-        build,
-        update,
-      });
-    }
+    this.controls.push({
+      key,
+      label,
+      options: steps,
+      value: String(value),
+      fallback: String(fallback),
+      build,
+      update,
+    });
     return value;
   }
 
@@ -229,13 +296,28 @@ class View {
     return value;
   }
 
-  // A campaign of the kind, if there is any.
-  campaign(kind) {
+  // A campaign of the kind, if there is any; `first` unless another is chosen.
+  campaign(kind, first = null) {
     const fitting = CAMPAIGNS.filter((campaign) => kind === '' || campaign.kind === kind);
     const options = fitting.map((campaign) => [String(campaign.index), campaignText(campaign)]);
-    this.campaignShown =
-      CAMPAIGNS[this.choose({'': 'any', costs: 'c'}[kind] ?? kind, 'Campaign', options)];
+    const fallback = first ? String(first.index) : options[0]?.[0];
+    const campaign = CAMPAIGNS[this.choose(campaignKey(kind), 'Campaign', options, fallback)];
+    this.campaignShown = campaign && this.filter(campaign);
     return this.campaignShown;
+  }
+
+  // Of the campaign what the reader wants to see: some precisions, families or backends.
+  filter(campaign) {
+    const groups = filterGroups(campaign);
+    const known = groups.flatMap(([, names]) => names);
+    const chosen = (this.values.get('only') ?? '').split(',').filter((name) => known.includes(name));
+    this.filterShown = filterControl(this, groups, chosen);
+    const shown = [...campaign.backends.keys()].filter((name) => passes(campaign, name, chosen));
+    if (!chosen.length || shown.length === campaign.backends.size) return campaign;
+    this.filtered = shown.length
+      ? `Filtered: ${shown.length} of ${campaign.backends.size} are shown, and ranked among themselves.`
+      : `Nothing here is ${chosen.join(' and ')}: all are shown.`;
+    return shown.length ? campaign.only(shown) : campaign;
   }
 
   scenario(campaign, label = 'Workload') {
@@ -283,6 +365,29 @@ function campaignText(campaign) {
     `${same.length > 1 ? `${campaign.name} (${same.indexOf(campaign) + 1})` : campaign.name} · ` +
     `${campaign.facts.processor ?? 'unknown machine'}`
   );
+}
+
+// Under which the choice of a campaign is kept.
+function campaignKey(kind) {
+  return {'': 'any', costs: 'c'}[kind] ?? kind;
+}
+
+// #page&key=value
+function addressOf(page, values = {}) {
+  const pairs = Object.entries(values).map(
+    ([key, value]) =>
+      `&${key}=${encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%2C', ',')}`,
+  );
+  return `#${page}${pairs.join('')}`;
+}
+
+function readAddress(address) {
+  const [page, ...pairs] = address.slice(1).split('&');
+  const values = pairs.map((pair) => {
+    const [key, value = ''] = pair.split('=');
+    return [key, decoded(value)];
+  });
+  return [page, values];
 }
 
 // Of an address that somebody may have typed.

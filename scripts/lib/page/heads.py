@@ -1,0 +1,132 @@
+"""What the headers of this tree say of backends: where each is written, what it follows, when it is
+good and when bad, and which services drive it.
+
+Read from impls/ when a page is made, so that results that were published long ago have it too. Of a
+backend from elsewhere nothing is known.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+IMPLS = ROOT / "impls"
+
+# The traits of a backend: its name, perhaps made of a setting, and later what it follows.
+NAME = re.compile(r"\.name\s*=(?P<names>[^;]*?),\s*\.summary")
+LITERAL = re.compile(r'(?<!<)"(\w+)"')
+SETTING = re.compile(r'kSettingName<"(\w+)",\s*(\w+)>')
+PREFIX = re.compile(r'kPrefixedName<"(\w+)"')  # of services around any backend
+FOLLOWS = re.compile(r'\.paper\s*=\s*"([^"]*)"')
+
+# In a head comment whose lines are joined.
+VERDICT = re.compile(r"Good: (.*?)\s+Bad: (.*?)(?:\n|\s+(?:Follow|Deviat)\w+:|$)")
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a header says of its backend."""
+
+    header: str  # below the root
+    follows: str
+    good: str  # when it is
+    bad: str
+    has_slots: bool  # whether the number in its name counts slots
+    has_levels: bool  # whether each level is so many times as wide as the one below
+
+
+def told_of(backend: str) -> dict[str, Any]:
+    """What there is to say of a backend or service besides its figures."""
+    told: dict[str, Any] = {"services": services_of(backend)}
+    if head := head_of(backend):
+        told |= {name: getattr(head, name) for name in ("header", "follows", "good", "bad")}
+        setting = re.search(r"_(\d+)$", backend)
+        if setting and head.has_slots:
+            told |= {"slots": int(setting[1]), "has_levels": head.has_levels}
+    return told
+
+
+def head_of(backend: str) -> Head | None:
+    """Of the backend by its name, or by its name without the setting or without what is in it."""
+    names = (backend, re.sub(r"_\d+$", "_N", backend), f"{backend.partition('_')[0]}_*")
+    return next((head for name in names if (head := _heads().get(name))), None)
+
+
+def services_of(backend: str) -> list[str]:
+    """Those that drive it, or else the same structure with another setting."""
+    own = [name for name in _services() if name.endswith(f"_{backend}")]
+    base = re.sub(r"_\d+$", "", backend)
+    alike = [name for name in _services() if re.search(rf"_{base}_\d+$", name)]
+    return own or (alike if base != backend else [])
+
+
+@cache
+def _heads() -> dict[str, Head]:
+    """By name; by name_N where there are several settings, by name_* where it is around others."""
+    return {
+        name: head
+        for path in sorted(IMPLS.glob("*/*.h"))
+        for name, head in _heads_in(path, path.read_text(encoding="utf-8"))
+    }
+
+
+def _heads_in(path: Path, text: str) -> Iterator[tuple[str, Head]]:
+    comment = _comment(text)
+    verdict = VERDICT.search(comment)
+    good, bad = verdict.groups() if verdict else ("", "")
+    for match in NAME.finditer(text):
+        follows = FOLLOWS.search(text, match.end())
+        settings = SETTING.findall(match["names"])
+        head = Head(
+            header=str(path.relative_to(ROOT)),
+            follows=follows[1] if follows else "",
+            good=good,
+            bad=bad,
+            has_slots=any(parameter == "Slots" for _, parameter in settings),
+            has_levels="Slots^n" in comment,
+        )
+        names = [f"{base}_N" for base, _ in settings] or LITERAL.findall(match["names"])
+        around = [f"{name}_*" for name in PREFIX.findall(match["names"]) or [path.stem]]
+        for name in names or around:
+            yield name, head
+
+
+def _comment(text: str) -> str:
+    """That a header begins with; a line for each paragraph."""
+    lines = itertools.takewhile(lambda line: line.startswith("//"), text.splitlines())
+    return "".join(f" {content}" if (content := line[2:].strip()) else "\n" for line in lines)
+
+
+@cache
+def _services() -> list[str]:
+    """The names of those in the roster: Locked<KafkaWheel<256>> is locked_kafka_wheel_256."""
+    text = (IMPLS / "services" / "roster.h").read_text(encoding="utf-8")
+    roster = re.search(r"TypeList<(.*)>;", text, re.DOTALL)
+    without_comments = re.sub(r"//.*", "", roster[1] if roster else "")
+    return [_name_of(type_) for type_ in _split(without_comments)]
+
+
+def _split(types: str) -> list[str]:
+    """At the commas that are in no brackets."""
+    parts, depth = [""], 0
+    for letter in types:
+        depth += {"<": 1, ">": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def _name_of(type_: str) -> str:
+    """Settings of a service stand before what is in it: sharded_4_locked_binary_heap."""
+    if type_.isdigit():
+        return type_
+    outer, _, inner = type_.partition("<")
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", outer).lower()
+    arguments = _split(inner.removesuffix(">")) if inner else []
+    return "_".join([name, *map(_name_of, sorted(arguments, key=lambda one: not one.isdigit()))])

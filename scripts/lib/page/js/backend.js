@@ -1,0 +1,228 @@
+'use strict';
+// Backend: one of them on every load against the best, and what its header says.
+
+const MOST_FIGURES = 5; // of a service
+
+// Where it is written, what it follows, when it is good and when bad, and which services drive it.
+function factsOf(campaign, backend, names = ['Header', 'Good', 'Bad', 'Service']) {
+  const {header, follows, good, bad, services} = campaign.backends.get(backend) ?? {};
+  const facts = [
+    [
+      'Header',
+      [header ? h('code', {}, header) : 'not in this tree', follows && `, follows ${follows}`],
+    ],
+    good && ['Good', good],
+    bad && ['Bad', bad],
+    campaign.kind === 'costs' && ['Service', serviceOf(campaign, backend, services ?? [])],
+  ];
+  return h(
+    'dl',
+    {class: 'facts'},
+    facts
+      .filter((fact) => fact && names.includes(fact[0]))
+      .map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+  );
+}
+
+// What drives the structure for many threads on a clock.
+function serviceOf(campaign, backend, services) {
+  if (!campaign.isRanked(backend)) return 'none, as it is not ranked';
+  if (!services.length)
+    return ['none yet: add it as Locked<…> to ', h('code', {}, 'impls/services/roster.h')];
+  const isOwn = services.some((name) => name.endsWith(`_${backend}`));
+  return [
+    services.map((name, i) => [i ? ', ' : '', serviceLink(name)]),
+    isOwn ? '' : ' (another setting of it)',
+  ];
+}
+
+function serviceLink(name) {
+  const campaign = CAMPAIGNS.find(({kind, backends}) => kind !== 'costs' && backends.has(name));
+  return campaign ? named(name, campaign) : name;
+}
+
+function drawBackend(view) {
+  const wanted = view.values.get('of');
+  const campaign = view.campaign(
+    '',
+    CAMPAIGNS.find(({backends}) => backends.has(wanted)) ??
+      CAMPAIGNS.find(({kind}) => kind === 'costs'),
+  );
+  const names = [...campaign.backends.keys()];
+  const isCosts = campaign.kind === 'costs';
+  const backend = view.choose(
+    'of',
+    isCosts ? 'Backend' : 'Service',
+    names.map((name) => [name, name]),
+    names.find((name) => campaign.isRanked(name)),
+  );
+  const cells = campaign.cells.filter((cell) => cell.backend === backend);
+  const rows = isCosts ? rowsOfBackend(campaign, cells) : [];
+  return [
+    h(
+      'section',
+      {class: 'card'},
+      h('h3', {}, swatch(backend, campaign), backend),
+      h('p', {}, summaryOf(campaign, backend), standing(rows)),
+      factsOf(campaign, backend),
+    ),
+    rows.length > 0 && againstBestCard(campaign, backend, rows),
+    !isCosts && figuresCard(campaign, backend, cells),
+    failuresNote(campaign, cells),
+  ];
+}
+
+function summaryOf(campaign, backend) {
+  const {summary} = campaign.backends.get(backend);
+  return summary ? `${capital(summary)}. ` : '';
+}
+
+// Its loads with the cheapest of its precision on each, worst first.
+function rowsOfBackend(campaign, cells) {
+  const measured = cells.filter((cell) => cell.hasFigure);
+  const bests = measured.map((cell) => bestBeside(campaign, cell));
+  const compared = compareAll(
+    measured.map((cell, i) => (bests[i] === cell ? [] : pairedLogRatios(bests[i], cell))),
+    campaign.noise,
+  );
+  return measured
+    .map((cell, i) => ({
+      cell,
+      best: bests[i],
+      key: `${cell.scenario} at ${power(cell.size)}`,
+      ratio: bests[i] === cell ? null : compared[i],
+    }))
+    .sort((a, b) => (b.ratio?.middle ?? 1) - (a.ratio?.middle ?? 1));
+}
+
+// First in the ranking of its precision; controls and those that may be early are not ranked.
+function bestBeside(campaign, cell) {
+  if (!campaign.isRanked(cell.backend)) return cell;
+  const precision = campaign.precisionOf(cell.backend);
+  const others = campaign
+    .at(cell.scenario, cell.size)
+    .filter((other) => other.hasFigure && campaign.precisionOf(other.backend) === precision);
+  return ranking(others, campaign.noise)[0][0];
+}
+
+// On how many loads it is the best, and where it is farthest from that.
+function standing(rows) {
+  const [worst] = rows;
+  if (!worst?.ratio) return '';
+  const firsts = rows.filter(({ratio: it}) => it?.word !== 'slower').length;
+  return (
+    `It is the cheapest of its precision, or not told apart from it, on ${firsts} of ${counted(rows.length, 'load')}; ` +
+    `farthest from the best on ${worst.key}: ${ratio(worst.ratio.middle)} of ${worst.best.backend}.`
+  );
+}
+
+function againstBestCard(campaign, backend, rows) {
+  const precision = campaign.precisionOf(backend);
+  const shown = rows.filter(({ratio: it}) => it);
+  const columns = [
+    {
+      title: 'load',
+      left: true,
+      value: ({key}) => key,
+      text: ({cell, key}) =>
+        h(
+          'a',
+          {href: addressOf('decide', {c: campaign.index, load: `${cell.scenario}/${cell.size}`})},
+          key,
+        ),
+    },
+    {
+      title: 'ns [95 %]',
+      csv: 'ns',
+      value: ({cell}) => cell.cost,
+      text: ({cell}) => [costWithInterval(cell), doubtMarks(campaign, cell)],
+    },
+    {
+      title: 'the best',
+      left: true,
+      value: ({best}) => best.backend,
+      text: ({best}) => named(best.backend, campaign),
+    },
+    {
+      title: 'to the best',
+      csv: 'ratio',
+      value: ({ratio: it}) => it?.middle ?? 1,
+      text: ({ratio: it}) => (it ? ratioWithInterval(it) : '1'),
+    },
+    ...boundsColumns(({ratio: it}) => it),
+    {
+      title: 'so it is',
+      left: true,
+      value: ({ratio: it}) => it?.word ?? 'the best',
+      text: ({ratio: it}) => h('span', {class: it?.word}, it?.word ?? 'the best'),
+    },
+    ...OF_PASSES.filter(([name]) =>
+      rows.some(({cell}) => campaign.pass(name, cell.scenario, cell.size, backend)?.hasFigure),
+    ).flatMap(([name, counter, title, unit]) => {
+      const of = (cell) =>
+        campaign.pass(name, cell.scenario, cell.size, cell.backend)?.value(counter) ?? null;
+      return [
+        {
+          title: `${title}: its, the best's`,
+          csv: counter,
+          value: ({cell}) => of(cell),
+          text: ({cell, best}) =>
+            of(cell) === null
+              ? null
+              : `${unit(of(cell))}, ${best === cell ? 'same' : (inUnit(of(best), unit) ?? '–')}`,
+        },
+        {title: '', csv: `best_${counter}`, only: 'csv', value: ({best}) => of(best)},
+      ];
+    }),
+    {title: 'rounds', value: ({cell}) => cell.costs.length},
+  ];
+  const note =
+    `Each load where ${backend} has a figure, the worst first. The best is first in the ranking of those that are ${precision}; ` +
+    `the chance of any wrong verdict among the lines is 5 %. More instructions: it works more. About as many: it waits, for memory or for branches. ${noiseNote(campaign)}`;
+  if (!shown.length)
+    return h(
+      'section',
+      {class: 'card'},
+      h('h3', {}, `${backend} on every load`),
+      tableOf(columns, rows),
+    );
+  return card({
+    title: `${backend} against the best on every load`,
+    note,
+    remake: campaign.remakeOf(...OF_PASSES.map(([name]) => name).filter((name) => campaign.passes[name])),
+    height: shown.length * 24 + 80,
+    config: (theme, width) => forestChart(shown, campaign, theme, width, `${backend} / best`),
+    columns,
+    rows,
+    isOpen: true,
+  });
+}
+
+// Of a service, whose cells are compared on a page of their own.
+function figuresCard(campaign, backend, cells) {
+  const [first] = Object.values(campaign.counters);
+  const columns = columnsOfRaw(campaign);
+  const until = columns.findIndex(({title}) => title === first) + MOST_FIGURES;
+  return h(
+    'section',
+    {class: 'card'},
+    h('h3', {}, `${backend} in every scenario`),
+    h(
+      'p',
+      {class: 'note'},
+      'Beside others: ',
+      h(
+        'a',
+        {href: addressOf(campaign.kind, {[campaign.kind]: campaign.index})},
+        capital(campaign.kind),
+      ),
+      '; all figures: ',
+      h('a', {href: addressOf('raw', {any: campaign.index, find: backend})}, 'Raw'),
+      '.',
+    ),
+    tableOf(
+      columns.slice(0, until).filter(({title}) => !['service', 'precision'].includes(title)),
+      cells,
+    ),
+  );
+}
