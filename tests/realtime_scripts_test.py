@@ -356,7 +356,7 @@ class TableTest(RealtimeScratch):
         text = self.open(contention()).markdown()
         self.assertEqual(
             self.row(text, "1", "ticking_scan"),
-            ["1.10 ±9%", "50 ns", "100 ns", "5.00 µs", "90 ns", "4.00 µs", "0.20 %"],
+            ["1.10 ±9%", "50.0 ns", "100 ns", "5.00 µs", "90.0 ns", "4.00 µs", "0.20 %"],
         )
         self.assertIn("Medians of 3 rounds ± the largest deviation", text)
         self.assertIn("Test 1000, 2 processors", text)
@@ -391,7 +391,7 @@ class TableTest(RealtimeScratch):
     def test_durations(self) -> None:
         self.assertEqual(
             [time(ns) for ns in (0, 41.4, 999.7, 62_140, 1.2e6, 3e9)],
-            ["0", "41 ns", "1.00 µs", "62.1 µs", "1.20 ms", "3.00 s"],
+            ["0 ns", "41.4 ns", "1.00 µs", "62.1 µs", "1.20 ms", "3.00 s"],
         )
 
 

@@ -5,17 +5,27 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/report_layout_script
 
 import itertools
 import math
+import random
 import re
 import sys
 import unittest
-from collections.abc import Sequence
+import xml.etree.ElementTree
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from report_testing import ReportTest, costs
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from scripts_testing import ROOT
 
 import style
+import words
+from figures.against_size import spread_out
+from results import statistics
 from results.grid import read_json
 
 Vector = Sequence[float]
@@ -167,6 +177,220 @@ class Colours(unittest.TestCase):
                 ("ink", "faint", "accent", "good", "bad"), ("paper", "raised", "shade")
             ):
                 self.assertGreaterEqual(contrast(paper[word], paper[ground]), 4.5, (word, ground))
+
+
+class Alike(ReportTest):
+    """What is written in Python and in JavaScript says the same."""
+
+    # Few, and where a power of 0.5 is no longer a number (1075).
+    ROUNDS = (*range(0, 14), 45, 100, 1073, 1074, 1075, 1076, 1200, 2048, 4999, 5000)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.open(self.report(self.write(costs("quick/fill/10", "scan", "exact", 1))))
+
+    def check_alike(self, ours: Any, theirs: Any, what: object) -> None:
+        """`theirs` has numbers as text, since JSON has no infinity."""
+        if isinstance(ours, (list, tuple)):
+            self.assertEqual(len(ours), len(theirs), what)
+            for one, other in zip(ours, theirs):
+                self.check_alike(one, other, what)
+        elif isinstance(ours, (int, float)):
+            other = float(theirs.replace("Infinity", "inf"))
+            self.assertTrue(math.isclose(ours, other, rel_tol=1e-9, abs_tol=1e-300), (what, ours, other))
+        else:
+            self.assertEqual(ours, theirs, what)
+
+    def of_rounds(self) -> Iterator[tuple[str, list[float]]]:
+        """Logarithms of ratios: scattered, tied, all or half of them 0, huge, and all on one side."""
+        generator = random.Random(7)
+        for n in self.ROUNDS:
+            for shift in (0, 0.005, -0.03, 0.5):
+                yield f"{n} around {shift}", [generator.gauss(shift, 0.02) for _ in range(n)]
+            yield f"{n} tied", [generator.choice((-0.01, 0.02, 0.02, 0.03)) for _ in range(n)]
+            yield f"{n} zeros", [0.0] * n
+            yield f"{n} half zeros", [generator.choice((0.0, 0.0, -0.1, 0.2)) for _ in range(n)]
+            yield f"{n} huge", [generator.choice((-1e3, -1e-300, 1e-9, 7e2, 8e2)) for _ in range(n)]
+            yield f"{n} on one side", [generator.uniform(0.1, 0.2) for _ in range(n)]
+
+    def test_of_rounds(self) -> None:
+        vectors = list(self.of_rounds())
+        theirs = self.run_js(
+            "arguments[0].map((values) => [String(signTest(values)), values.length ?"
+            " [0.05, 0.05 / 20, 1e-12, 0.3].map((alpha) => {"
+            "   const {low, middle, high} = medianInterval(values, alpha);"
+            "   return [low, middle, high].map(String);"
+            " }) : []])",
+            [values for _, values in vectors],
+        )
+        for (what, values), other in zip(vectors, theirs, strict=True):
+            intervals = [
+                statistics.median_interval(values, alpha) for alpha in (0.05, 0.05 / 20, 1e-12, 0.3)
+            ] if values else []  # fmt: skip
+            ours = [[one.low, one.middle, one.high] for one in intervals]
+            self.check_alike([statistics.sign_test(values), ours], other, what)
+
+    def test_comparisons(self) -> None:
+        """Of many together, as Holm has it."""
+        vectors = list(self.of_rounds())
+        generator = random.Random(3)
+        families = [vectors, *(generator.sample(vectors, size) for size in (1, 2, 7, 40))]
+        for family, noise in itertools.product(families, (0.0, 0.004, 0.6)):
+            pairs = [values for _, values in family]
+            theirs = self.run_js(
+                "compareAll(arguments[0], arguments[1]).map(({low, middle, high, p, rounds, word}) =>"
+                " [...[low, middle, high, p, rounds].map(String), word])",
+                pairs,
+                noise,
+            )
+            ours = [
+                [one.ratio.low, one.ratio.middle, one.ratio.high, one.p, one.rounds, one.word]
+                for one in statistics.compare(pairs, noise, 0.03)
+            ]
+            for (what, _), one, other in zip(family, ours, theirs, strict=True):
+                self.check_alike(one, other, (what, noise))
+            self.check_alike(
+                statistics.noise_floor(pairs),
+                self.run_js("String(noiseFloor(arguments[0]))", pairs),
+                noise,
+            )
+        for n in (1, 2, 20, 400, 10**6, 10**12):
+            needed = self.run_js("String(roundsNeeded(arguments[0]))", n)
+            self.check_alike(statistics.rounds_needed(n), needed, n)
+
+    def test_rounds_in_which_both_were_measured(self) -> None:
+        generator = random.Random(4)
+        for n in (0, 1, 9, 5000):
+            numbers = [generator.sample(range(n + n // 3), n) for _ in "ab"]
+            a, b = ({i: 10 ** generator.uniform(-150, 150) for i in own} for own in numbers)
+            theirs = self.run_js(
+                "pairedLogRatios(...arguments[0].map((pairs) =>"
+                " ({rounds: pairs.map(([i]) => i), costs: pairs.map(([, cost]) => cost)}))).map(String)",
+                [list(one.items()) for one in (a, b)],
+            )
+            self.check_alike(statistics.paired_log_ratios(a, b), theirs, n)
+
+    def test_words(self) -> None:
+        generator = random.Random(5)
+        numbers = [
+            *(sign * 10 ** generator.uniform(-12, 20) for _ in range(2000) for sign in (1, -1)),
+            *(generator.randint(1, 8000) / 8 for _ in range(500)),  # in the middle of two
+            *(factor * 10.0**power for power in range(-9, 18) for factor in (0.9994, 0.9995, 1, 9.995)),
+            *(0.0, 62.1, 999.4, 999.5, 999.6, 1e15, 5e-324, 1.7e308),
+        ]
+        for name, ours in (("digits", words.digits), ("time", words.time), ("ratio", _ratio)):
+            theirs = self.run_js(f"arguments[0].map({name})", numbers)
+            for number, one, other in zip(numbers, map(ours, numbers), theirs, strict=True):
+                self.assertEqual(one, other, (name, number))
+        for number in ("NaN", "Infinity", "-Infinity"):
+            self.assertEqual(words.digits(float(number)), self.run_js(f"digits({number})"))
+        self.assertEqual(
+            [words.percent(number) for number in (0, 1e-4, 0.0062, 0.2, 3)],
+            self.run_js("arguments[0].map((log) => percent(Math.expm1(log)))", [0, 1e-4, 0.0062, 0.2, 3]),
+        )
+        sizes = [1, 9, 10, 999, 1000, 1234, 13862, 30_000, 10**7, 123_456_789, 2 * 10**12]
+        for name in ("power", "counted"):
+            ours_ = [words.power(size) if name == "power" else words.counted(size, "round") for size in sizes]
+            called = "power(size)" if name == "power" else "counted(size, 'round')"
+            self.assertEqual(ours_, self.run_js(f"arguments[0].map((size) => {called})", sizes))
+
+    def test_places_of_labels(self) -> None:
+        generator = random.Random(6)
+        for n in (0, 1, 2, 9, 40):
+            for span in (10, 300, 2000):
+                wanted = [float(generator.randint(0, span)) for _ in range(n)]
+                theirs = self.run_js("spreadOut(arguments[0], 13, 5, 600).map(String)", wanted)
+                self.check_alike(spread_out(wanted, 13, 5, 600), theirs, wanted)
+
+
+def _ratio(value: float) -> str:
+    return f"×{words.ratio(value)}"
+
+
+class Lines(ReportTest):
+    """Of charts: each has its name at its end, and one can be looked at alone."""
+
+    NAMES = ("binary_heap", "lazy_heap", "ring_512", "kafka_wheel_floor_20")
+
+    def setUp(self) -> None:
+        super().setUp()
+        entries: list[Any] = []
+        for size, name in itertools.product((1000, 100_000), self.NAMES):
+            if (name, size) != ("ring_512", 100_000):
+                cost = (self.NAMES.index(name) // 2 + 1) * size / 100  # pairs lie on each other
+                entries += costs(f"quick/churn/{size}", name, "exact", cost, 0)
+        self.open(self.report(self.campaign(entries)), "scaling")
+
+    def labels(self) -> list[dict[str, Any]]:
+        labels: list[dict[str, Any]] = self.run_js("mounted[0].labels")
+        return labels
+
+    def test_names_stand_at_the_ends_of_lines(self) -> None:
+        labels = self.labels()
+        self.assertEqual([label["text"] for label in labels], list(self.NAMES))
+        self.assertEqual([label["isCut"] for label in labels], [False, False, True, False])
+        self.assertFalse(self.run_js("mounted[0].legend.options.display"))
+        colours = self.run_js("mounted[0].data.datasets.map(({borderColor}) => borderColor)")
+        self.assertEqual([label["colour"] for label in labels], colours)
+        ys = sorted(label["y"] for label in labels)
+        self.assertGreaterEqual(min(b - a for a, b in zip(ys, ys[1:])), 12)
+        width = self.run_js(
+            "Math.max(...mounted[0].labels.map(({left, text}) =>"
+            " { mounted[0].ctx.font = `${labelSize(mounted[0].width)}px ${Chart.defaults.font.family}`;"
+            " return left + mounted[0].ctx.measureText(text).width; })) - mounted[0].width"
+        )
+        self.assertLessEqual(width, 0, "none is cut off")
+
+    def dim(self) -> list[str]:
+        """The lines that are."""
+        alphas = self.run_js("mounted[0].data.datasets.map((_, i) => alphaOf(mounted[0], i))")
+        return [name for name, alpha in zip(self.NAMES, alphas) if alpha < 0.5]
+
+    def test_a_line_under_the_pointer_dims_the_others(self) -> None:
+        self.assertEqual(self.dim(), [])
+        canvas = self.browser.find_element(By.CSS_SELECTOR, "#page canvas")
+        [label] = [one for one in self.labels() if one["text"] == "lazy_heap"]
+        width, height = canvas.size["width"], canvas.size["height"]
+
+        def point_at(x: float, y: float) -> None:
+            across, down = round(x - width / 2), round(y - height / 2)
+            ActionChains(self.browser).move_to_element_with_offset(canvas, across, down).perform()
+            self.settle()
+
+        others = [name for name in self.NAMES if name != "lazy_heap"]
+        point_at(label["left"] + 5, label["y"])
+        self.assertEqual(self.dim(), others)
+        point_at(300, height - 2)
+        self.assertEqual(self.dim(), [], "far from all")
+        [cut] = [one for one in self.labels() if one["text"] == "ring_512"]
+        point_at(cut["from"]["x"], cut["from"]["y"] - 4)
+        self.assertEqual(len(self.dim()), 3, "the nearest")
+        self.check_quiet()
+
+    def test_keys_go_from_line_to_line(self) -> None:
+        canvas = self.browser.find_element(By.CSS_SELECTOR, "#page canvas")
+        names = [one["text"] for one in sorted(self.labels(), key=lambda label: label["y"])]
+        said = "document.querySelector('#page .unseen').textContent"
+        canvas.send_keys(Keys.ARROW_DOWN)
+        for name in names:
+            self.assertEqual(self.dim(), [other for other in self.NAMES if other != name])
+            self.assertIn(f"{name} at ", self.run_js(said))
+            canvas.send_keys(Keys.ARROW_DOWN)
+        self.assertEqual(self.dim(), [], "behind the last")
+        canvas.send_keys(Keys.ARROW_UP)
+        self.assertEqual(self.dim(), [name for name in self.NAMES if name != names[-1]])
+        canvas.send_keys(Keys.ESCAPE)
+        self.assertEqual(self.dim(), [])
+        canvas.send_keys(Keys.ARROW_DOWN)
+        canvas.send_keys(Keys.TAB)
+        self.assertEqual(self.dim(), [])
+
+    def test_what_is_saved_has_the_names_and_none_is_dim(self) -> None:
+        self.browser.find_element(By.CSS_SELECTOR, "#page canvas").send_keys(Keys.ARROW_DOWN)
+        svg = xml.etree.ElementTree.fromstring(self.saved("SVG", "figure"))
+        texts = [node.text for node in svg.iter()]
+        self.assertLessEqual(set(self.NAMES), set(texts))
+        self.assertEqual([node for node in svg.iter() if node.attrib.get("opacity")], [])
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ from results.statistics import (
 )
 from style import RANKED
 from tables.replays import markdown_table
-from words import counted, digits, percent, power, time
+from words import counted, digits, percent, power, ratio, time
 
 # Facts without which figures are of different things; of the others a difference is only told.
 MUST_AGREE = ("processor", "num_cpus", "kernel", "granularity", "seed")
@@ -353,12 +353,9 @@ def _reason(left_out: dict[str, int]) -> str:
 
 
 def _ratio(interval: Interval) -> str:
-    def text(value: float) -> str:
-        return f"{value:.3f}" if 0.1 <= value < 10 else digits(value)
-
     if not 0 < interval.low or interval.high == float("inf"):
-        return f"{text(interval.middle)} [?]"
-    return f"{text(interval.middle)} [{text(interval.low)} – {text(interval.high)}]"
+        return f"{ratio(interval.middle)} [?]"
+    return f"{ratio(interval.middle)} [{ratio(interval.low)} – {ratio(interval.high)}]"
 
 
 def _rows(a: Side, b: Side, lines: list[Line]) -> list[list[str]]:

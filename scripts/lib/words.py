@@ -1,12 +1,13 @@
-"""Numbers and facts as readers want them."""
+"""Numbers and facts as readers want them. Those of the report are the same: page/js/words.js."""
 
 import math
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 # Signs behind a cost that is not quite like the others.
 FEWER, NOISY = "†", "‡"
 MARKS = {FEWER: "over fewer operations", NOISY: "disturbed in a round"}
 
-SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power(size: int) -> str:
@@ -24,30 +25,45 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def digits(cost: float) -> str:
-    """Three of them, and two below 1: 0.015, 0.51, 12.3, 456, 15 539."""
-    if cost == 0:
+def digits(value: float) -> str:
+    """Three of them, and two below 1: 0.015, 0.51, 12.3, 456, 15 539; 1.0·10⁻⁷ of what is tiny or
+    huge.
+    """
+    if value == 0:
         return "0"
-    if cost >= 999.5:
-        return f"{cost:,.0f}".replace(",", "\u202f")
-    magnitude = math.floor(math.log10(abs(cost)) + 1e-9)
-    decimals = max(0, 2 - magnitude) if magnitude >= 0 else 1 - magnitude
-    return f"{cost:.{decimals}f}"
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    if not 1e-6 <= abs(value) < 1e15:
+        mantissa, exponent = _rounded(value, ".1e").split("e")
+        return f"{mantissa}·10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+    if abs(value) >= 999.5:
+        return _rounded(value, ",.0f").replace(",", "\u202f")
+    magnitude = math.floor(math.log10(abs(value)) + 1e-9)
+    return _rounded(value, f".{2 - magnitude if magnitude >= 0 else 1 - magnitude}f")
+
+
+def _rounded(value: float, form: str) -> str:
+    """Away from zero if it is in the middle."""
+    with localcontext(rounding=ROUND_HALF_UP):
+        return format(Decimal(value), form)
 
 
 def percent(log_ratio: float) -> str:
-    """What an effect in logarithms comes to: 2.2 %."""
-    return f"{math.expm1(log_ratio) * 100:.1f} %"
+    """What an effect in logarithms comes to: 2.20 %."""
+    return f"{digits(100 * math.expm1(log_ratio))} %"
+
+
+def ratio(value: float) -> str:
+    """0.0042, 0.998, 2.31, 45.6: three decimals near 1."""
+    return digits(value) if value < 0.1 or value >= 10 else _rounded(value, ".3f" if value < 2 else ".2f")
 
 
 def time(ns: float) -> str:
-    """Three digits of a duration, with its unit: 83 ns, 62.1 µs, 1.20 s."""
-    if ns < 0.5:
-        return "0"
-    for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if ns >= factor * 0.9995:
+    """Three digits of a duration, with its unit: 83.2 ns, 62.1 µs, 1.20 s."""
+    for unit, factor in (("h", 3600e9), ("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(ns) >= factor * 0.9995:
             return f"{digits(ns / factor)} {unit}"
-    return f"{ns:.0f} ns"
+    return f"{digits(ns)} ns"
 
 
 def machine_line(facts: dict[str, str]) -> str:

@@ -108,7 +108,7 @@ def write_footer(figure: Figure, results: Grid[Any]) -> None:
     cut = f" · interrupted, {results.interrupted} cells missing" if results.interrupted else ""
     lines = [
         f"{machine_line(results.facts)} · suite {results.facts.get('suite', 'unknown')}{cut}",
-        f"remake: {remake_line(results.facts)}",
+        f"reproduce with: {remake_line(results.facts)}",
     ]
     letters = int(width * 20)
     text = "\n".join(part for line in lines for part in textwrap.wrap(line, letters))

@@ -162,4 +162,7 @@ def noise_floor(twins: Sequence[Sequence[float]]) -> float:
 
 
 def _exp(value: float) -> float:
-    return math.exp(value) if value < math.inf else math.inf
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf

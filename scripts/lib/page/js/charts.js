@@ -154,6 +154,7 @@ const whiskers = {
       const meta = chart.getDatasetMeta(i);
       if (meta.hidden || !chart.isDatasetVisible(i)) return;
       dataset.data.forEach((point, j) => {
+        ctx.globalAlpha = alphaOf(chart, i);
         if (!point || !(point.low > 0) || !Number.isFinite(point.high) || point.low === point.high)
           return;
         const at = isAcross ? meta.data[j].y : meta.data[j].x;
@@ -212,7 +213,6 @@ const marks = {
     ctx.lineWidth = 1;
     ctx.font = `11px ${Chart.defaults.font.family}`;
     ctx.textBaseline = 'middle';
-    ctx.textAlign = 'left';
     for (const {at, text} of lines) {
       const across = x.getPixelForValue(at);
       if (across < area.left || across > area.right) continue;
@@ -221,7 +221,9 @@ const marks = {
       ctx.moveTo(across, area.top);
       ctx.lineTo(across, area.bottom);
       ctx.stroke();
-      ctx.fillText(text, across + 4, area.top + 8);
+      const isLeft = across + 4 + ctx.measureText(text).width > area.right;
+      ctx.textAlign = isLeft ? 'right' : 'left';
+      ctx.fillText(text, across + (isLeft ? -4 : 4), area.top + 8);
     }
     ctx.restore();
   },
@@ -290,7 +292,158 @@ const tiles = {
   },
 };
 
-Chart.register(whiskers, marks, tiles);
+// --- Lines by name -------------------------------------------------------------------------------
+
+// The names of lines at their ends, each as near to its own as the others let it.
+const endLabels = {
+  id: 'endLabels',
+  afterDatasetsDraw(chart, _, {size}) {
+    chart.labels = size ? labelsOf(chart, size) : [];
+    const {ctx} = chart;
+    ctx.save();
+    ctx.font = `${size}px ${Chart.defaults.font.family}`;
+    ctx.textBaseline = 'middle';
+    ctx.textAlign = 'left';
+    ctx.lineWidth = 0.8;
+    for (const {index, text, colour, isCut, from, left, y} of chart.labels) {
+      ctx.globalAlpha = alphaOf(chart, index);
+      ctx.strokeStyle = ctx.fillStyle = colour;
+      ctx.setLineDash(isCut ? [1, 2] : []);
+      ctx.beginPath();
+      ctx.moveTo(from.x + 5, from.y);
+      ctx.lineTo(left - 3, y);
+      ctx.stroke();
+      ctx.fillText(text, left, y);
+    }
+    ctx.restore();
+  },
+};
+
+const LABEL_GAP = 16; // pixels between the ends of lines and their names
+
+function labelsOf(chart, size) {
+  const {top, bottom, right} = chart.chartArea;
+  const last = Math.max(...chart.data.datasets.flatMap(({data}) => data.map(({x}) => x)));
+  const ends = chart.data.datasets.flatMap((dataset, index) => {
+    const at = dataset.data.findLastIndex(({y}) => Number.isFinite(y));
+    if (at < 0) return [];
+    const from = chart.getDatasetMeta(index).data[at].getProps(['x', 'y']);
+    const text = shortened(dataset.label, chart.width);
+    const isCut = dataset.data[at].x < last;
+    return [{index, text, colour: dataset.borderColor, isCut, from}];
+  });
+  const gap = Math.min(1.25 * size, (bottom - top + size) / ends.length);
+  const places = spreadOut(
+    ends.map(({from}) => from.y),
+    gap,
+    top,
+    bottom,
+  );
+  return ends.map((end, i) => ({...end, left: right + LABEL_GAP, y: places[i], gap}));
+}
+
+// Places at least so far apart, and of all such the nearest to those wanted, in squares: clusters of
+// those that would overlap, each around the mean of what its members want.
+function spreadOut(wanted, gap, low, high) {
+  const order = wanted.map((_, i) => i).sort((i, j) => wanted[i] - wanted[j] || i - j);
+  const clusters = []; // the place of the first member, and how many they are
+  order.forEach((i, rank) => {
+    let [place, count] = [wanted[i] - rank * gap, 1];
+    while (clusters.length && clusters.at(-1)[0] > place) {
+      const [other, others] = clusters.pop();
+      place = (place * count + other * others) / (count + others);
+      count += others;
+    }
+    clusters.push([place, count]);
+  });
+  const places = clusters.flatMap(([place, count]) => new Array(count).fill(place));
+  const highest = high - gap * (wanted.length - 1);
+  const found = [];
+  order.forEach((i, rank) => {
+    found[i] = rank * gap + Math.max(low, Math.min(places[rank], highest));
+  });
+  return found;
+}
+
+function labelSize(width) {
+  return width > 480 ? 11.5 : 10;
+}
+
+// Where there is little room, without the middle of a long name.
+function shortened(name, width) {
+  return width > 480 || name.length <= 20 ? name : `${name.slice(0, 9)}…${name.slice(-10)}`;
+}
+
+// What names take at the right of a chart.
+function labelRoom(names, width) {
+  const ruler = document.createElement('canvas').getContext('2d');
+  ruler.font = `${labelSize(width)}px ${Chart.defaults.font.family}`;
+  const widths = names.map((name) => ruler.measureText(shortened(name, width)).width);
+  return Math.ceil(Math.max(0, ...widths)) + LABEL_GAP + 2;
+}
+
+// One line stands out while the pointer is at it or at its name, or the keyboard has come to it.
+const focus = {
+  id: 'focus',
+  beforeDatasetDraw(chart, {index}) {
+    chart.ctx.save();
+    chart.ctx.globalAlpha = alphaOf(chart, index);
+  },
+  afterDatasetDraw(chart) {
+    chart.ctx.restore();
+  },
+  afterEvent(chart, args) {
+    if (!chart.labels?.length) return;
+    const found = args.event.type === 'mouseout' ? null : lineAt(chart, args.event);
+    if (found === (chart.focused ?? null)) return;
+    chart.focused = found;
+    args.changed = true; // and so it is drawn again
+  },
+};
+
+function alphaOf(chart, index) {
+  return (chart.focused ?? index) === index ? 1 : 0.12;
+}
+
+// The line whose name is there, or the nearest within reach.
+function lineAt(chart, {x, y}) {
+  const named = chart.labels.find((label) => x >= label.left && Math.abs(y - label.y) <= label.gap / 2);
+  if (named) return named.index;
+  let [nearest, least] = [null, 14];
+  for (const {index} of chart.labels) {
+    const points = chart.getDatasetMeta(index).data.filter((point) => Number.isFinite(point.y));
+    points.forEach((point, i) => {
+      const far = distanceTo({x, y}, point, points[i + 1] ?? point);
+      if (far < least) [nearest, least] = [index, far];
+    });
+  }
+  return nearest;
+}
+
+// Of a point from a line between two.
+function distanceTo({x, y}, from, to) {
+  const [across, down] = [to.x - from.x, to.y - from.y];
+  const length = across ** 2 + down ** 2;
+  const along = length ? ((x - from.x) * across + (y - from.y) * down) / length : 0;
+  const part = Math.max(0, Math.min(1, along));
+  return Math.hypot(x - from.x - part * across, y - from.y - part * down);
+}
+
+// Up and down go from name to name; `say` tells what the line ends with.
+function focusByKey(chart, event, say) {
+  const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
+  const labels = [...(chart?.labels ?? [])].sort((a, b) => a.y - b.y);
+  if (!labels.length || (!step && event.key !== 'Escape')) return;
+  event.preventDefault();
+  const at = labels.findIndex(({index}) => index === chart.focused);
+  const next = at < 0 && step < 0 ? labels.length - 1 : at + step;
+  chart.focused = step ? (labels[next]?.index ?? null) : null;
+  const dataset = chart.data.datasets[chart.focused];
+  say(dataset?.data.findLast(({y}) => Number.isFinite(y))?.text ?? '');
+  chart.draw();
+}
+
+Chart.register(whiskers, marks, tiles, endLabels, focus);
 
 // --- Cards ---------------------------------------------------------------------------------------
 
@@ -305,11 +458,19 @@ const opened = new Map(); // by place, whether the reader has opened or closed t
 // A chart with all that belongs to it. `config(theme, width)` makes Chart.js's configuration; columns
 // and rows are its data, as for tableOf. The columns of CSV have raw numbers.
 function card({title, note, remake, height, config, columns, rows, rowClass, isOpen = false}) {
+  const said = h('p', {class: 'unseen', 'aria-live': 'polite'});
   const canvas = h('canvas', {
     role: 'img',
-    'aria-label': `${title}. Its data stand in the table below.`,
+    tabindex: 0,
+    'aria-label': `${title}. Up and down go from line to line. The data stand in the table below.`,
+    onkeydown: (event) =>
+      focusByKey(Chart.getChart(canvas), event, (text) => said.replaceChildren(text)),
+    onblur: () => {
+      const chart = Chart.getChart(canvas);
+      if (chart) Object.assign(chart, {focused: null}).draw();
+    },
   });
-  const plot = h('div', {class: 'plot'}, canvas);
+  const plot = h('div', {class: 'plot'}, canvas, said);
   const place = `${pageOfCharts}/${waiting.length}`;
   const isShown = opened.get(place) ?? isOpen;
   const save = (kind) => () => exportChart(kind, {title, remake, config, columns, rows, canvas});
@@ -381,7 +542,7 @@ function inFrame(config, theme, title, remake) {
     title: {display: true, text: title, align: 'start', color: theme.ink, padding: {bottom: 10}},
     subtitle: {
       display: true,
-      text: `Remake: ${remake}`,
+      text: `Reproduce with: ${remake}`,
       position: 'bottom',
       align: 'start',
       color: theme.faint,
@@ -393,7 +554,12 @@ function inFrame(config, theme, title, remake) {
     ...config,
     options: {
       ...options,
-      layout: {padding: MARGIN_OF_SAVED},
+      layout: {
+        padding: {
+          ...{left: MARGIN_OF_SAVED, top: MARGIN_OF_SAVED, bottom: MARGIN_OF_SAVED},
+          right: MARGIN_OF_SAVED + (options.layout?.padding.right ?? 0),
+        },
+      },
       plugins: {...options.plugins, ...frame},
     },
   };
@@ -415,15 +581,16 @@ function pngOf(config, width, height, background) {
   return new Promise((done) => sheet.toBlob(done, 'image/png'));
 }
 
-// The settings that all charts share.
-function optionsOf(theme, width, {scales, legend = true, tooltip = {}, ...more}) {
+// The settings that all charts share. Lines have their `names` at the right, and no legend.
+function optionsOf(theme, width, {scales, legend = true, names = null, tooltip = {}, ...more}) {
   return {
     ...more,
     scales,
+    layout: names ? {padding: {right: labelRoom(names, width)}} : undefined,
     interaction: {mode: 'nearest', intersect: false, axis: more.indexAxis === 'y' ? 'y' : 'xy'},
     plugins: {
       legend: {
-        display: legend,
+        display: legend && !names,
         position: width > 760 ? 'right' : 'bottom',
         labels: {color: theme.ink, usePointStyle: true, boxWidth: 8, boxHeight: 8, padding: 8},
       },
@@ -434,14 +601,15 @@ function optionsOf(theme, width, {scales, legend = true, tooltip = {}, ...more})
           ...tooltip,
         },
       },
+      ...(names ? {endLabels: {size: labelSize(width)}} : {}),
       ...more.plugins,
     },
   };
 }
 
+// So that each line has room for its name.
 function heightFor(lines, base = 380) {
-  return (width) =>
-    width > 760 ? Math.max(base, lines * 21 + 60) : base + Math.ceil(lines / 2) * 21;
+  return Math.max(base, lines * 15 + 60);
 }
 
 // A line for each of the datasets of lineOf, against a logarithmic axis. `xs` are where its ticks stand.
@@ -450,6 +618,7 @@ function linesChart(theme, width, {datasets, xTitle, xText, xs, ticks = xs, y, m
     type: 'line',
     data: {datasets},
     options: optionsOf(theme, width, {
+      names: datasets.map(({label}) => label),
       scales: {x: logScale(theme, xTitle, xText, xs, ticks), y},
       plugins: drawn ? {marks: {ink: theme.faint, shade: theme.shade, ...drawn}} : {},
     }),

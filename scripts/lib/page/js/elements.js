@@ -56,7 +56,7 @@ function named(backend, campaign) {
 }
 
 function remakeNote(command) {
-  return h('span', {}, 'Remake: ', h('code', {}, command));
+  return h('span', {}, 'Reproduce with: ', h('code', {}, command));
 }
 
 // Columns are {title, text: row => string or node, value: row => what CSV has, left: whether it is

@@ -12,15 +12,15 @@ function median(values) {
   return ordered.length % 2 ? ordered[half] : (ordered[half - 1] + ordered[half]) / 2;
 }
 
-// That at most k of n fair coins show heads.
-function atMostHeads(k, n) {
-  let term = 1;
+// That none, at most one, at most two, ... of n fair coins show heads; in logarithms on the way, since
+// 0.5 ** 1075 is 0.
+function* atMostHeads(n) {
   let sum = 0;
-  for (let i = 0; i <= k; ++i) {
-    sum += term;
-    term *= (n - i) / (i + 1);
+  for (let i = 0, term = -n * Math.LN2; i <= n; ++i) {
+    sum += Math.exp(term);
+    yield sum;
+    term += Math.log((n - i) / (i + 1));
   }
-  return sum * 0.5 ** n;
 }
 
 // Of a median, exact by the sign test; infinite where there are too few values to be so sure.
@@ -28,7 +28,10 @@ function medianInterval(values, alpha = ALPHA) {
   const ordered = [...values].sort((a, b) => a - b);
   const n = ordered.length;
   let rank = 0;
-  while (rank < n && atMostHeads(rank, n) <= alpha / 2) ++rank;
+  for (const p of atMostHeads(n)) {
+    if (p > alpha / 2) break;
+    ++rank;
+  }
   if (rank < 1) return {low: -Infinity, middle: median(ordered), high: Infinity};
   return {low: ordered[rank - 1], middle: median(ordered), high: ordered[n - rank]};
 }
@@ -45,7 +48,8 @@ function signTest(values) {
   if (n === 0) return 1;
   const zeros = values.filter((value) => value === 0).length;
   const below = values.filter((value) => value < 0).length + zeros / 2;
-  return Math.min(1, 2 * atMostHeads(Math.floor(Math.min(below, n - below)), n));
+  let fewer = Math.floor(Math.min(below, n - below));
+  for (const p of atMostHeads(n)) if (fewer-- === 0) return Math.min(1, 2 * p);
 }
 
 // The alpha at which each of several tests is to be judged (Holm 1979).

@@ -89,6 +89,7 @@ function spectrumCard({campaign, title, note, remake, cells, quantity, longest, 
         type: 'line',
         data: {datasets},
         options: optionsOf(theme, width, {
+          names: datasets.map(({label}) => label),
           scales: {
             x: logScale(
               theme,

@@ -3,8 +3,11 @@
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
+function superscript(text) {
+  return [...text].map((digit) => SUPERSCRIPTS[digit] ?? '⁻').join('');
+}
+
 function grouped(text) {
-  if (text.includes('e')) return text; // 1e+21
   return text.replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 }
 
@@ -13,19 +16,22 @@ function power(size) {
   const text = String(size);
   const exponent = text.length - 1;
   if (exponent < 3 || !/^.0*$/.test(text)) return grouped(text);
-  const tens = '10' + [...String(exponent)].map((digit) => SUPERSCRIPTS[digit]).join('');
+  const tens = `10${superscript(String(exponent))}`;
   return text[0] === '1' ? tens : `${text[0]}·${tens}`;
 }
 
-// Three of them, and two below 1.
+// Three of them, and two below 1; 1.0·10⁻⁷ of what is tiny or huge.
 function digits(value) {
   if (value === 0) return '0';
   if (typeof value !== 'number' || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
-  if (Math.abs(value) < 1e-6) return value.toExponential(1);
+  if (Math.abs(value) < 1e-6 || Math.abs(value) >= 1e15) {
+    const [mantissa, exponent] = value.toExponential(1).split('e');
+    return `${mantissa}·10${superscript(exponent.replace('+', ''))}`;
+  }
   if (Math.abs(value) >= 999.5) return grouped(value.toFixed(0));
   const magnitude = Math.floor(Math.log10(Math.abs(value)) + 1e-9);
-  return value.toFixed(magnitude >= 0 ? Math.max(0, 2 - magnitude) : 1 - magnitude);
+  return value.toFixed(magnitude >= 0 ? 2 - magnitude : 1 - magnitude);
 }
 
 function scaled(value, units) {
@@ -94,6 +100,7 @@ function tick(unit) {
       .replace(/\.0+(?!\d)/, '');
 }
 
+// ×0.0042, ×0.998, ×2.31, ×45.6: three decimals near 1.
 function ratio(value) {
   return value < 0.1 || value >= 10 ? `×${digits(value)}` : `×${value.toFixed(value < 2 ? 3 : 2)}`;
 }
