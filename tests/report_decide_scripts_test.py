@@ -5,6 +5,9 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/report_decide_script
 
 import csv
 import io
+import re
+import shlex
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -12,9 +15,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from report_testing import ROUNDS, ReportTest, costs, entry, load
+from report_testing import PAGES, ROUNDS, ReportTest, costs, entry, failed, load
+from scripts_testing import ROOT
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+
+from page import heads
 
 
 class Decide(ReportTest):
@@ -156,6 +163,25 @@ class Decide(ReportTest):
         ):
             text = self.answer(page, f"decide&{address}")
             self.assertIn(f"build/release/timerbench run --workloads={command}", text)
+
+    def test_the_commands_run(self) -> None:
+        """Of each load that was published, for others than itself."""
+        self.open(self.report(ROOT / "results" / "2026-11-23-intel-xeon-full"))
+        commands = self.run_js(
+            """loadsOf(CAMPAIGNS[0]).filter(({share}) => share !== null).flatMap((load) =>
+              [[1, load.share], [1.37, load.share], [0.8, 0.5], [1, 0], [1, 1]].map(([times, share]) =>
+                commandFor(load, {population: 2345, share, delay: load.delay * times})))"""
+        )
+        self.assertGreater(len(set(commands)), 20)
+        for command in set(commands):
+            program, *arguments = shlex.split(command)
+            run = subprocess.run(
+                [ROOT / program, *arguments, "--benchmark_list_tests"],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual((run.returncode, run.stderr), (0, ""), command)
+            self.assertIn("/2345/lazy_heap", run.stdout, command)
 
     def test_a_workload_that_a_suite_has_made_is_named_by_its_generator(self) -> None:
         """bench/suites/map.toml has requests_50."""
@@ -419,6 +445,242 @@ class Decide(ReportTest):
         self.assertIn("unresolved", self.tables()[0][2])
         self.go("map")
         self.assertEqual(self.tables()[0][1][5], "lazy")
+
+
+class Backend(ReportTest):
+    """One backend on every load."""
+
+    def generated(self) -> Path:
+        name = "quick/churn"
+        entries = [
+            *costs(f"{name}/1000", "heap", "exact", 100),
+            *costs(f"{name}/1000", "lazy", "exact", 50),
+            *costs(f"{name}/100000", "heap", "exact", 900),
+            *costs(f"{name}/100000", "lazy", "exact", 90),
+            *costs("quick/hold/1000", "heap", "exact", 10),
+            *costs("quick/hold/1000", "lazy", "exact", 20),
+            *costs(f"{name}/1000", "ring", "granular", 1),
+            failed("quick/bulk/1000", "heap", "timeout: over 5 s"),
+        ]
+        passes = {
+            kind: [
+                entry(f"{name}/100000", "heap", "exact", **{counter: heap}),
+                entry(f"{name}/100000", "lazy", "exact", **{counter: lazy}),
+            ]
+            for kind, counter, heap, lazy in (
+                ("tails", "worst_ns", 7000.0, 500.0),
+                ("memory", "bytes_per_timer", 64.0, 40.0),
+                ("instructions", "instructions_per_item", 752.0, 310.0),
+            )
+        }
+        return self.campaign(entries, passes=passes)
+
+    def test_the_worst_load_comes_first_with_all_that_may_explain_it(self) -> None:
+        self.open(self.report(self.generated()), "backend&of=heap")
+        [rows] = self.tables()
+        self.assertEqual(
+            [row[0] for row in rows[1:]], ["churn at 10⁵", "churn at 10³", "hold at 10³"]
+        )
+        worst = rows[1]
+        self.assertEqual(worst[2], "lazy")
+        self.assertRegex(worst[3], r"×(9|10)\.?\d* \[.+ – .+\]")
+        self.assertEqual(worst[4:8], ["slower", "7.00 µs, 500 ns", "64.0 B, 40.0 B", "752, 310"])
+        self.assertEqual(rows[3][2:5], ["heap", "1", "the best"])
+        self.assertIn("on 1 of 3 loads; farthest from the best on churn at 10⁵", self.text())
+        self.assertIn("heap at 10³ (timeout: over 5 s)", self.text())
+        [row, *_] = csv.DictReader(io.StringIO(self.saved("CSV", "figure")))
+        self.assertEqual((row["worst_ns"], row["best_worst_ns"]), ("7000", "500"))
+        self.check_quiet()
+
+    def test_one_that_is_alone_in_its_precision_is_the_best(self) -> None:
+        self.open(self.report(self.generated()), "backend&of=ring")
+        self.assertEqual(self.tables()[0][1][2:5], ["ring", "1", "the best"])
+
+    def test_names_tiles_and_pairs_lead_there(self) -> None:
+        page = self.report(self.generated())
+        self.open(page, "decide&load=churn/1000")
+        self.browser.find_element(By.CSS_SELECTOR, ".answers a.name").click()
+        self.settle()
+        self.assertTrue(self.browser.current_url.endswith("#backend&of=ring"))
+        self.open(page, "map")
+        canvas = self.browser.find_element(By.CSS_SELECTOR, "#page canvas")
+        place = self.run_js(
+            "mounted[0].getDatasetMeta(0).data.map(({x, y}) => [x, y])[0].map((at, i) =>"
+            " at - [mounted[0].width, mounted[0].height][i] / 2)"
+        )
+        ActionChains(self.browser).move_to_element_with_offset(canvas, *map(int, place)).click().perform()
+        self.settle()
+        self.assertIn("#backend&of=lazy", self.browser.current_url)
+        self.open(page, "pairwise&b=heap&b2=lazy")
+        self.browser.find_element(By.LINK_TEXT, "churn at 10⁵").click()
+        self.settle()
+        self.assertIn("heap against the best on every load", self.titles())
+
+    def test_a_service_has_a_page_too(self) -> None:
+        entries = [
+            entry("accuracy/rate/1000", "locked_binary_heap", "exact", lateness_p50_ns=80e3),
+            failed("accuracy/rate/10000", "locked_binary_heap", "crash: killed by SIGSEGV"),
+        ]
+        page = self.report(self.generated(), self.campaign(entries, "services", suite="accuracy"))
+        self.open(page, "backend&of=locked_binary_heap")
+        self.assertIn("impls/services/locked.h", self.text())
+        self.assertEqual(self.tables()[0][1][:4], ["rate", "10³ timers per second", "ok", "80.0 µs"])
+        self.assertIn("crash: killed by SIGSEGV", self.text())
+        self.browser.find_element(By.LINK_TEXT, "Accuracy").click()
+        self.settle()
+        self.assertIn("rate: lateness p50 by timers per second", self.titles())
+
+
+class Filter(ReportTest):
+    """Which backends are shown, on every page."""
+
+    def generated(self) -> Path:
+        entries = [
+            one
+            for size in (1000, 10_000)
+            for name, precision in (
+                ("quad_heap", "exact"),
+                ("lazy_heap", "exact"),
+                ("skiplist", "exact"),
+                ("ring_512", "granular"),
+                ("null", "none"),
+            )
+            for one in costs(f"quick/churn/{size}", name, precision, 10)
+        ]
+        return self.campaign(entries)
+
+    def shown(self) -> set[str]:
+        """The names in all tables."""
+        return {cell for table in self.tables() for row in table for cell in row} & {
+            *("quad_heap", "lazy_heap", "skiplist", "ring_512", "null")
+        }
+
+    def test_by_precision_family_and_name(self) -> None:
+        page = self.report(self.generated())
+        for only, names in (
+            ("exact", {"quad_heap", "lazy_heap", "skiplist"}),
+            ("heap", {"quad_heap", "lazy_heap"}),
+            ("heap,ring_512", {"quad_heap", "lazy_heap", "ring_512"}),
+            ("exact,heap,ring_512", {"quad_heap", "lazy_heap"}),
+            ("skiplist", {"skiplist"}),
+        ):
+            for name in ("decide", "scaling", "raw"):
+                self.open(page, f"{name}&only={only}")
+                self.assertEqual(self.shown(), names, (name, only))
+                self.assertIn(f"Filtered: {len(names)} of 5 are shown", self.text())
+        self.open(page, "scaling&only=heap")
+        rows = list(csv.DictReader(io.StringIO(self.saved("CSV", "figure"))))
+        self.assertEqual({row["backend"] for row in rows}, {"quad_heap", "lazy_heap"})
+        self.assertEqual(self.run_js("mounted[0].data.datasets.length"), 2)
+        self.check_quiet()
+
+    def test_it_stays_from_page_to_page_and_in_the_address(self) -> None:
+        self.open(self.report(self.generated()), "decide&only=heap")
+        for name in ("scaling", "map", "pairwise", "backend", "raw"):
+            self.go(name)
+            self.assertIn("only=heap", self.browser.current_url)
+            self.assertIn("Filtered: 2 of 5 are shown", self.text())
+        for name in PAGES:
+            self.go(name)
+            self.assertNotIn("cannot be shown", self.text())
+        self.check_quiet()
+
+    def test_what_matches_nothing_shows_all(self) -> None:
+        page = self.report(self.generated())
+        self.open(page, "scaling&only=granular,heap")
+        self.assertIn("Nothing here is granular and heap: all are shown.", self.text())
+        self.assertEqual(len(self.shown()), 5)
+        self.open(page, "scaling&only=nonsense")
+        self.assertNotIn("Filtered", self.text())
+
+    def test_by_keyboard(self) -> None:
+        self.open(self.report(self.generated()), "scaling")
+        self.browser.find_element(By.CSS_SELECTOR, ".filter summary").send_keys(Keys.ENTER)
+        self.settle()
+        self.browser.switch_to.active_element.send_keys(Keys.TAB)
+        self.browser.switch_to.active_element.send_keys(Keys.SPACE)
+        self.settle()
+        now = self.browser.switch_to.active_element
+        self.assertEqual(now.get_attribute("data-key"), "only:exact", "it stays where one is")
+        self.assertIn("only=exact", self.browser.current_url)
+        now.send_keys(Keys.SPACE)
+        self.settle()
+        self.assertNotIn("only=", self.browser.current_url)
+        self.assertTrue(self.run_js("document.querySelector('.filter').open"))
+
+
+class Services(ReportTest):
+    """What counters are called, and why there is none."""
+
+    def test_sizes_are_called_what_they_count(self) -> None:
+        entries = [
+            entry(f"accuracy/{scenario}/1000", "swift", "exact", lateness_p50_ns=8e4)
+            for scenario in ("rate", "herd", "idle", "nginx_keepalive_c256")
+        ]
+        page = self.report(self.campaign(entries, suite="accuracy"))
+        for scenario, said in (("rate", "timers per second"), ("herd", "timers"), ("idle", "timers")):
+            self.open(page, f"accuracy&w={scenario}")
+            self.assertIn(f"{scenario} at 10³ {said}: lateness p50", self.titles())
+        self.open(page, "raw")
+        sizes = {row[0]: row[1] for row in self.tables()[0][1:]}
+        self.assertEqual(
+            (sizes["rate"], sizes["nginx_keepalive_c256"]), ("10³ timers per second", "10³ timers")
+        )
+        rows = list(csv.DictReader(io.StringIO(self.saved("CSV"))))
+        self.assertEqual({(row["size"], row["size_is"]) for row in rows},
+                         {("1000", "timers per second"), ("1000", "timers")})  # fmt: skip
+
+    def test_what_a_service_does_not_have_is_not_said_to_lack_samples(self) -> None:
+        late = {"lateness_p50_ns": 8e4, "lateness_p99_ns": 9e4}
+        entries = [
+            entry("accuracy/rate/1000", "control", "none", **late),
+            entry("accuracy/rate/1000", "swift", "exact", **late, processing_p99_ns=5e3, cpu_share=0.1),
+            entry("accuracy/rate/1000", "seldom", "exact", lateness_p50_ns=8e4),
+        ]
+        page = self.report(self.campaign(entries, suite="accuracy"))
+        for counter, found in (
+            ("processing_p99_ns", {"control": "–", "swift": "5.00 µs", "seldom": "–"}),
+            ("cpu_share", {"control": "–", "swift": "10.0 %", "seldom": "–"}),
+            ("lateness_p99_ns", {"control": "90.0 µs", "swift": "90.0 µs", "seldom": "too few samples"}),
+        ):
+            self.open(page, f"accuracy&f={counter}")
+            one, everything = self.tables()
+            self.assertEqual({row[1]: row[3] for row in one[1:]}, found)
+            at = everything[0].index(one[0][3])
+            self.assertEqual({row[0]: row[at] for row in everything[1:]}, found)
+
+
+class Heads(unittest.TestCase):
+    """What the headers of this tree say of their backends."""
+
+    def test_each_backend_and_service_of_the_rosters_is_described(self) -> None:
+        named = re.compile(r"^    (\w+(?:<.*>)?)[,>]", re.MULTILINE)
+        for roster in ("queues", "services"):
+            text = (ROOT / "impls" / roster / "roster.h").read_text().partition("TypeList<")[2]
+            names = [heads._name_of(type_) for type_ in named.findall(text)]
+            self.assertGreater(len(names), 5)
+            for name in names:
+                told = heads.told_of(name)
+                self.assertTrue((ROOT / told["header"]).is_file(), name)
+                self.assertTrue(told["good"] and told["bad"], name)
+                for word in ("Follow", "Deviat", "Cost:", "  "):
+                    self.assertNotIn(word, told["good"] + told["bad"], name)
+
+    def test_slots_are_those_of_wheels_and_rings(self) -> None:
+        for name, slots, has_levels in (
+            ("kafka_wheel_256", 256, True),
+            ("kafka_wheel_20", 20, True),
+            ("ring_65536", 65_536, False),
+        ):
+            told = heads.told_of(name)
+            self.assertEqual((told["slots"], told["has_levels"]), (slots, has_levels))
+        self.assertNotIn("slots", heads.told_of("quad_heap"))
+        self.assertEqual(heads.told_of("mine_7"), {"services": []})
+
+    def test_services_of_a_structure(self) -> None:
+        self.assertIn("locked_binary_heap", heads.services_of("binary_heap"))
+        self.assertIn("locked_kafka_wheel_256", heads.services_of("kafka_wheel_512"))
+        self.assertEqual(heads.services_of("ordered_map"), [])
 
 
 if __name__ == "__main__":

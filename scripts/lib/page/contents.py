@@ -221,7 +221,7 @@ def _of_services(results: realtime_results.RealtimeResults) -> dict[str, Any]:
         "noise": " ".join(noise_lines(results.as_costs(figure), figure)),
         "counters": counters,
         "durations": durations,
-        "size_is": realtime_results.SUITES[results.suite],
+        "size_is": {name: results.size_is(name) for name in results.scenarios},
     }
 
 

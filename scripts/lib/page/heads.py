@@ -24,7 +24,7 @@ PREFIX = re.compile(r'kPrefixedName<"(\w+)"')  # of services around any backend
 FOLLOWS = re.compile(r'\.paper\s*=\s*"([^"]*)"')
 
 # In a head comment whose lines are joined.
-VERDICT = re.compile(r"Good: (.*?)\s+Bad: (.*?)(?:\n|\s+(?:Follow|Deviat)\w+:|$)")
+VERDICT = re.compile(r"Good:? (.*?)\s+Bad:? (.*?)(?:\n|\s+(?:Follow|Deviat)\w+:|$)")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Of a cell SUITE/SCENARIO/SIZE/SERVICE the label says "PRECISION, per ITEM", and 
 others).
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,6 +89,11 @@ class RealtimeResults(Grid[RealtimeCell]):
         for name, cells in self.variants.items():
             costs.variants[name] = {key: _as_cost(cell, figure) for key, cell in cells.items()}
         return costs
+
+    def size_is(self, scenario: str) -> str:
+        """What the scenario's sizes count; of some of the suite accuracy it is no rate."""
+        is_rate = self.suite != "accuracy" or re.match("rate|wait|granularity|poll|task", scenario)
+        return SUITES[self.suite] if is_rate else "timers"
 
     def members(self, scenario: str) -> list[str]:
         """The services that the scenario was run with, the control first."""

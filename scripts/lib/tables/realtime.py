@@ -1,6 +1,5 @@
 """The tables of a suite on the wall clock: one for each scenario, in Markdown or on a terminal."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,7 +10,7 @@ from rich.console import Console, JustifyMethod
 from rich.measure import Measurement
 from rich.table import Table
 
-from results.realtime import CONTROL, FIGURES, SUITES, RealtimeCell, RealtimeResults
+from results.realtime import CONTROL, FIGURES, RealtimeCell, RealtimeResults
 from results.statistics import spread
 from tables.replays import NOT_RUN, failure_lines, markdown_table, noise_lines
 from words import digits, machine_line, power, remake_line, time
@@ -241,10 +240,8 @@ def _titles(columns: Sequence[Column]) -> list[str]:
 
 
 def _size_is(results: RealtimeResults, scenario: str) -> str:
-    """What a scenario's sizes count; of some it is no rate."""
-    is_rate = re.match("rate|wait|granularity|poll|task", scenario)
-    counted = SUITES[results.suite] if results.suite != "accuracy" or is_rate else "timers"
-    return counted.replace(" per second", "/s")
+    """What a scenario's sizes count."""
+    return results.size_is(scenario).replace(" per second", "/s")
 
 
 def _noise(results: RealtimeResults) -> list[str]:

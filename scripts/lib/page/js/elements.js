@@ -47,12 +47,16 @@ function named(backend, campaign) {
     'a',
     {
       class: 'name',
-      href: addressOf('backend', {any: campaign.index, of: backend}),
+      href: backendAddress(backend, campaign),
       title: campaign.backends.get(backend)?.summary,
     },
     swatch(backend, campaign),
     backend,
   );
+}
+
+function backendAddress(backend, campaign) {
+  return addressOf('backend', {any: campaign.index, of: backend});
 }
 
 function remakeNote(command) {

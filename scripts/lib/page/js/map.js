@@ -41,7 +41,8 @@ function drawMap(view) {
         noiseNote(campaign),
       remake: campaign.remake,
       height: sizes.length * 56 + 130,
-      config: (theme, width) => mapOf(campaign, columns, sizes, rows, theme, width),
+      config: (theme, width) =>
+        leadingToBackends(view, campaign, mapOf(campaign, columns, sizes, rows, theme, width)),
       columns: [
         {title: 'load', csv: 'workload', left: true, value: ({column}) => column.scenario},
         {
@@ -130,11 +131,26 @@ function wrapped(name) {
   }, []);
 }
 
+// A tile leads to the page of its backend, as do the names in the data.
+function leadingToBackends(view, campaign, chart) {
+  const backendAt = ([element]) =>
+    element && chart.data.datasets[element.datasetIndex].data[element.index].backend;
+  chart.options.onClick = (_, elements) => {
+    const backend = backendAt(elements);
+    if (backend) view.visit(backendAddress(backend, campaign));
+  };
+  chart.options.onHover = ({native}, elements) => {
+    native.target.style.cursor = backendAt(elements) ? 'pointer' : '';
+  };
+  return chart;
+}
+
 function mapOf(campaign, columns, sizes, rows, theme, width) {
   const shown = rows.filter(({first}) => first);
   const points = shown.map(({x, y, first, others, isAlone}) => ({
     x,
     y,
+    backend: first.backend,
     colour: colourOf(first.backend, campaign, theme),
     isOpen: others.length > 0,
     lines: [

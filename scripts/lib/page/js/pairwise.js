@@ -110,7 +110,13 @@ function pairCard(campaign, a, b) {
     height: rows.length * 24 + 80,
     config: (theme, width) => forestChart(rows, campaign, theme, width),
     columns: [
-      {title: 'load', left: true, value: ({key}) => key, only: 'table'},
+      {
+        title: 'load',
+        left: true,
+        only: 'table',
+        value: ({key}) => key,
+        text: ({key, ratio: it}) => whyLink(campaign, it.middle > 1 ? b : a, key),
+      },
       {title: 'workload', value: ({one}) => one.scenario, only: 'csv'},
       {title: 'size', value: ({one}) => one.size, only: 'csv'},
       {title: 'A, ns', value: ({one}) => one.cost, text: ({one}) => digits(one.cost)},
@@ -133,6 +139,11 @@ function pairCard(campaign, a, b) {
     rows,
     isOpen: true,
   });
+}
+
+// To the page of the dearer one.
+function whyLink(campaign, loser, text) {
+  return h('a', {href: backendAddress(loser, campaign), title: `Where ${loser} loses, and why`}, text);
 }
 
 function forestChart(rows, campaign, theme, width, title = 'B / A') {

@@ -60,11 +60,15 @@ function columnsOfRaw(campaign) {
   return [
     {title: isCosts ? 'workload' : 'scenario', left: true, value: (cell) => cell.scenario},
     {
-      title: isCosts ? 'timers' : campaign.size_is,
+      title: isCosts ? 'timers' : 'size',
       csv: 'size',
       value: (cell) => cell.size,
-      text: (cell) => power(cell.size),
+      text: (cell) =>
+        isCosts ? power(cell.size) : `${power(cell.size)} ${campaign.sizeIs(cell.scenario)}`,
     },
+    ...(isCosts
+      ? []
+      : [{title: 'size_is', only: 'csv', value: (cell) => campaign.sizeIs(cell.scenario)}]),
     {
       title: isCosts ? 'backend' : 'service',
       left: true,

@@ -151,6 +151,11 @@ class Campaign extends Table {
     return this.items.get(scenario) ?? 'item';
   }
 
+  // What the scenario's sizes count.
+  sizeIs(scenario) {
+    return this.size_is?.[scenario] ?? 'timers';
+  }
+
   // Whether it is no load, but only a part of one: a single kind of operation, such as arming alone.
   isPart(scenario) {
     return ['insert', 'cancel', 'fire', 'tick'].includes(this.item(scenario));

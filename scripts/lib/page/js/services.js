@@ -16,7 +16,7 @@ function drawServices(kind, command) {
     const size = Number(
       view.choose(
         's',
-        capital(campaign.size_is),
+        capital(campaign.sizeIs(scenario)),
         sizes.map((one) => [String(one), power(one)]),
         String(sizes[sizes.length >> 1]),
       ),
@@ -40,7 +40,7 @@ function drawServices(kind, command) {
       quantity &&
         spectrumCard({
           campaign,
-          title: `${scenario} at ${power(size)} ${campaign.size_is}: ${quantity.replaceAll('_', ' ')}`,
+          title: `${scenario} at ${power(size)} ${campaign.sizeIs(scenario)}: ${quantity.replaceAll('_', ' ')}`,
           remake: campaign.remake,
           note: 'One in ten takes longer than the duration at 10, and so on, as far as ten samples or more lie beyond; of all rounds together.',
           cells: campaign.at(scenario, size).filter((cell) => cell.hasFigure),
@@ -71,11 +71,11 @@ const RANGE_NOTE =
   'Median of the rounds, whiskers from the least to the greatest. Crosses: the service did not keep up. ' +
   'Services of different precision, as the data say, are not to be ranked with each other. ';
 
-function columnsOfCounter(campaign, counter) {
+function columnsOfCounter(campaign, scenario, counter) {
   const unit = unitOf(counter);
   return [
     {
-      title: campaign.size_is,
+      title: campaign.sizeIs(scenario),
       csv: 'size',
       value: ({cell}) => cell.size,
       text: ({cell}) => power(cell.size),
@@ -92,7 +92,7 @@ function columnsOfCounter(campaign, counter) {
       csv: counter,
       value: ({y}) => y,
       text: ({cell, y}) =>
-        !cell.hasFigure ? cell.failure : y === null ? 'too few samples' : unit(y),
+        !cell.hasFigure ? cell.failure : y === null ? whyMissing(cell, counter) : unit(y),
     },
     {
       title: 'least',
@@ -123,7 +123,7 @@ function againstLoadCard(campaign, scenario, counter) {
   const unit = unitOf(counter);
   const sizes = campaign.sizes(scenario);
   return card({
-    title: `${scenario}: ${campaign.counters[counter]} by ${campaign.size_is}`,
+    title: `${scenario}: ${campaign.counters[counter]} by ${campaign.sizeIs(scenario)}`,
     note:
       RANGE_NOTE +
       (campaign.backends.has('control')
@@ -144,7 +144,7 @@ function againstLoadCard(campaign, scenario, counter) {
               y: y ?? NaN,
               low,
               high,
-              text: `${backend} at ${power(cell.size)}: ${y === null ? cell.status || 'too few samples' : unit(y)}${cell.saturated ? ', does not keep up' : ''}`,
+              text: `${backend} at ${power(cell.size)}: ${y === null ? cell.status || (whyMissing(cell, counter) ?? 'not measured') : unit(y)}${cell.saturated ? ', does not keep up' : ''}`,
             })),
           );
           return {
@@ -159,7 +159,7 @@ function againstLoadCard(campaign, scenario, counter) {
       const isLinear = values.some((value) => value <= 0);
       return linesChart(theme, width, {
         datasets,
-        xTitle: campaign.size_is,
+        xTitle: campaign.sizeIs(scenario),
         xText: power,
         xs: sizes,
         ticks: sizes.length > 8 ? null : sizes,
@@ -168,7 +168,7 @@ function againstLoadCard(campaign, scenario, counter) {
           : logScale(theme, campaign.counters[counter], unit, values),
       });
     },
-    columns: columnsOfCounter(campaign, counter),
+    columns: columnsOfCounter(campaign, scenario, counter),
     rows,
   });
 }
@@ -179,7 +179,7 @@ function atLoadCard(campaign, scenario, size, counter) {
   const shown = rows.filter(({y}) => y !== null);
   const unit = unitOf(counter);
   return card({
-    title: `${scenario} at ${power(size)} ${campaign.size_is}: ${campaign.counters[counter]}`,
+    title: `${scenario} at ${power(size)} ${campaign.sizeIs(scenario)}: ${campaign.counters[counter]}`,
     note: RANGE_NOTE,
     remake: campaign.remake,
     height: shown.length * 30 + 70,
@@ -199,7 +199,7 @@ function atLoadCard(campaign, scenario, size, counter) {
         title: '',
         unit,
       }),
-    columns: columnsOfCounter(campaign, counter),
+    columns: columnsOfCounter(campaign, scenario, counter),
     rows,
     isOpen: true,
   });
@@ -214,7 +214,7 @@ function allCard(campaign, scenario, size) {
   return h(
     'section',
     {class: 'card'},
-    h('h3', {}, `${scenario} at ${power(size)} ${campaign.size_is}: all figures`),
+    h('h3', {}, `${scenario} at ${power(size)} ${campaign.sizeIs(scenario)}: all figures`),
     tableOf(
       [
         {
@@ -230,9 +230,7 @@ function allCard(campaign, scenario, size) {
             !cell.hasFigure && i === 0
               ? cell.failure
               : cell.value(name) === null
-                ? cell.hasFigure && isPercentile(name)
-                  ? 'too few samples'
-                  : null
+                ? whyMissing(cell, name)
                 : unitOf(name)(cell.value(name)),
         })),
       ],
@@ -242,6 +240,13 @@ function allCard(campaign, scenario, size) {
   );
 }
 
-function isPercentile(counter) {
-  return /_p[0-9.]+_/.test(counter);
+// Why a cell does not have a counter: of a percentile there were too few samples if there were any,
+// and all else it does not have at all, as the control has no fires.
+function whyMissing(cell, counter) {
+  const [, quantity] = counter.match(/^(.*)_p[0-9.]+_/) ?? [];
+  const hasSamples =
+    quantity &&
+    (cell.spectra?.[quantity] ||
+      Object.keys(cell.counters ?? {}).some((name) => name.startsWith(`${quantity}_`)));
+  return hasSamples ? 'too few samples' : null;
 }
