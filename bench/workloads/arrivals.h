@@ -1,9 +1,10 @@
 // Events at a rate: N timers a second arrive at random, each for an object of its own, and fire.
 //
-// Arrivals are a Poisson process, delays log-uniform from 1 ms to 1 s: 150 ms in the mean, so that
-// 0.15 N are pending. Made to be paced: the rate of fires is that of arrivals from the start, for a
-// second of arrivals is setup. An id is free again when its timer has fired. The clock goes to every
-// instant at which something happens, arrival or fire, as an event loop's does.
+// Arrivals are a Poisson process. Delays are log-uniform from 1 ms to 1 s, 150 ms in the mean, so
+// that 0.15 N timers are pending. The load is made to be paced: the first second of arrivals is
+// setup, so that fires come at the rate of arrivals from the start. An id is free again when its
+// timer has fired. Like the clock of an event loop, the clock goes to every instant at which a
+// timer arrives or fires.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +77,7 @@ struct Arrivals {
 
  private:
   static constexpr int kShortestBits = 10;  // of the shortest delay
-  static constexpr int kGapBits = 20;       // of a mean gap, in which gaps are drawn
+  static constexpr int kGapBits = 20;       // gaps are drawn in units of 2^-20 of the mean
 };
 static_assert(Generator<Arrivals>);
 

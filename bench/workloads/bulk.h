@@ -1,8 +1,8 @@
 // A bulk of delays over a wide horizon, armed and then expired: six million by default.
 //
 // Delays are log-uniform: as many between 1 and 2 ticks as between 2^24 and 2^25. The clock goes
-// from one due instant to the next, so that structures that pay for distance show it. As in `fill`,
-// the queue has held as many before.
+// from one due instant to the next, which shows which structures pay for distance. As in `fill`,
+// the queue has held as many timers before.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// Times to live of cached values: few distinct ones, seconds to weeks, each value overwritten again
-// and again before it expires; those that nobody asks for any more do expire (153 clusters of Twitter,
-// Yang et al., OSDI 2020; Pelikan's Segcache).
+// Times to live of cached values: few distinct ones, each value overwritten again and again before
+// it expires. Values that nobody asks for any more do expire. After 153 clusters of Twitter (Yang
+// et al., OSDI 2020) and Pelikan's Segcache, whose times to live are seconds to weeks.
 //
-// N keys in four namespaces with TTLs of 1 minute, 10 minutes, 1 hour and 1 day. A write arms or moves
-// its key's timer. The r-th key is written in proportion to 1 / r, in the mean each key every 10 s. Ticks
-// are 1 ms.
+// N keys are in four namespaces with times to live of 1 minute, 10 minutes, 1 hour and 1 day. A
+// write arms or moves its key's timer. The r-th key is written in proportion to 1 / r; the mean
+// over all keys is a write every 10 s. Ticks are 1 ms.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Cancelling alone: N pending timers, all cancelled in random order. W2 of the peers' figures.
+// Cancelling alone: N pending timers, all cancelled in random order. Load W2 of the published
+// figures of timer libraries.
 #pragma once
 
 #include "workloads/random.h"

@@ -1,10 +1,10 @@
-// Deadlines of a database client: for each operation one for all of it, and one for each of the three
-// things that it waits for in turn, a connection, the sending and the answer. 280 000 operations a
-// second with 3 to 4 timers each are about a million armed and cancelled (aerospike-client-rust#208);
-// hardly one fires.
+// Deadlines of a database client. Each operation has one for the whole of it and one for each of
+// the three things that it waits for in turn: a connection, the sending and the answer. 280 000
+// operations a second with 3 to 4 timers each are about a million timers armed and cancelled
+// (aerospike-client-rust#208); hardly one fires.
 //
-// N timers are pending: N / 2 operations are under way, each followed by the next. Ticks are 1 us, as
-// operations take milliseconds.
+// N timers are pending: N / 2 operations are under way, and each is followed by another. Ticks are
+// 1 us, because operations take milliseconds.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,8 @@ struct Database {
     const std::uint32_t socket_ticks = trace.ticks(socket_timeout);
     DelaySampler draw = trace.sampler(wait);
 
-    // Operation i has the timers 2 i, for all of it, and 2 i + 1; on the agenda is what it waits for.
+    // Operation i has timer 2 i for the whole of it and timer 2 i + 1 for what it waits for. The
+    // agenda has the end of each wait.
     Random random(options.seed);
     Simulation world(trace, 2 * operations);
     std::uint64_t ended = 0;
@@ -57,12 +58,12 @@ struct Database {
       const auto [operation, number] = std::pair(what / kWaits, what % kWaits);
       world.cancel(2 * operation + 1);
       if (number + 1 < kWaits) return begin_wait(operation, number + 1);
-      world.cancel_if_pending(2 * operation);  // one that took longer has failed, and is over
+      world.cancel_if_pending(2 * operation);  // an operation that took longer has failed
       ++ended;
       begin(operation);
     };
     for (std::uint32_t operation = 0; operation < operations; ++operation) begin(operation);
-    // Until they are out of step.
+    // Until the operations are out of step.
     const Tick settled = static_cast<Tick>(4 * kWaits * draw.mean());
     while (world.now() < settled) world.go_on([](TimerId) {}, wait_ends);
     trace.end_setup();

@@ -69,7 +69,7 @@ std::uint64_t times_power_of_two(std::uint64_t value, std::int64_t exponent) {
   return static_cast<std::uint64_t>(product << whole);
 }
 
-// Fractions are told in units of 2^-16.
+// Fractions are in units of 2^-16.
 constexpr int kFineBits = 16;
 constexpr double kFine = 1 << kFineBits;
 

@@ -2,16 +2,16 @@
 //
 //   constant 30s                 always the same
 //   uniform 1ms 60s              between the two, whole ticks
-//   exponential 10s              of that mean, at least a tick
-//   lognormal 20ms 60ms          of that median and upper quartile
-//   pareto 10ms 1.2 1h           of that least value and shape; what would be more is the third
-//   bimodal 200ms 60s 0.9        near the first, within a tenth, in that share of cases; else near
-//                                the second
+//   exponential 10s              with that mean, at least a tick
+//   lognormal 20ms 60ms          with that median and upper quartile
+//   pareto 10ms 1.2 1h           with that least value and shape; larger values become the third
+//   bimodal 200ms 60s 0.9        within a tenth of the first in that share of cases, else within a
+//                                tenth of the second
 //   camel 1ms 60s                two humps that hold nine tenths, each a tenth of the range wide
-//                                (after Rönngren & Ayani 1997); the rest is uniform over it
-//   rising 1ms 60s 1ms           from the first by the third up to the second, and again: deadlines
-//                                in order, a heap's best case if all are armed at once
-//   falling 1ms 60s 1ms          the same backwards, its worst
+//                                (after Rönngren & Ayani 1997); the rest is uniform over the range
+//   rising 1ms 60s 1ms           from the first up to the second by steps of the third, and again:
+//                                deadlines in order, a heap's best case if all are armed at once
+//   falling 1ms 60s 1ms          the same backwards, a heap's worst case
 //
 // A number with a unit is a duration: ns, us, ms, s, min, h or d.
 #pragma once
@@ -27,7 +27,7 @@
 
 namespace timerbench {
 
-// A parameter that cannot be understood. The text is one line that says what can.
+// A parameter that cannot be understood. The text is one line that says what is accepted.
 struct ParameterError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
@@ -64,17 +64,17 @@ class Delays {
   std::array<double, 3> arguments_{};  // durations in ns
 };
 
-// Draws delays in ticks, from 1 to kMaxDelay. The drawing computes with integers only, so that a seed
-// gives the same delays on any machine.
+// Draws delays in ticks, from 1 to kMaxDelay. It computes with integers only, so that a seed gives
+// the same delays on any machine.
 class DelaySampler {
  public:
-  // `unit_ns`: a tick. Throws ParameterError if a duration is shorter than a tick, or longer than a
-  // trace can tell.
+  // `unit_ns`: the length of a tick. Throws ParameterError if a duration is shorter than a tick, or
+  // longer than a trace can hold.
   DelaySampler(const Delays& delays, double unit_ns);
 
   std::uint32_t operator()(Random& random);
 
-  // Of many draws, in ticks.
+  // The mean of many draws, in ticks.
   double mean() const;
 
  private:
@@ -85,7 +85,8 @@ class DelaySampler {
   Kind kind_;
   std::uint64_t first_, last_ = 0, step_ = 0;  // in ticks
   double share_ = 0;                           // of the first mode
-  // In units of 2^-16: the median or least value in ticks, and how often a deviation of 1 doubles it.
+  // In units of 2^-16: the median or least value in ticks, and how often a deviation of 1 doubles
+  // it.
   std::uint64_t fine_ = 0;
   std::int64_t octaves_ = 0;
   std::uint64_t turn_ = 0;  // how many were drawn

@@ -1,5 +1,5 @@
-// Expiring alone: N pending timers, time advanced tick by tick to the last. W3 of the peers'
-// figures.
+// Expiring alone: N pending timers, time advanced tick by tick to the last. Load W3 of the
+// published figures of timer libraries.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// Arming alone: N timers. W1 of the peers' figures.
+// Arming alone: N timers. Load W1 of the published figures of timer libraries.
 //
-// The queue has held as many before, all cancelled: what is measured is not the first touch of its
-// memory.
+// The queue has held as many timers before, all cancelled, so that the figure does not contain the
+// first touch of its memory.
 #pragma once
 
 #include "workloads/random.h"

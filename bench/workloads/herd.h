@@ -1,6 +1,8 @@
-// A thundering herd: N timers armed in random order for one and the same instant, and quiet after it.
+// A thundering herd: N timers are armed in random order for the same instant, and nothing follows
+// it.
 //
-// Made to be paced: what counts is how long after the instant the first and the last one fires.
+// The load is made to be paced: it shows how long after the instant the first and the last timer
+// fire.
 #pragma once
 
 #include "workloads/random.h"

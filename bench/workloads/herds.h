@@ -1,7 +1,7 @@
-// Herds that come again: N periodic timers that are due at one of ten marks, a second apart, because
-// people choose round values; a tenth of them fires at once, and is armed for the same mark of the next
-// round. A slot that is drained so costs 7 to 8 times the usual in the tail (glommio#44). Ticks are 1 ms;
-// the clock ticks a hundred times a second, and at the marks.
+// Herds that come again: N periodic timers, due at one of ten marks a second apart, because people
+// choose round values. At each mark a tenth of them fires at once and is armed for the same mark of
+// the next round. Draining such a slot costs 7 to 8 times the usual in the tail (glommio#44). Ticks
+// are 1 ms; the clock advances a hundred times a second, and at the marks.
 #pragma once
 
 #include "workloads/random.h"

@@ -1,5 +1,5 @@
 // The hold model of event simulation (Jones 1986): every timer fires, and is armed again when it
-// does. W5 of the peers' figures.
+// does. Load W5 of the published figures of timer libraries.
 #pragma once
 
 #include "workloads/random.h"
@@ -31,7 +31,8 @@ struct Hold {
     for (TimerId id = 0; id < size; ++id) arm(id);
     trace.end_setup();
 
-    // The clock goes from one due instant to the next, as a driver's that sleeps until then.
+    // The clock goes from one due instant to the next, like that of a driver that sleeps until
+    // then.
     std::uint64_t fired = 0;
     while (fired < fires && size > 0) {
       world.step_to(world.next_due(), [&](TimerId id) {

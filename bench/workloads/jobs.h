@@ -1,7 +1,7 @@
-// Scheduled jobs: N of them, months ahead, which nearly all run (Sidekiq: 4 to 8 million spread over as
-// many seconds, sidekiq#3411; Airbnb's Dynein schedules months and years ahead). A job that has run is
-// followed by another, and so is one of fifty that is cancelled. Ticks are 1 s, and the clock goes from
-// one due instant to the next.
+// Scheduled jobs: N of them, up to 90 days ahead, nearly all of which run (Sidekiq: 4 to 8 million
+// spread over as many seconds, sidekiq#3411; Airbnb's Dynein schedules months and years ahead). One
+// in fifty is cancelled. Each job that has run or was cancelled is followed by another. Ticks are 1
+// s, and the clock goes from one due instant to the next.
 #pragma once
 
 #include "workloads/random.h"
@@ -32,7 +32,7 @@ struct Jobs {
     DelaySampler sample = trace.sampler(delay);
     Random random(options.seed);
     Simulation world(trace, size);
-    // The time left to jobs that are spread over the past as those to come are over the future.
+    // Jobs were scheduled evenly over the past, so each has a uniform part of its delay left.
     for (TimerId job = 0; job < size; ++job) world.arm(job, random.between(1, sample(random)));
     trace.end_setup();
     std::uint64_t ended = 0;

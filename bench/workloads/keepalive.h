@@ -1,8 +1,9 @@
-// The connection problem: N connections, each dropped after 30 s without a request.
+// The connection problem: N connections, each dropped after 30 s without a request, as nginx does
+// with HTTP keep-alive.
 //
-// Every request moves its connection's deadline to 30 s from now. A connection that times out makes
-// room for a new one, which is armed at once. The clock goes to every instant at which something
-// happens, request or time-out, as an event loop's does. Nginx, HTTP keep-alive.
+// Every request moves its connection's deadline to 30 s from now. When a connection times out, a
+// new one takes its place and is armed at once. Like the clock of an event loop, the clock goes to
+// every instant at which a request comes or a connection times out.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct Keepalive {
   Trace generate(const WorkloadOptions& options) const { return generate_as(*this, options); }
 
  protected:
-  // `self`: this, as the generator that is to be named in the trace.
+  // `self`: this object, as the generator that the trace names.
   template <class Self>
   Trace generate_as(const Self& self, const WorkloadOptions& options) const {
     const TimerId size = options.size;
@@ -49,8 +50,9 @@ struct Keepalive {
     Simulation world(trace, size);
     const auto arm = [&](TimerId id) { world.arm(id, timeout_ticks); };
 
-    // Connections begin as old as they stay: silent for an exponential time cut off at the time-out.
-    // That is what remains of an exponential time divided by the time-out, for it has no memory.
+    // Connections begin with the ages that they keep: silent for an exponential time, cut off at
+    // the time-out. An exponential time has no memory, so the cut-off one is its remainder on
+    // division by the time-out.
     const std::uint32_t mean_silence = 100'000'000 / requests_per_100k_s;
     for (TimerId id = 0; id < size; ++id) {
       const std::uint64_t silence = random.exponential(mean_silence) >> 32;
@@ -62,7 +64,7 @@ struct Keepalive {
       arm(random.below(size));
       return arrival_ns += (random.exponential(mean_gap_ns / gap_unit_ns) >> 32) * gap_unit_ns;
     };
-    // The structure gets its history: a request of each, or what a time-out's length brings.
+    // The structure gets its history: a request of each connection, or a time-out's length of them.
     const std::uint64_t timeout_ns = timeout_ticks * std::uint64_t{1'000'000};
     for (TimerId i = 0; i < size && serve_next() < timeout_ns; ++i) continue;
     trace.end_setup();

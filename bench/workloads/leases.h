@@ -1,6 +1,7 @@
-// Leases, locks and sessions: N of them, each with a time to live of 10 to 60 s that its holder renews
-// when a third of it has passed, as ZooKeeper's and etcd's clients do; one renewal in a thousand does
-// not come, since the holder has died, and the lease expires, to be granted to another.
+// Leases, locks and sessions: N of them, each with a time to live of 10 to 60 s. Its holder renews
+// it when a third of that has passed, as clients of ZooKeeper and etcd do. One renewal in a
+// thousand does not come, because the holder has died; the lease then expires and is granted to
+// another.
 //
 // The rates are customary, not published. Ticks are 1 ms.
 #pragma once

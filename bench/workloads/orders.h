@@ -1,10 +1,10 @@
-// Unpaid orders: cancelled by the shop after 15 or 30 minutes unless paid, which most are, within
-// minutes. Half of the orders come in the first second of a minute, as sales begin on the minute, the
-// others at any time.
+// Unpaid orders: the shop cancels an order after 15 or 30 minutes unless it is paid. Most are paid
+// within minutes. Half of the orders come in the first second of a minute, because sales begin on
+// the minute, the others at any time.
 //
-// The durations are those that shops publish; the share that is paid, 90 %, is an assumption. N orders
-// are pending in the mean; the trace begins in the stationary state. The clock goes to every instant at
-// which something happens, in ms.
+// The durations are those that shops publish. The share that is paid, 90 %, is an assumption. N
+// orders are pending in the mean, and the trace begins in the stationary state. The clock goes to
+// every instant at which something happens, in ms.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct Orders {
     constexpr std::uint32_t kSecond = 1'000;
     constexpr std::uint32_t kMinute = 60 * kSecond;
     constexpr std::uint32_t kArrival =
-        ~std::uint32_t{0};  // on the agenda, else the id that is paid
+        ~std::uint32_t{0};  // on the agenda; any other entry is the id that is paid
     const TimerId size = options.size;
     const std::uint64_t orders = options.items != 0 ? options.items : 1'000'000;
     TraceWriter trace(*this, options);
@@ -64,7 +64,7 @@ struct Orders {
     while (used < size) begin(draw_under_way(draw, random));
     trace.end_setup();
 
-    // Little's law: so many come in a minute that N are pending in the mean.
+    // By Little's law, N are pending in the mean if this many come in a minute.
     double mean_length = 0;
     constexpr int kDraws = 10'000;
     for (int i = 0; i < kDraws; ++i) mean_length += draw().length() / double{kDraws};
@@ -87,7 +87,7 @@ struct Orders {
         const std::uint32_t within = random.chance(burst) ? kSecond : kMinute;
         world.expect(minute * kMinute + random.below(within), kArrival);
       }
-      world.expect((minute + 1) * kMinute, kArrival);  // so that the clock gets there
+      world.expect((minute + 1) * kMinute, kArrival);  // so that the clock reaches it
       ++expected;
       while (come < orders && world.now() < (minute + 1) * kMinute) world.go_on(timed_out, happens);
     }

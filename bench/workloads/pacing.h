@@ -1,7 +1,7 @@
-// Packet pacing: each of N flows has one timer, until its next packet may leave; it always fires and is
-// armed again for the one after. Flows differ by orders of magnitude in their rate: gaps of 10 ms, by a
-// power law, up to a horizon of 2 s (Carousel, SIGCOMM 2017, and Eiffel, NSDI 2019, which say 10^4 to
-// 10^6 flows and a horizon of 2 to 4 s). Ticks are 1 us.
+// Packet pacing: each of N flows has one timer, for its next packet. The timer always fires and is
+// then armed for the packet after. Flows differ by orders of magnitude in their rate: gaps begin at
+// 10 ms and follow a power law up to a horizon of 2 s (Carousel, SIGCOMM 2017, and Eiffel, NSDI
+// 2019, which name 10^4 to 10^6 flows and a horizon of 2 to 4 s). Ticks are 1 us.
 #pragma once
 
 #include <vector>

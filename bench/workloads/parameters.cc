@@ -21,7 +21,7 @@ T parse_number(std::string_view text, T least, T most, std::string_view what) {
   throw ParameterError(fmt::format("'{}' is not a {} from {} to {}", text, what, least, most));
 }
 
-// What a text means, for each type of parameter; and back.
+// Parses and writes each type of parameter.
 void read(std::string_view text, std::uint32_t& value) {
   value = parse_number<std::uint32_t>(text, 1, 1'000'000'000, "whole number");
 }

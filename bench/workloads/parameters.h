@@ -1,4 +1,5 @@
-// The parameters of a generator by name: what a suite or a user sets, and a trace's description tells.
+// The parameters of a generator by name: what a suite or a user sets, and what a trace's
+// description records.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,7 @@
 
 namespace timerbench {
 
-// Name and value, as text, of parameters that are not to have their default.
+// Name and value, as text, of the parameters that differ from their default.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 // A reference to a member of a generator. Durations are written "30s", shares of 1 "0.9", and
@@ -44,7 +45,7 @@ using Parameters = std::vector<Parameter>;
 // "1000", "10k", "1e6": a number from 1 to kMostIds. Throws ParameterError.
 TimerId parse_size(std::string_view text);
 
-// Throws ParameterError, which names what is wrong: a name that is not there, too, and then what is.
+// Throws ParameterError, which names what is wrong; for an unknown name also the known ones.
 void apply(const Settings& settings, std::string_view workload, Parameters parameters);
 
 }  // namespace timerbench

@@ -31,9 +31,9 @@ class Random {
     return first + below(last - first + 1);
   }
 
-  // Exponential with the given mean, in units of 2^-32. REQUIRES: mean < 2^27, for the sum not to
-  // overflow. Von Neumann's method (1951): a falling run of uniform numbers has an odd length with
-  // probability 1 - e^-u, u its first, so that comparing is all it takes.
+  // Exponential with the given mean, in units of 2^-32. REQUIRES: mean < 2^27, so that the sum does
+  // not overflow. Von Neumann's method (1951), which only compares: a falling run of uniform
+  // numbers whose first is u has an odd length with probability e^-u.
   std::uint64_t exponential(std::uint64_t mean) {
     for (std::uint64_t whole = 0;; ++whole) {
       const std::uint64_t first = next();
@@ -47,13 +47,14 @@ class Random {
     }
   }
 
-  // True so often, of 1.
+  // True with this probability.
   bool chance(double share) {
     return static_cast<double>(next() >> 11) < share * static_cast<double>(std::uint64_t{1} << 53);
   }
 
   // Normal with mean 0 and standard deviation 1, in units of 2^-32: the sum of twelve uniform
-  // numbers, less their mean. Its tails end at 6; the upper quartile is 0.681, the normal one 0.674.
+  // numbers, less their mean. Its tails end at 6; the upper quartile is 0.681, the normal one
+  // 0.674.
   std::int64_t normal() {
     std::int64_t sum = 0;
     for (int i = 0; i < 12; ++i) sum += static_cast<std::int64_t>(next() >> 32);

@@ -1,10 +1,9 @@
-// Requests with time-outs: N under way, each armed with a time-out, and answered, which cancels it, or
-// timed out, whichever comes first; the next one follows at once.
+// Requests with time-outs: N are under way, each armed with a time-out. A request ends when it is
+// answered, which cancels the time-out, or when it times out; the next one begins at once.
 //
 // N sources that each renew themselves come close to Poisson arrivals. The trace begins in the
-// stationary state. What is published of such loads, and what follows from it, are the structs below;
-// all of them can be given other distributions. The clock goes to every instant at which something
-// happens, in ms.
+// stationary state. Each struct below is a load that was published; all of them take other
+// distributions. The clock goes to every instant at which something happens, in ms.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 
 namespace timerbench {
 
-// What the loads have in common: until when a request may take, and how long it would.
+// What the loads have in common: the time-out of a request, and how long its answer takes.
 struct RequestTimes {
   Delays timeout;
   Delays latency;
@@ -26,18 +25,18 @@ struct RequestTimes {
   }
 };
 
-// When a request times out and when it would be answered, in ticks from now on.
+// When a request times out and when it would be answered, in ticks from now.
 struct RequestEnds {
   std::uint32_t timeout, latency;
 
   std::uint32_t length() const { return std::min(timeout, latency); }
 };
 
-// Draws one of those that are under way at some instant, among which the long ones are more frequent
-// than among those that begin, which `draw` draws; what is left of it then.
+// Draws a request that is under way at some instant, and returns what is left of it. `draw` draws
+// requests that begin; long ones are more frequent among those under way.
 template <class Draw>
 RequestEnds draw_under_way(Draw&& draw, Random& random) {
-  // One of many that begin, in proportion to how long it takes.
+  // Of many that begin one is chosen, in proportion to how long it takes.
   constexpr int kCandidates = 32;
   RequestEnds chosen{};
   std::uint64_t total = 0;
@@ -84,8 +83,8 @@ Trace generate_requests(const G& load, const WorkloadOptions& options) {
   return trace.finish(ended, size);
 }
 
-// Any share of cancelled ones: with a latency uniform from next to nothing to the time-out divided by
-// the share. With the default 99 %, as is said of the time-outs of Linux (Gleixner 2016).
+// A share of cancelled requests: the latency is uniform from 1 ms to the time-out divided by the
+// share. The default is 99 %, as of the time-outs of Linux (Gleixner 2016).
 struct Requests : RequestTimes {
   static constexpr std::string_view name = "requests";
   static constexpr std::string_view summary =
@@ -124,8 +123,8 @@ struct PurgatoryHigh : RequestTimes {
 };
 static_assert(Generator<PurgatoryHigh>);
 
-// A read time-out for each operation of N connections: of 65 536 armed in a server none fired
-// (glommio#44), all of one length.
+// A read time-out for each operation of N connections, all of one length: of 65 536 armed in a
+// server none fired (glommio#44).
 struct ReadTimeouts : RequestTimes {
   static constexpr std::string_view name = "read_timeouts";
   static constexpr std::string_view summary =

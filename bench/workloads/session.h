@@ -1,10 +1,12 @@
-// Sessions with five timers each, after the benchmark of Ratas (Snellman, test_benchmark.cc): idle
-// (60 s, moved by every packet), close (180 to 190 s, fires), request (each second, fires), pace (each
-// request is ten packets 20 us apart, each by a timer that fires) and the request's deadline (always
-// cancelled by the answer).
+// Sessions with five timers each, after the benchmark of Ratas (Snellman, test_benchmark.cc):
+//   idle       60 s, moved by every packet
+//   close      180 to 190 s, fires
+//   request    each second, fires
+//   pace       a request is ten packets 20 us apart; a timer fires for each
+//   deadline   of the request, always cancelled by the answer
 //
-// Three of the five are pending in the mean: N timers are N / 3 sessions, each of which is followed by another. Ticks are 20 us. Deviation:
-// the answer's latency is log-normal here.
+// Three of the five are pending in the mean: N timers are N / 3 sessions, each of which is followed
+// by another. Ticks are 20 us. Deviation: the answer's latency is log-normal here.
 #pragma once
 
 #include <algorithm>
@@ -85,7 +87,7 @@ struct Session {
           }
           open(session, close_ticks + random.below(ten_seconds));
           break;
-        case kIdle:      // a session that has no requests for so long is as good as closed
+        case kIdle:      // a session without requests for so long counts as closed
         case kDeadline:  // an answer that never comes
         case kTimers: break;
       }

@@ -1,5 +1,5 @@
-// The world of a generator: timers, armed in the trace and in a model that knows when they fire, and
-// an agenda of what else will happen.
+// The world of a generator: timers, which are armed both in the trace and in a model that knows
+// when they fire, and an agenda of other events.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,8 @@ class Simulation {
     trace_.cancel(id);
   }
 
-  // As `cancel`, for programs that look before: a timer that is not pending costs nothing.
+  // As cancel(), but writes nothing for a timer that is not pending, like a program that checks
+  // first.
   void cancel_if_pending(TimerId id) {
     if (pending(id)) cancel(id);
   }
@@ -50,13 +51,13 @@ class Simulation {
     for (const TimerId id : fired_) fired(id);
   }
 
-  // The same in as many steps as there are instants at which something is due, as an event loop goes.
+  // The same, with a step to each instant at which something is due, like an event loop.
   template <class Fired>
   void pass_time_to(Tick instant, Fired&& fired) {
     while (now() < instant) step_to(std::min(instant, model_.next_wakeup()), fired);
   }
 
-  // Puts something on the agenda, which `what` tells; not before now.
+  // Puts the event `what` on the agenda. REQUIRES: `at` is not before now().
   void expect(Tick instant, std::uint32_t what) { agenda_.emplace(instant, what); }
 
   // Goes to the next instant at which a timer is due or something is on the agenda: fired(id), then

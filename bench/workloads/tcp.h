@@ -1,11 +1,14 @@
-// A set of TCP connections as Linux times them (include/net/tcp.h): the retransmission time-out of
-// 200 ms at least, armed for what is sent and cancelled by its acknowledgement, doubled up to 120 s
-// where it fires; the delayed acknowledgement of 40 ms, cancelled if the answer takes it along; the
-// keepalive of 2 h, which waits for the connection to end; and TIME_WAIT of 60 s, which always fires.
+// TCP connections as Linux times them (include/net/tcp.h). Each has four timers:
+//   retransmission  at least 200 ms; armed when data is sent, cancelled by its acknowledgement,
+//                   doubled up to 120 s each time it fires
+//   delayed ACK     40 ms; cancelled if the answer carries the acknowledgement
+//   keepalive       2 h; waits for the connection to end
+//   TIME_WAIT       60 s; always fires
 //
-// N timers are 5 N / 8 connections: each has its keepalive, half of them leave one in TIME_WAIT, and a
-// tenth waits for something. Each serves requests, exponential with a mean of 1 s, and is closed after
-// 100 in the mean, to be followed by another. Round trips and answers are log-normal. Ticks are 1 ms.
+// N timers are 5 N / 8 connections: each has its keepalive, half of them leave one timer in
+// TIME_WAIT, and a tenth waits for something. A connection serves requests, exponential with a mean
+// of 1 s. It is closed after 100 requests in the mean, and another follows. Round trips and answers
+// are log-normal. Ticks are 1 ms.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +77,7 @@ struct Tcp {
       world.expect(world.now() + delay, connection * kEvents + what);
     };
     const auto remember = [&](std::uint32_t ticks) {
-      if (free.empty()) return;  // as beyond tcp_max_tw_buckets: closed at once
+      if (free.empty()) return;  // as Linux does beyond tcp_max_tw_buckets
       world.arm(free.back(), ticks);
       free.pop_back();
     };
@@ -110,7 +113,7 @@ struct Tcp {
           if (random.chance(closed)) {
             world.cancel(timer(connection, kKeepalive));
             remember(time_wait_ticks);
-            world.arm(timer(connection, kKeepalive), keepalive_ticks);  // the next one's
+            world.arm(timer(connection, kKeepalive), keepalive_ticks);  // of the next connection
           }
           expect(connection, kRequest, draw_gap(random));
           break;

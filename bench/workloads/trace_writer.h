@@ -9,7 +9,7 @@
 
 namespace timerbench {
 
-// The clock is the generator's own; pass_time() is how it moves in the trace.
+// The generator keeps the clock; pass_time() moves it in the trace.
 class TraceWriter {
  public:
   // A tick is 1 ms unless G::unit_ns says otherwise.
@@ -34,7 +34,7 @@ class TraceWriter {
     write(advance_op(static_cast<std::uint32_t>(ticks)));
   }
 
-  // All operations so far prepare, and are not measured.
+  // The operations so far are setup and are not measured.
   void end_setup() { info_.setup_ops = ops_.size(); }
 
   // A duration or distribution in ticks. They throw ParameterError.
@@ -44,16 +44,16 @@ class TraceWriter {
     return DelaySampler(Delays("constant " + to_text(duration)), info_.unit_ns)(unused);
   }
 
-  // What the description is to say besides the parameters.
+  // Adds an entry to the description, beside the parameters.
   template <class T>
   void note(std::string_view parameter, const T& value) {
     parameters_[parameter] = value;
   }
 
-  // How many ids there are, if not as many as the size.
+  // The number of ids, if it is not the size.
   void set_capacity(TimerId capacity) { info_.capacity = capacity; }
 
-  // `items`: what a cost is quoted per.
+  // `items`: how many of what a cost is quoted per.
   Trace finish(std::uint64_t items, std::uint64_t peak_pending) {
     info_.items = items;
     info_.peak_pending = peak_pending;

@@ -1,4 +1,4 @@
-// What a generator of traces is given and gives.
+// The interface of a generator of traces: its options, the concept, and the roster of workloads.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct WorkloadOptions {
   TimerId size;             // timers pending or per second, connections: what a suite sweeps
   std::uint64_t items = 0;  // how many operations are measured, if free; 0: the default
   std::uint64_t seed = 1;
-  Settings settings{};  // parameters that are not to have their default
+  Settings settings{};  // parameters that differ from their default
 };
 
 // A generator is a struct whose members are its parameters, with their defaults, and
@@ -40,7 +40,7 @@ struct Workload {
   std::string_view item;
   bool items_are_free;
   TimerId default_size;
-  // Their meaning and, as text, their default.
+  // Name, meaning and default of a parameter.
   struct Parameter {
     std::string_view name, meaning;
     std::string value;
@@ -51,7 +51,7 @@ struct Workload {
   std::function<Trace(const WorkloadOptions&)> generate;
 };
 
-// Roughly what it takes to generate such a trace, work out its outcome and replay it, in bytes.
+// Roughly how many bytes it takes to generate such a trace, compute its outcome and replay it.
 constexpr std::uint64_t bytes_needed(const WorkloadOptions& options) {
   constexpr std::uint64_t kATimer = 150;  // the model's node and the largest backend's
   constexpr std::uint64_t kWindows = 4 * kWindowBytes;  // of the trace, however long it is

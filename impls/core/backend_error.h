@@ -1,4 +1,4 @@
-// What a backend throws when something outside the process fails it.
+// What a backend throws when something outside the process fails.
 #pragma once
 
 #include <stdexcept>
@@ -11,7 +11,7 @@ struct BackendError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// It cannot be had on this machine: no server, no permission. Reported as `unavailable`.
+// It cannot be used on this machine: no server, no permission. Reported as `unavailable`.
 struct BackendUnavailable : BackendError {
   using BackendError::BackendError;
 };

@@ -52,7 +52,7 @@ class Bitmap {
     return kNone;
   }
 
-  // How far it is from i, going up and around the end, to the first member; kNone if the set is
+  // The distance from i, going up and around the end, to the first member; kNone if the set is
   // empty. i itself is at distance 0. REQUIRES: i < Bits.
   std::size_t distance(std::size_t i) const {
     if (const std::size_t up = next(i); up != kNone) return up - i;

@@ -1,4 +1,4 @@
-// Rounding of instants to granules, free of division for the usual granularity of 1.
+// Rounding of instants to granules, without division for the usual granularity of 1.
 #pragma once
 
 #include "core/timer_queue.h"
@@ -10,7 +10,8 @@ class Granularity {
  public:
   explicit Granularity(Tick ticks) : ticks_(ticks), is_one_(ticks == 1) {}
 
-  // The last granule not after t. The end of time is no granule's middle: it ends the last one.
+  // The last granule not after t. kNever - 1 counts as the end of its granule, whatever the
+  // granularity.
   Tick floor(Tick t) const {
     return is_one_ ? t : t / ticks_ + (t == kNever - 1 && t % ticks_ != 0);
   }
@@ -18,8 +19,8 @@ class Granularity {
   // The first granule not before t.
   Tick ceil(Tick t) const { return is_one_ ? t : t / ticks_ + (t % ticks_ != 0); }
 
-  // When granule n begins. The one that follows the end of time begins at its last instant, and all
-  // further ones never.
+  // When granule n begins. The first granule that would begin after kNever - 1 begins there, and
+  // all further ones never begin.
   Tick instant(Tick n) const {
     if (is_one_) return n;
     if (n <= (kNever - 1) / ticks_) return n * ticks_;
@@ -28,7 +29,8 @@ class Granularity {
 
  private:
   Tick ticks_;
-  // Kept apart: GCC sees that t / 1 is t, and turns `ticks_ == 1 ? t : t / ticks_` into a division.
+  // A member of its own, because GCC knows that t / 1 is t and turns `ticks_ == 1 ? t : t / ticks_`
+  // into a division.
   bool is_one_;
 };
 

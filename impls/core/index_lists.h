@@ -9,8 +9,8 @@
 //   unlink        3 lines: the links, those of both neighbours
 //   drain         2 lines a timer: the links, the deadline
 //
-// Arming in the order of the ids and into few lists touches one new line in four timers; what
-// costs is unlinking at random, and walking a list, which is a chain of dependent loads. A list is
+// Arming in the order of the ids and into few lists touches one new line in four timers. Unlinking
+// at random is what costs, and walking a list, which is a chain of dependent loads. A list is
 // therefore walked from both ends at once.
 #pragma once
 
@@ -66,7 +66,7 @@ class IndexLists {
     return empty(list) ? std::nullopt : std::optional<TimerId>(head(list).next);
   }
 
-  // Kept until it is set again, whatever list the timer is in.
+  // Keeps the deadline until it is set again, whatever list the timer is in.
   void set_deadline(TimerId id, Tick deadline) { deadlines_[id] = deadline; }
 
   // Puts a timer that is in no list at the end of one. Returns whether that list was empty.
@@ -125,11 +125,10 @@ class IndexLists {
     std::uint32_t prev;
   };
 
-  // The step of a second walk, from the other end of a list, which only has the far half in the
-  // cache when the walk that does the work comes to it: two chains of misses at a time. Once the
-  // two have met it strays among the links of any list, and loads what nobody asked for; but it
-  // stays among links, for `prev` of what was ever linked is an index, and is never made anything
-  // else.
+  // A step of a second walk, which comes from the other end of the list and only prefetches: the
+  // first walk then finds the far half in the cache, and two chains of misses run at a time. After
+  // the two have met, the second walk follows the links of any list and prefetches for nothing. It
+  // never leaves the array: `prev` of a timer that was ever linked is an index.
   std::uint32_t fetch_before(std::uint32_t at) const {
     at = links_[at].prev;
     __builtin_prefetch(&links_[at]);

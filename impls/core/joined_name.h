@@ -1,4 +1,4 @@
-// Names put together at compile time: "ring" and 512 make "ring_512".
+// Names joined at compile time: "ring" and 512 make "ring_512".
 //
 // A part is a type with a `view`.
 #pragma once
@@ -60,12 +60,12 @@ class JoinedName {
   static constexpr std::string_view view{kText.data(), kText.size()};
 };
 
-// Of backends that are registered with several settings.
+// The name of a backend that is registered with several settings.
 template <FixedString Family, std::size_t Setting>
 inline constexpr std::string_view kSettingName =
     JoinedName<LiteralPart<Family>, NumberPart<Setting>>::view;
 
-// Of services that are made of a backend: "locked" and scan make "locked_scan".
+// The name of a service that is built over a backend: "locked" and scan make "locked_scan".
 template <FixedString Prefix, class Named>
 inline constexpr std::string_view kPrefixedName =
     JoinedName<LiteralPart<Prefix>, NamePart<Named>>::view;

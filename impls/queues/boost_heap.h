@@ -18,7 +18,7 @@ struct HeapEntry {
   Tick deadline;
   TimerId id;
 
-  // Boost's heaps keep the largest on top; the largest here is the one that is due first.
+  // Boost's heaps keep the largest on top: an entry that is due earlier is larger.
   friend bool operator<(const HeapEntry& a, const HeapEntry& b) { return a.deadline > b.deadline; }
 };
 

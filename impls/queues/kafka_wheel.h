@@ -100,7 +100,7 @@ class KafkaWheel {
   }
 
   void schedule(TimerId id, Tick deadline) {
-    ++size_;  // first, so that a timer that is not pending takes no jump
+    ++size_;  // first, so that the usual case, a timer that is not pending, takes no jump
     if (lists_.linked(id)) {
       lists_.unlink(id);
       --size_;
@@ -209,7 +209,7 @@ class KafkaWheel {
     sink(id, deadline);
   }
 
-  // Timers whose time had come when they were armed, in the order that rule 6 asks for.
+  // Fires the timers that were due when they were armed, in the order of rule 6.
   template <class Sink>
   void fire_overdue(Sink& sink) {
     due_now_.clear();
@@ -244,7 +244,7 @@ class KafkaWheel {
           }
         });
       }
-      if (slot != 0) break;  // a bucket of the next level begins only where this one has come round
+      if (slot != 0) break;  // the next level's bucket begins only where this level wraps
     }
 
     next_bucket_ = kNever;

@@ -34,8 +34,8 @@ struct PairingHeap : BoostHeap<boost::heap::pairing_heap<HeapEntry>> {
                                  .paper = "Fredman et al. 1986"};
   using BoostHeap::BoostHeap;
 
-  // Boost destroys the tree by recursion, as deep as the tree: timers armed each before the last
-  // form a chain that would overflow the stack. Cancelling needs no recursion, and no order either.
+  // Boost destroys the tree by recursion, as deep as the tree: timers that are each due before the
+  // one armed last form a chain, which would overflow the stack. Cancelling does not recurse.
   ~PairingHeap() { cancel_all(); }
 };
 static_assert(TimerQueue<PairingHeap>);

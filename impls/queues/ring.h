@@ -98,7 +98,7 @@ class Ring {
     const Tick tick = granularity_.floor(now);
     std::size_t slot = (hand_ + 1) % Slots;
     Tick ahead = std::min<Tick>(tick - hand_, Slots);
-    if (ahead == 1 && !occupied_.test(slot)) ahead = 0;  // the usual step, spared the search
+    if (ahead == 1 && !occupied_.test(slot)) ahead = 0;  // the usual step needs no search
     for (; ahead > 0; --ahead) {
       const std::size_t empty = occupied_.distance(slot);
       if (empty >= ahead) break;

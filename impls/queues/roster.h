@@ -1,4 +1,4 @@
-// The contenders. A new backend is a header and a line here.
+// The backends. A new one is a header and a line here.
 #pragma once
 
 #include "core/type_list.h"

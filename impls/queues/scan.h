@@ -71,7 +71,7 @@ class Scan {
     return before - size_;
   }
 
-  // A bound: a timer that was cancelled or moved later may have set it.
+  // A bound: it may come from a timer that has been cancelled or moved later.
   Tick next_wakeup() const { return size_ == 0 ? kNever : earliest_; }
   std::size_t size() const { return size_; }
   AdvanceWork work() const { return work_; }

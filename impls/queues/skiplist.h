@@ -14,7 +14,7 @@
 //      every node of a level is in all levels below.
 //   2. A link's span is the number of nodes of level 0 from its node, exclusive, to the next,
 //      inclusive; the last link's counts those up to the end. The spans of a level add up to
-//     size().
+//      size().
 //   3. Every level is circular: it begins and ends at the header, whose deadline is kNever.
 //   4. On level 0 the backward links are the reverse of the forward links. The header's backward
 //      link is the tail.
@@ -121,7 +121,7 @@ class Skiplist {
   // How many timers come before this one. REQUIRES: id is pending.
   std::size_t rank(TimerId id) const { return path_to(nodes_[id]).rank[0]; }
 
-  // The timer with that many before it. REQUIRES: rank < size().
+  // The timer that has `rank` timers before it. REQUIRES: rank < size().
   TimerId at_rank(std::size_t rank) const {
     NodeIndex x = kHeader;
     std::size_t left = rank + 1;
@@ -133,7 +133,7 @@ class Skiplist {
     return id_of(x);
   }
 
-  // In how many levels it stands. REQUIRES: id is pending.
+  // The number of levels that it is in. REQUIRES: id is pending.
   int height(TimerId id) const {
     const NodeIndex x = nodes_[id];
     const Path path = path_to(x);
@@ -165,14 +165,14 @@ class Skiplist {
   };
 
   // A node's first cell is its deadline, the second its identity, the others its links. A cell
-  // keeps its part for ever, as a freed node is only reused at its own height.
+  // keeps its part for ever, because a freed node is only reused at its own height.
   union Cell {
     Tick deadline;
     Identity identity;
     Link link;
   };
 
-  // On each level, the last node before a place, and how many nodes there are up to that one.
+  // For each level, the last node before a place, and the number of nodes up to that node.
   struct Path {
     std::array<NodeIndex, kMaxHeight> before;
     std::array<std::uint32_t, kMaxHeight> rank;
@@ -253,7 +253,7 @@ class Skiplist {
   }
 
   // Takes the first node out of the levels where it stands. The header's spans still count it, and
-  // the new first node's backward link still names it: advance() puts them right once for all.
+  // the new first node's backward link still names it: advance() corrects both once for all fires.
   void pop_front(NodeIndex x) {
     int height = 0;
     for (; height < levels_ && link(kHeader, height).forward == x; ++height) {

@@ -111,7 +111,7 @@ class TickMap {
     slots_.erase(slot);
   }
 
-  // Into due_, in order: the ticks up to `last` that have timers.
+  // Fills due_ with the ticks up to `last` that have timers, in order.
   void find_due(Tick last) {
     due_.clear();
     for (const auto& [tick, list] : slots_) {

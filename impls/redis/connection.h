@@ -3,8 +3,8 @@
 // Over hiredis, which connects, reads and parses. Sending is done here, because hiredis 0.14 lets a
 // server that has gone raise SIGPIPE.
 //
-// Whatever goes wrong is a BackendError of one line that names the server and says what to do;
-// while connecting it is a BackendUnavailable.
+// Every failure is a BackendError of one line that names the server and says what to do; while
+// connecting it is a BackendUnavailable.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -27,7 +27,7 @@ inline constexpr const char* kRedisUrlVariable = "TIMERBENCH_REDIS_URL";
 // How long to wait for a server: to start, to be reached, to answer.
 inline constexpr std::chrono::milliseconds kRedisPatience{5000};
 
-// Where a server listens, and as whom to speak to it.
+// Where a server listens, and which user to log in as.
 struct RedisEndpoint {
   std::string path;  // of a unix socket; empty: TCP
   std::string host;
@@ -44,7 +44,7 @@ struct RedisEndpoint {
   std::string url() const;
 };
 
-// An error that the server answered, as opposed to a server that cannot be talked to.
+// An error that the server answered; other errors mean that the server cannot be reached.
 class RedisReplyError : public BackendError {
  public:
   RedisReplyError(const std::string& what, std::string_view reply)
@@ -74,22 +74,22 @@ class RedisConnection {
   // carried out all the same.
   Reply call(int type, Command command);
 
-  // Sends the command at leisure: kDepth of them make a batch, or the next call() takes them along.
-  // The reply, which must be an integer, is only checked; an error surfaces in a later post() or
-  // call(). While the server works on one batch the client fills the next, and no more than two
-  // are ever on their way, so the socket buffers cannot fill up on both sides.
+  // Buffers the command; it is sent when kDepth of them make a batch, or with the next call(). The
+  // reply must be an integer; it is checked and dropped. A later post() or call() throws its error.
+  // While the server works on one batch the client fills the next. At most two batches are on their
+  // way, so that the socket buffers cannot fill up on both sides.
   void post(Command command);
 
   static constexpr std::size_t kDepth = 64;
 
-  // Waits for the replies to all that was posted. Throws the first error among them.
+  // Waits for the replies to all posted commands. Throws the first error among them.
   void sync();
 
-  // Whether it still works, as far as can be known without a word to the server: it was not lost,
-  // and the server has not hung up. REQUIRES: nothing posted is outstanding.
+  // Whether the connection still works, as far as the client knows without asking: it was not lost,
+  // and the server has not hung up. REQUIRES: no posted command is outstanding.
   bool usable() const;
 
-  // Makes whatever waits for the server fail at once, now and henceforth. Any thread may call this.
+  // Every wait for the server fails at once from now on. Any thread may call this.
   void interrupt();
 
   // How long to wait for an answer from now on.
@@ -107,7 +107,7 @@ class RedisConnection {
   void append(Command command);
   void flush();
   Reply read();
-  // Reads replies until `left` are outstanding; the first error among them, to be thrown.
+  // Reads replies until `left` are outstanding. Returns the first error among them.
   std::optional<RedisReplyError> settle(std::size_t left);
   void check(const redisReply& reply, int type) const;
   [[noreturn]] void lose();

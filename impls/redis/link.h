@@ -1,4 +1,4 @@
-// A connection to a Redis server that may go and come back: replaced once it is broken.
+// A connection to a Redis server that may stop and restart: it is replaced when it is broken.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@ namespace timerbench {
 
 class RedisLink {
  public:
-  // How long a server that is back may take to answer. Shorter than kRedisPatience, for nothing is
-  // lost by trying once more.
+  // How long a restarted server may take to answer. Shorter than kRedisPatience, because the caller
+  // tries again.
   static constexpr std::chrono::milliseconds kPatience{500};
 
   // Connects. Throws BackendUnavailable.
@@ -32,7 +32,7 @@ class RedisLink {
     return *connection_;
   }
 
-  // Makes whatever waits for the server fail at once. Any thread may call this.
+  // Every wait for the server fails at once. Any thread may call this.
   void interrupt() {
     const std::lock_guard lock(mutex_);
     connection_->interrupt();

@@ -1,4 +1,4 @@
-// What keys and timers are called on a Redis server.
+// The names of keys and timers on a Redis server.
 #pragma once
 
 #include <fmt/compile.h>
@@ -17,7 +17,7 @@
 
 namespace timerbench {
 
-// PID:RANDOM, for keys that nobody else has.
+// PID:RANDOM, for keys that are unique.
 inline std::string unique_redis_name() {
   std::random_device random;
   return fmt::format("{}:{:08x}{:08x}", getpid(), random(), random());
@@ -31,7 +31,7 @@ class RedisMember {
   explicit RedisMember(TimerId id) { fmt::format_to(text_.begin(), FMT_COMPILE("{:08x}"), id); }
   operator std::string_view() const { return {text_.data(), text_.size()}; }
 
-  // Nothing if the text is no member.
+  // std::nullopt if the text is no member.
   static std::optional<TimerId> parse(std::string_view text) {
     TimerId id = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);

@@ -1,4 +1,4 @@
-// A Lua script that a server carries out in one atomic step.
+// A Lua script that a server runs in one atomic step.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ class RedisScript {
   RedisScript(RedisConnection& connection, std::string_view text)
       : text_(text), sha1_(connection.call(REDIS_REPLY_STRING, {"SCRIPT", "LOAD", text})->str) {}
 
-  // `words` are the number of keys, the keys and the arguments. The connection may be any to the
-  // same server; should that have forgotten the script, it is told it again.
+  // `words` are the number of keys, the keys and the arguments. Any connection to the same server
+  // will do. If the server has forgotten the script, it is sent again.
   template <class... Words>
   RedisConnection::Reply call(RedisConnection& connection, int type, const Words&... words) const {
     try {
@@ -27,7 +27,7 @@ class RedisScript {
 
  private:
   std::string text_;
-  std::string sha1_;  // by which the server knows it
+  std::string sha1_;  // the server's name for it
 };
 
 }  // namespace timerbench

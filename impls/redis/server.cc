@@ -57,8 +57,8 @@ std::filesystem::path make_folder() {
   return name;
 }
 
-// What the two processes below need, made beforehand: after a fork in a program with threads only
-// system calls are safe.
+// What the two processes below need. It is made before the fork: after a fork in a program with
+// threads only system calls are safe.
 struct Launch {
   int lifeline;
   int log;
@@ -68,9 +68,9 @@ struct Launch {
 
 [[noreturn]] void run_server(const Launch& launch, pid_t keeper) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != keeper) _exit(EXIT_FAILURE);  // It was gone before it could be watched.
+  if (getppid() != keeper) _exit(EXIT_FAILURE);  // the keeper ended before prctl()
   dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
-  // The program may be pinned to one processor; its server is to work beside it, not in its way.
+  // The program may be pinned to one processor; the server uses any of them.
   cpu_set_t processors;
   std::memset(&processors, 0xff, sizeof(processors));
   sched_setaffinity(0, sizeof(processors), &processors);
@@ -90,13 +90,13 @@ struct Launch {
 // REQUIRES: all signals are blocked.
 [[noreturn]] void run_keeper(const Launch& launch) {
   setsid();
-  // Nothing of the program's may stay open: whoever reads its output waits for the end of it.
+  // Closes the program's files: whoever reads its output waits until they are closed.
   dup2(launch.log, STDOUT_FILENO);
   dup2(launch.log, STDERR_FILENO);
   dup2(launch.lifeline, STDIN_FILENO);
   close_range(3, ~0U, 0);
 
-  signal(SIGCHLD, SIG_DFL);  // The program may have chosen to ignore it.
+  signal(SIGCHLD, SIG_DFL);  // the program may ignore it
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
@@ -194,7 +194,7 @@ void PrivateRedisServer::await_answer(std::chrono::milliseconds patience) {
 void PrivateRedisServer::stop() noexcept {
   const bool own = getpid() == owner_;
   if (lifeline_ >= 0) {
-    // A forked process may have a copy, so that close() alone would not tell the keeper.
+    // A forked process may have a copy, so close() alone would not reach the keeper.
     if (own) shutdown(lifeline_, SHUT_RDWR);
     close(lifeline_);
   }
@@ -204,7 +204,7 @@ void PrivateRedisServer::stop() noexcept {
     }
   }
   std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);  // in case that there was no keeper to do it
+  std::filesystem::remove_all(folder_, ignored);  // if there was no keeper
 }
 
 // The last line of the server's log.

@@ -1,13 +1,13 @@
 // The redis-server that the Redis backends use: the user's, or a private one.
 //
 // A private server listens on a unix socket in a new temporary folder of mode 0700, on no TCP port,
-// and keeps nothing on disk. A small process of its own, the keeper, stands between the program and
-// the server. It waits until the program ends, however it ends (exit, a signal, kill -9), then
-// kills the server and removes the folder; and if the server ends first, it removes the folder at
-// once. The keeper is in a session of its own and lets no signal through, so that a Ctrl-C does not
-// take the server away while the program is still tidying up. Should the keeper itself be killed,
-// the server dies with it (PR_SET_PDEATHSIG): that signal follows the thread that forked, hence the
-// keeper, which has only one, is the parent, and not whichever thread made the first queue.
+// and keeps nothing on disk. A small process, the keeper, is its parent. The keeper waits until the
+// program ends, however it ends (exit, a signal, kill -9), then kills the server and removes the
+// folder. If the server ends first, the keeper removes the folder at once. The keeper has a session
+// of its own and blocks all signals, so that a Ctrl-C does not end the server while the program is
+// still cleaning up. If the keeper itself is killed, the server dies with it (PR_SET_PDEATHSIG).
+// That signal is sent when the thread that forked ends; the keeper has only one thread, and so it
+// is the parent, not the thread that made the first queue.
 #pragma once
 
 #include <sys/types.h>
@@ -46,7 +46,7 @@ class PrivateRedisServer {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
 
-  pid_t owner_;  // a process forked from the owner has no business with the server
+  pid_t owner_;  // a process forked from the owner leaves the server alone
   std::filesystem::path folder_;
   std::unique_ptr<std::FILE, CloseFile> log_;  // of the server; readable even after its removal
   int lifeline_ = -1;                          // a socket to the keeper that closes with the owner

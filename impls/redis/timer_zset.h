@@ -46,7 +46,7 @@ class TimerZset {
  protected:
   using Reply = RedisConnection::Reply;
 
-  // From here on scores do not tell deadlines apart.
+  // All deadlines from here on have the same score.
   static constexpr Tick kMaxScore = Tick{1} << 53;
 
   class Score {
@@ -67,7 +67,7 @@ class TimerZset {
   ~TimerZset() {
     try {
       connection_.call(REDIS_REPLY_INTEGER, {"UNLINK", key_});
-    } catch (...) {  // There is nobody left to tell.
+    } catch (...) {  // a destructor cannot report it
     }
   }
 
@@ -88,7 +88,7 @@ class TimerZset {
     return std::exchange(deadlines_[id], kNever);
   }
 
-  // The timer that a member is.
+  // The timer of a member.
   TimerId timer(const redisReply& member) const {
     const std::string_view text(member.str, member.len);
     const auto id = RedisMember::parse(text);
@@ -102,7 +102,7 @@ class TimerZset {
 
   Tick score(const redisReply& score) const {
     const std::string_view text(score.str, score.len);
-    double value = -1;  // Newer servers write 1e+15, too.
+    double value = -1;  // newer servers also write 1e+15
     std::from_chars(text.data(), text.data() + text.size(), value);
     if (!(value >= 0 && value <= static_cast<double>(kMaxScore))) {
       throw connection_.error(
@@ -112,8 +112,7 @@ class TimerZset {
     return static_cast<Tick>(value);
   }
 
-  // Fires a timer that the server has handed over, or keeps it for finish(). Returns how many were
-  // fired.
+  // Fires a timer that was taken from the server, or keeps it for finish(). Returns how many fired.
   template <class Sink>
   std::size_t fire(TimerId id, Sink& sink) {
     if (deadlines_[id] >= kMaxScore) {
@@ -124,8 +123,8 @@ class TimerZset {
     return 1;
   }
 
-  // Ends an advance(), given the score of the first timer that is left on the server, or kNever:
-  // fires, in order, the kept timers that are due, and calls put_back(id) for the others.
+  // Ends an advance(). Fires the kept timers that are due, in order, and calls put_back(id) for the
+  // others. `head`: the score of the first timer left on the server, or kNever.
   template <class Sink, class PutBack>
   std::size_t finish(Tick head, Sink& sink, PutBack&& put_back) {
     if (head == kNever && size_ > far_.size()) {
