@@ -1,9 +1,9 @@
-// Real time and the only way to wait for it.
+// Real time, and the only way to wait for it.
 //
-// A Clock tells the time and makes alarms. An Alarm is where one thread sleeps until an instant, or
-// until another thread rings; a ring that comes before the sleep is kept for it, so none is lost.
-// All services wait through alarms, so how they wait is chosen in one place, and under a ManualClock
-// they wait for a test to say what time it is. Instants are Ticks of 1 ns.
+// A Clock tells the time and makes alarms. A thread sleeps on its Alarm until an instant, or until
+// another thread rings it. The alarm keeps a ring that comes before the sleep, so that none is
+// lost. All services wait through alarms, so how they wait is chosen in one place; under a
+// ManualClock they wait until a test sets the time. Instants are Ticks of 1 ns.
 #pragma once
 
 #include <algorithm>

@@ -1,21 +1,23 @@
 // A heap, one lock, and takers of which one, the leader, waits for the earliest timer.
 //
-// Every taker does the same: under the lock it takes the timer on top if that is due, unlocks and
-// runs it. If it is not due, the taker becomes the leader, if there is none, and sleeps until then;
-// else it sleeps until it is rung. Whoever takes a timer and leaves no leader behind rings a
-// sleeper, which leads from then on. schedule() of a timer that comes before all others deposes the
-// leader and rings a sleeper too. The deposed sleeps on; when it wakes, at its own time, it finds
-// that it leads no more and begins anew.
+// Every taker does the same. Under the lock it takes the timer on top if that is due, unlocks and
+// runs it. If the timer is not due and there is no leader, the taker becomes the leader and sleeps
+// until it is due; if there is a leader, the taker sleeps until it is rung. A taker that takes a
+// timer and leaves no leader behind rings a sleeper, which becomes the leader. A schedule() that
+// comes before all other timers deposes the leader and rings a sleeper too. The deposed leader
+// sleeps on; when it wakes, at its own time, it finds that it is no longer the leader and begins
+// anew.
 //
+// Cost:
 //   schedule, cancel  the mutex, O(log n): a line for each level of the heap that changes
 //   fire              the mutex, O(log n), and a wakeup of the next leader
 //   40 bytes a timer and 8 an id, as binary_heap
 //
-// Good: at most one thread wakes for a timer, and a slow handler holds up its own taker only. Bad:
-// the one mutex, and a heap behind it whose operations grow with the population.
-//
-// Followed: java.util.concurrent.DelayQueue, with the threads that take from it. Deviations: cancel
-// is O(log n), where its remove() searches the heap; as in ScheduledThreadPoolExecutor's queue.
+// Good: at most one thread wakes for a timer, and a slow handler holds up only its own taker.
+// Bad: all threads share one mutex, and the heap behind it slows down as the population grows.
+// Follows: java.util.concurrent.DelayQueue, with the threads that take from it.
+// Deviates: cancel is O(log n), as in the queue of ScheduledThreadPoolExecutor; DelayQueue's
+//   remove() searches the heap.
 #pragma once
 
 #include <cstddef>

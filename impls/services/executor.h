@@ -1,15 +1,16 @@
-// Where due timers wait for their turn, and the threads that run their handlers: a blocking queue
-// from which a timer can be taken back.
+// A blocking queue of due timers, and the threads that run their handlers. A timer can be taken
+// back until it runs.
 //
 // Timers run in the order in which they were submitted. Without threads they run in the thread that
 // calls run_submitted(), which is the service's own.
 //
-//   submit, take_back   a mutex, and a line or three of an IndexLists; take_back an atomic's line if
-//                       no timer waits
+// Cost:
+//   submit, take_back   a mutex, and a line or three of an IndexLists; take_back one atomic's line
+//                       if no timer waits
 //   run                 the mutex, and two atomic counts
 //   20 bytes an id
 //
-// Followed: java.util.concurrent.ThreadPoolExecutor over a LinkedBlockingQueue.
+// Follows: java.util.concurrent.ThreadPoolExecutor over a LinkedBlockingQueue.
 #pragma once
 
 #include <atomic>

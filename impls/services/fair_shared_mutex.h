@@ -1,9 +1,9 @@
-// A reader-writer lock under which a writer waits for the readers that are there, and not for those
-// that come after it.
+// A reader-writer lock: a writer waits for the readers that hold the lock, and new readers wait for
+// the writer.
 //
-// std::shared_mutex lets readers pass a waiting writer: as long as threads arm timers without a
-// pause, whoever moves time on would starve. A Java ReentrantReadWriteLock makes new readers queue
-// behind a waiting writer, as this does.
+// std::shared_mutex lets new readers pass a waiting writer. While threads arm timers without a
+// pause, the thread that moves time on would starve. A Java ReentrantReadWriteLock queues new
+// readers behind a waiting writer, as this lock does.
 #pragma once
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Runs of the handler: what it throws is counted, and stop() can wait until all have ended.
+// Runs of the handler: counts what it throws, and lets stop() wait until all runs have ended.
 #pragma once
 
 #include <atomic>

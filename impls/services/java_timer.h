@@ -1,25 +1,26 @@
 // One thread, one heap: tasks run in the timer's own thread, one after the other.
 //
-// The thread runs the timer on top of the heap if it is due, and else sleeps until it is. A slow
-// handler therefore delays all others. One that throws ends the service: nothing fires any more, and
-// schedule() throws. cancel() only marks a timer, without the lock. Its entry stays in the heap until
-// it comes to the top, and the thread wakes for it; or until a purge. schedule() and the thread purge
-// the heap when they find that more than half of it is marked. To move a timer is to mark it and to
-// arm another.
+// The thread runs the timer on top of the heap if it is due, and otherwise sleeps until it is. A
+// slow handler therefore delays all others. A handler that throws ends the service: nothing fires
+// any more, and schedule() throws. cancel() only marks a timer, without the lock. The entry stays
+// in the heap until it comes to the top, when the thread wakes for it, or until a purge. schedule()
+// and the thread purge the heap when they find that more than half of it is marked. Moving a timer
+// marks it and arms another.
 //
+// Cost:
 //   schedule  the mutex, O(1) expected, O(log n) worst; amortised O(1) more for purging
 //   cancel    two atomic operations: on the timer's line, which 8 timers share, and on the count of
 //             pending timers, which all share
 //   fire      the mutex, O(log n)
 //   8 bytes an id, and 24 for each entry of the heap: after schedule() or a wakeup at most
-//   2 * size() + 65 entries. cancel() frees nothing, so until then they are what they were.
+//   2 * size() + 65 entries. cancel() removes no entry, so before that there may be more
 //
-// Good: the least machinery, no mutex for those who cancel. Bad: one slow or broken task is
-// everybody's misfortune.
-//
-// Followed: java.util.Timer. Deviations: steady time, not the wall clock's; deadlines in the past and
-// up to kNever - 1 are legal; a pending timer can be armed anew; purging is not left to the user;
-// after a handler has thrown, stop() still hands back what was pending, which Java throws away.
+// Good: it is the simplest service, and threads that cancel take no mutex.
+// Bad: one slow task delays all timers, and one that throws ends them.
+// Follows: java.util.Timer.
+// Deviates: steady time, not the wall clock's; deadlines in the past and up to kNever - 1 are
+//   legal; a pending timer can be armed anew; the service purges by itself; after a handler has
+//   thrown, stop() still hands back what was pending, which Java throws away.
 #pragma once
 
 #include <algorithm>

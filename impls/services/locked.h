@@ -1,20 +1,21 @@
 // Any timer queue, one mutex and one thread: what most programs write first.
 //
-// The driver advances the queue to the clock's time, submits what is due to the executor, and sleeps
-// until the queue has work again. schedule() of a timer that is earlier than that rings it. Ticking,
-// it looks once a granule instead, whether there is work or not, and is never rung: the periodic
-// sweep. Without threads of the executor's own the driver runs the handlers, and a slow one delays
-// the rest.
+// The driver thread advances the queue to the clock's time, submits due timers to the executor, and
+// sleeps until the queue has work again. A schedule() of an earlier timer rings it. A ticking
+// driver looks once a granule instead, whether there is work or not, and is never rung: the
+// periodic sweep. If the executor has no threads, the driver runs the handlers, and a slow handler
+// delays the others.
 //
+// Cost:
 //   schedule  the mutex, the executor's mutex, and the queue's own cost, next_wakeup() included
 //   cancel    the mutex, and the queue's own cost
 //   fire      both mutexes once, the executor's twice; a wakeup if it has threads
 //   besides the queue's memory the executor's 20 bytes an id
 //
-// Good while one processor can serve all threads. Bad: every operation of every thread passes one
-// mutex, and the driver holds it while the queue advances.
-//
-// Followed: libevent's and libuv's loops with a lock around; the sweep of a connection table.
+// Good: while one processor can serve all threads.
+// Bad: every operation of every thread takes one mutex, which the driver holds while the queue
+//   advances.
+// Follows: the loops of libevent and libuv with a lock around; the sweep of a connection table.
 #pragma once
 
 #include <mutex>

@@ -2,29 +2,30 @@
 //
 // An operation is watched by one or several keys: what it waits for. Whoever changes what a key
 // stands for calls check_and_complete(key), which tries the operations that the key watches, in the
-// order in which they came. A timer of the service, any one, ends those for which that comes too
-// late. Whoever sets an operation's flag first completes it; everybody else then leaves it alone.
+// order in which they came. A timer, of any service, ends an operation whose event comes too late.
+// Whoever sets an operation's flag first completes it; everybody else then leaves it alone.
 //
-// A completed operation loses its timer at once, but not its places in the lists of keys: there it
-// stays until a check of the key meets it, or until more than purge_interval operations have ceased
+// A completed operation loses its timer at once, but not its places in the lists of keys. It stays
+// there until a check of the key meets it, or until more than purge_interval operations have ceased
 // to wait since the last purge of all lists.
 //
-//   watch     the operation's lock, a shard's lock and 16 bytes a key, the ids' lock, one schedule()
-//   check     a shard's lock, or twice, a copy of the list, the lock of each operation
+// Cost:
+//   watch     the operation's lock, a shard's lock and 16 bytes a key, the ids' lock, a schedule()
+//   check     a shard's lock, once or twice, a copy of the list, the lock of each operation
 //   complete  one cancel(), the ids' lock
 //   expire    the ids' lock, in the thread that runs the service's handlers
 //   besides the service's memory 20 bytes a timer that it could hold
 //
-// Good where each event ends the waiting of few operations among many. Bad: a check walks all that
-// its key watches; a key that is never checked holds the completed ones until a purge, which walks
-// everything.
-//
-// Followed: Kafka's DelayedOperationPurgatory (2024, in Scala), and the order of what it does.
-// Deviations: A check tries a copy of the list, which is otherwise touched under the shard's lock
-// only, so no list can be taken out of use while somebody adds to it. An operation whose timer is
-// cancelled before it is armed has none; there it has. The purge has a thread of its own, which
-// sleeps until it is rung; there it is the thread that waits for the timers, which looks at least
-// every 200 ms and is late with timers while it purges. What an operation throws is counted.
+// Good: when each event completes few operations among many.
+// Bad: a check walks all operations that its key watches; a key that is never checked keeps the
+//   completed ones until a purge, which walks everything.
+// Follows: Kafka's DelayedOperationPurgatory (2024, in Scala), also in the order of its steps.
+// Deviates: a check tries a copy of the list, and the list itself is only touched under the shard's
+//   lock, so no list can be taken out of use while somebody adds to it; an operation whose timer is
+//   cancelled before it is armed has none, in Kafka it has one; the purge has a thread of its own,
+//   which sleeps until it is rung, while in Kafka it is the thread that waits for the timers, which
+//   looks at least every 200 ms and is late with timers while it purges; what an operation throws
+//   is counted.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,54 +1,57 @@
 // A delay queue in Redis, shared by the threads and processes that poll it.
 //
-// A timer is a member of one of two sorted sets, and has a payload in a hash: its exact deadline,
-// and a number that no other arming has. Every step is one Lua script, so it is atomic:
+// A timer is a member of one of two sorted sets. Its payload is in a hash: its exact deadline, and
+// a number that no other arming has. Every step is one Lua script, so it is atomic:
 //
 //   schedule  into `waiting`, score = deadline, with a new payload; out of `claimed`
-//   cancel    out of both and of the hash: true iff it was there
-//   claim     a poller moves up to a batch of those due from `waiting` to `claimed`, score = end of
-//             its lease; those whose lease has ended go back to `waiting` before
-//   begin     just before a timer's handler runs, it leaves `claimed` and the hash; only if it is
-//             still of this arming and this claim, or else the handler does not run. In another
-//             hash, `begun`, it stays until the poller's next one, should the answer be lost
+//   cancel    out of both sets and of the hash: true iff it was there
+//   claim     a poller moves at most a batch of due timers from `waiting` to `claimed`, score =
+//             end of its lease; before that, timers whose lease has ended go back to `waiting`
+//   begin     just before its handler runs, a timer leaves `claimed` and the hash. The handler runs
+//             only if the timer is still of this arming and this claim. The timer stays in another
+//             hash, `begun`, until the poller's next one begins, in case the answer is lost
 //
-// So two pollers never both run a timer, and until it begins it can be cancelled or moved by any
-// process. A poller that dies between claim and begin loses nothing: the lease ends and others take
-// what it had. From begin on it is at most once: what a process runs while it is killed does not
-// run again. If a slow handler lets the leases of the rest of its batch end, others may take that,
-// and begin tells.
+// So two pollers never both run a timer, and until it begins any process can cancel or move it. If
+// a poller dies between claim and begin nothing is lost: the lease ends, and others take the
+// timers. After begin a timer runs at most once: if the process is killed while it runs, it does
+// not run again. If a slow handler lets the leases of the rest of its batch end, others may take
+// those timers; begin notices that.
 //
-// A poller sleeps until the first score, and is rung by schedule() of an earlier timer. Nobody rings
-// for another process's, so if the queue is shared it looks every 100 ms at least. Or it looks once
-// an interval and is never rung: the textbook loop.
+// A poller sleeps until the first score. A schedule() of an earlier timer rings it, but only in its
+// own process, so a poller of a shared queue looks every 100 ms at least. In the other mode it
+// looks once an interval and is never rung: the loop of the textbooks.
 //
+// Cost:
 //   schedule, cancel  1 round trip; O(log n) on the server. All callers share one connection behind
 //                     a mutex, so no more than one is under way
 //   fire              1 round trip, and 2 for each batch: late by two of them at least
-//   wakeup            1 round trip; for every first timer all pollers wake
-//   on the server some 220 bytes a timer, and one more for each poller
+//   wakeup            1 round trip; all pollers wake for each first timer
+//   on the server some 220 bytes a timer, and one timer more for each poller
 //
-// Good: it is shared by processes and outlives them. Bad: a thousand times the cost of a timer in
-// memory; a batch waits behind its slow handler although other pollers are idle.
+// Good: when processes share the timers, or the timers must outlive them.
+// Bad: a timer costs a thousand times what one in memory does; a batch waits behind its slow
+//   handler although other pollers are idle.
+// Follows: the delay queues of Redis in Action, 6.4.2, Bull and Sidekiq; the lease of Amazon SQS's
+//   visibility timeout.
+// Deviates: a handler that failed is not tried again; the four keys share a hash slot, but a
+//   cluster's redirections are not followed.
 //
-// Time is the callers' Clock, never the server's: its clock may show anything. Those that share a
-// queue must go by one clock (SteadyClock is one for all processes of a machine, until it restarts).
-// If they do not, still no timer runs twice or is lost: it fires when the first of their clocks says
-// so, and a lease ends early or late by the difference; at worst, one that is ahead takes over all
-// that those behind have claimed. The capacity must be the same too.
+// Time is the callers' Clock, never the server's. All who share a queue must use the same clock
+// (SteadyClock is one for all processes of a machine, until it restarts). If they do not, still no
+// timer runs twice or is lost: a timer fires when the first of their clocks says so, and a lease
+// ends early or late by the difference; at worst, the one that is ahead takes over all that those
+// behind have claimed. The capacity must be the same too.
 //
-// A score is a double: in microseconds, rounded up, and exact for 285 years; then in steps of 4 us.
-// So a timer is late by up to a microsecond, never early.
+// A score is a double: in microseconds, rounded up, and exact for 285 years; after that in steps of
+// 4 us. So a timer is late by up to a microsecond, never early.
 //
-// A server keeps these promises as well as it keeps what it was told: one that is killed may have
-// forgotten the last second (appendfsync everysec), and runs or forgets timers accordingly.
+// All this holds as far as the server keeps its data. A killed server may have lost the last second
+// (appendfsync everysec), and runs or forgets timers accordingly.
 //
-// Without a server schedule(), cancel() and size() throw BackendError; what they asked for may have
-// been done, or may yet be. Pollers try again ten times a second, and all go on once it is back,
-// with what it has kept. stop() hands back nothing if the server does not answer.
-//
-// Followed: the delay queues of Redis in Action, 6.4.2, Bull and Sidekiq; the lease of Amazon SQS's
-// visibility timeout. Deviations: no retry of a handler that failed; the four keys share a hash
-// slot, but a cluster's redirections are not followed.
+// While the server is down schedule(), cancel() and size() throw BackendError; what they asked for
+// may have been done, or may still be done. Pollers try again ten times a second, and go on when
+// the server is back, with the data that it has kept. stop() hands back nothing if the server does
+// not answer.
 #pragma once
 
 #include <atomic>

@@ -1,21 +1,23 @@
-// One ring of slots with a lock each, a thread that moves the hand, and threads that run what it
-// releases.
+// One ring of slots with a lock each, a thread that moves the hand, and threads that run the
+// handlers.
 //
-// A timer lies in the slot of its tick, modulo the number of slots. Once a tick the clocker moves
-// the hand, locks the slot under it and hands those timers that are due to the executor; the others
-// stay for another round. If it was held up, it visits every slot that it passed, each once. The
+// A timer lies in the slot of its tick, modulo the number of slots. Once a tick the clocker thread
+// moves the hand, locks the slot under it and hands the due timers to the executor; the others stay
+// for another round. If the clocker was held up, it visits each slot that it passed, once. The
 // handlers run in threads of their own, so that a slow one does not stop the hand.
 //
+// Cost:
 //   schedule, cancel  the locks of the timer and of one slot, O(1), and the executor's if it moves
 //   tick              a wakeup, due or not; the slot's lock while all timers in it are looked at
 //   fire              the executor's mutex three times, and a wakeup of its thread
 //   the slots 32 KiB; 64 bytes an id, and the executor's 20
 //
-// Good: threads that arm and cancel meet only in the same slot. Bad: it wakes once a tick even if
-// nothing is pending, and looks at every timer once a round, 512 ms at a tick of 1 ms.
-//
-// Followed: the hashed wheel of Varghese & Lauck, scheme 6, with the clocker and release threads
-// that server frameworks give it; Netty's HashedWheelTimer has one thread for both.
+// Good: threads that arm and cancel meet only in the same slot.
+// Bad: it wakes once a tick even if nothing is pending, and looks at every timer once a round, 512
+//   ms at a tick of 1 ms.
+// Follows: the hashed wheel of Varghese & Lauck, scheme 6, with the clocker and release threads
+//   that server frameworks give it.
+// Deviates: Netty's HashedWheelTimer has one thread for both.
 #pragma once
 
 #include <algorithm>

@@ -1,16 +1,16 @@
 // Several services of one kind, each with its share of the ids: timer i belongs to service i modulo
 // their number.
 //
+// Cost:
 //   schedule, cancel, fire  as the service's; a division by a constant
-//   threads, wakeups        as many times the service's; if the config asks for a number of threads,
-//                           each has its share, rounded up
+//   threads, wakeups        those of the service times the number of services; if the config asks
+//                           for a number of threads, each service has its share, rounded up
 //
-// Good: a thread whose ids are those of one service, or of some, shares nothing with the others. Bad:
-// threads whose timers lie in all services meet as often as in one, or nearly; and each service wakes
-// by itself, so that timers which could be fired together are not.
-//
-// Followed: what programs do when one lock is not enough, as memcached, Go since 1.14 and folly do
-// with one timer structure a thread.
+// Good: a thread whose ids all belong to one service, or to a few, shares nothing with the others.
+// Bad: threads whose timers lie in all services wait for each other almost as often as with one
+//   service; and each service wakes by itself, also for timers that could be fired together.
+// Follows: programs for which one lock is not enough, such as memcached, Go since 1.14 and folly,
+//   which have one timer structure a thread.
 #pragma once
 
 #include <atomic>

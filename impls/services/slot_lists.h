@@ -1,17 +1,18 @@
 // Doubly linked lists of timers with a lock each: the slots of a wheel that many threads use.
 //
-// Links 0 .. ids - 1 are the timers', and name the timer before and after in the list; the timer
-// knows which list that is. A list's lock guards its links, and which timers are in it: a timer
-// changes its list only under the lock of the one it leaves, so that whoever holds that lock and
-// finds the timer there is sure of it.
+// Links 0 .. ids - 1 are the timers'. Each names the timer before and after it in the list, and the
+// list. A list's lock guards its links and which timers are in it: a timer changes its list only
+// under the lock of the list that it leaves, so whoever holds that lock and finds the timer in the
+// list can rely on it.
 //
 // lock_timer() serialises callers that arm or cancel the same timer. It is taken before any list's
-// lock. Of the lists' locks one thread holds two at most, and those of timers that sweep() moves
-// must go one way round.
+// lock. A thread holds at most two lists' locks: sweep() takes that of the list to which it moves a
+// timer. To avoid a deadlock, all sweeps must move timers the same way round.
 //
+// Cost:
 //   append, remove  2 mutexes with lock_timer(); the timer's line, the list's, and those of a
 //                   neighbour or two. Threads whose timers are in different lists share nothing,
-//                   not even a count.
+//                   not even a count
 //   sweep           1 mutex, and 1 a timer that is moved; 2 lines a timer
 //   a line an id, most of it the mutex, and a line a list
 #pragma once

@@ -1,31 +1,31 @@
 // Kafka's timer: a hierarchical wheel under a reader-writer lock, whose buckets have locks of their
 // own and wait in a delay queue.
 //
-// Level 0 has 20 buckets of one tick, each further level 20 buckets as wide as the whole level
+// Level 0 has 20 buckets of one tick; each further level has 20 buckets as wide as the whole level
 // below. A timer goes into the lowest level that reaches its tick from the wheel's time. The first
-// timer of a bucket puts the bucket into the delay queue, at the beginning of its span; an empty
-// wheel therefore does not tick. The reaper polls that queue. When a bucket's time has come, the
-// reaper takes the exclusive side of the lock, sets the wheel's time to the bucket's, and moves its
-// timers to the levels below, or to the executor if they are due; and so on until no bucket is due.
-// Whoever arms a timer holds the shared side, and the lock of one bucket; whoever cancels only that
-// of the bucket.
+// timer of a bucket puts the bucket into the delay queue, at the beginning of its span, so an empty
+// wheel does not tick. The reaper polls that queue. When a bucket is due, the reaper takes the
+// exclusive side of the lock, sets the wheel's time to the bucket's, and moves its timers to the
+// levels below, or to the executor if they are due. It repeats this until no bucket is due. A
+// thread that arms a timer holds the shared side and the lock of one bucket; a thread that cancels
+// holds only that of the bucket.
 //
+// Cost:
 //   schedule  the shared side, the locks of the timer and of a bucket or two: O(levels); the first
 //             timer of a bucket O(log buckets) more, and a wakeup if it is earlier than all others
 //   cancel    the locks of the timer and of its bucket: O(1)
-//   fire      a move a level it descends, under the exclusive side; the executor's mutex three
+//   fire      a move for each level, under the exclusive side; the executor's mutex three
 //             times, and a wakeup of its thread
 //   idle      a wakeup every 200 ms
 //   20 lines a level; 64 bytes an id, and the executor's 20
 //
-// Good: O(1) whatever the population, wakeups only where there are timers, and threads that cancel
-// meet only in the same bucket. Bad: all who arm share the line of the lock, and stand still while
-// a crowded bucket descends.
-//
-// Followed: org.apache.kafka.server.util.timer.SystemTimer with its SystemTimerReaper. Deviations:
-// deadlines are rounded up to a tick, not down; levels reach the end of time from the beginning on,
-// where Kafka makes each on demand; a bucket that is due is moved while its lock is held throughout,
-// so that no timer is ever in none. Moving a timer that is pending is one operation.
+// Good: O(1) for any population, wakeups only where there are timers, and threads that cancel meet
+//   only in the same bucket.
+// Bad: all threads that arm share the line of the lock, and wait while a crowded bucket descends.
+// Follows: org.apache.kafka.server.util.timer.SystemTimer with its SystemTimerReaper.
+// Deviates: deadlines are rounded up to a tick, not down; levels reach the end of time from the
+//   beginning on, where Kafka makes each on demand; a due bucket is moved while its lock is held
+//   throughout, so that every timer is always in one; moving a pending timer is one operation.
 #pragma once
 
 #include <algorithm>
