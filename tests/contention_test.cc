@@ -70,8 +70,9 @@ class AuditTest : public testing::Test {
 
   std::vector<Tick> armed_;               // the deadlines, in the order of the calls
   std::function<void()> within_ = [] {};  // happens within the next call
-  bool answer_ = false;                   // of the next cancel()
-  std::vector<PendingTimer> pending_;     // what stop() hands back
+  std::function<void()> within_handler_ = [] {};
+  bool answer_ = false;                // of the next cancel()
+  std::vector<PendingTimer> pending_;  // what stop() hands back
   std::uint64_t failures_ = 0;
   std::function<void()> on_destroy_ = [] {};
   FireHandler handler_;
@@ -84,7 +85,7 @@ class AuditTest : public testing::Test {
              handler_ = config.handler;
              return std::make_unique<Scripted>(*this);
            }},
-      {.capacity = 1, .clock = clock_, .handler = {}},
+      {.capacity = 1, .clock = clock_, .handler = [this](TimerId, Tick) { within_handler_(); }},
       3};
 };
 
@@ -224,6 +225,58 @@ TEST_F(AuditTest, NothingFiresOnceStopHasReturned) {
   arm(kDue);
   on_destroy_ = [&] { fire(0); };
   EXPECT_THAT(verdict(), HasSubstr("after stop()"));
+}
+
+TEST_F(AuditTest, NoHandlerRunsOnceStopHasReturned) {
+  arm(kDue);
+  within_handler_ = [&] { service_.stop(); };
+  fire(0);
+  EXPECT_THAT(verdict(), HasSubstr("still ran after stop()"));
+}
+
+TEST_F(AuditTest, WhatIsHandedBackIsBeyondCancelling) {
+  arm(kHour);
+  hand_back(0);
+  service_.stop();
+  cancel(false);
+  EXPECT_EQ(verdict(), "right");
+}
+
+TEST_F(AuditTest, WhatIsHandedBackWasNotBeyondCancellingBefore) {
+  arm(kHour);
+  hand_back(0);
+  cancel(false);
+  service_.stop();
+  EXPECT_THAT(verdict(), HasSubstr("cancel() returned false"));
+}
+
+TEST_F(AuditTest, WhatIsHandedBackIsNotCancelledToo) {
+  arm(kHour);
+  hand_back(0);
+  service_.stop();
+  cancel(true);
+  EXPECT_THAT(verdict(), HasSubstr("cancel() returned true"));
+}
+
+TEST_F(AuditTest, NothingIsArmedOnceStopHasReturned) {
+  service_.stop();
+  arm(kHour);
+  EXPECT_THAT(verdict(), HasSubstr("stop() did not hand it back"));
+}
+
+TEST_F(AuditTest, ScheduleRefusesOnceStopIsCalled) {
+  arm(kHour);
+  hand_back(0);
+  service_.stop();
+  within_ = [] { throw ServiceStopped(); };
+  arm(kHour);
+  EXPECT_EQ(verdict(), "right");
+}
+
+TEST_F(AuditTest, ScheduleDoesNotRefuseBefore) {
+  within_ = [] { throw ServiceStopped(); };
+  arm(kHour);
+  EXPECT_THAT(verdict(), HasSubstr("before stop() was called"));
 }
 
 TEST_F(AuditTest, NoHandlerFails) {

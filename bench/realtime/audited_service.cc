@@ -23,6 +23,7 @@ static_assert(kScatter * kGather % kSerials == 1);
 AuditedService::AuditedService(const ServiceBackend& backend, ServiceConfig config,
                                std::size_t threads)
     : traits_(backend.traits),
+      handler_(config.handler),
       clock_(config.clock),
       capacity_(config.capacity),
       granularity_(config.granularity),
@@ -38,10 +39,14 @@ AuditedService::AuditedService(const ServiceBackend& backend, ServiceConfig conf
 void AuditedService::schedule(std::size_t thread, TimerId id, Tick deadline) {
   const Tick serial = thread * room_ + logs_[thread].size();
   deadline = deadline / kSerials * kSerials + serial * kScatter % kSerials;
-  record(thread, id, deadline, [&] {
-    service_->schedule(id, deadline);
-    return false;
-  });
+  try {
+    record(thread, id, deadline, [&] {
+      service_->schedule(id, deadline);
+      return false;
+    });
+  } catch (const ServiceStopped&) {
+    if (stop_called_ == kNoMoment) refused_early_ = true;
+  }
 }
 
 void AuditedService::cancel(std::size_t thread, TimerId id) {
@@ -63,21 +68,32 @@ void AuditedService::record(std::size_t thread, TimerId id, Tick deadline, Do ca
 }
 
 void AuditedService::record_fire(TimerId id, Tick deadline) {
-  const Moment moment = next_moment();
+  const Moment begin = next_moment();
   const Tick now = clock_.now();
+  if (handler_) handler_(id, deadline);
+  const Moment end = next_moment();
   const std::lock_guard lock(mutex_);
-  fires_.push_back({.timer = {id, deadline}, .moment = moment, .at = now});
+  fires_.push_back({.timer = {id, deadline}, .moment = begin, .end = end, .at = now});
+}
+
+void AuditedService::stop() {
+  stop_called_ = next_moment();
+  pending_ = service_->stop();
+  stopped_ = next_moment();
+  stopped_at_ = clock_.now();
 }
 
 std::optional<std::string> AuditedService::finish(const StopFlag& stop) {
-  drain(stop);
-  const std::vector<PendingTimer> pending = service_->stop();
-  stopped_ = next_moment();
+  if (stopped_ == kNoMoment) {
+    drain(stop);
+    this->stop();
+  }
   const std::uint64_t failures = service_->failures();
   service_.reset();  // whatever it still does, it has done by now
+  if (refused_early_) return "schedule() threw ServiceStopped before stop() was called";
   if (failures > 0) return fmt::format("failures() is {}, but no handler has thrown", failures);
   if (auto wrong = check_fires()) return wrong;
-  if (auto wrong = check_pending(pending)) return wrong;
+  if (auto wrong = check_pending()) return wrong;
   return check_histories(stop);
 }
 
@@ -93,7 +109,6 @@ void AuditedService::drain(const StopFlag& stop) {
   while (service_->size() > far && clock_.now() < give_up && !stop) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  drained_ = clock_.now();
 }
 
 AuditedService::Call* AuditedService::find(const PendingTimer& timer) {
@@ -123,14 +138,17 @@ std::optional<std::string> AuditedService::check_fires() {
     if (fire.moment > stopped_) {
       return fmt::format("timer {} fired after stop() had returned", id);
     }
+    if (fire.end > stopped_) {
+      return fmt::format("the handler of timer {} still ran after stop() had returned", id);
+    }
     arming->fired = fire.moment;
     ++counts_.fired;
   }
   return std::nullopt;
 }
 
-std::optional<std::string> AuditedService::check_pending(const std::vector<PendingTimer>& pending) {
-  for (const PendingTimer& timer : pending) {
+std::optional<std::string> AuditedService::check_pending() {
+  for (const PendingTimer& timer : pending_) {
     Call* const arming = find(timer);
     if (!arming || arming->handed_back || arming->fires()) {
       return fmt::format("stop() handed back timer {} for {}, {}", timer.id, ms(timer.deadline),
@@ -138,9 +156,9 @@ std::optional<std::string> AuditedService::check_pending(const std::vector<Pendi
                          : arming->handed_back ? "twice"
                                                : "for which it fired");
     }
-    if (timer.deadline + patience_ < drained_) {
+    if (timer.deadline + patience_ < stopped_at_) {
       return fmt::format("timer {} was due at {} and had not fired at {}", timer.id,
-                         ms(timer.deadline), ms(drained_));
+                         ms(timer.deadline), ms(stopped_at_));
     }
     arming->handed_back = true;
     ++counts_.pending;
@@ -169,7 +187,10 @@ std::optional<std::string> AuditedService::check_histories(const StopFlag& stop)
 
 std::optional<const AuditedService::Call*> AuditedService::effect(const Call* armed,
                                                                   const Call& call) const {
-  if (armed && armed->handed_back) return std::nullopt;
+  if (armed && armed->handed_back) {
+    const bool comes_after = !call.arms() && !call.cancelled && call.end > stop_called_;
+    return comes_after ? std::optional(armed) : std::nullopt;
+  }
   if (armed && armed->fires()) {  // which it must have done, or be about to
     if (call.returned < earliest(armed->deadline)) return std::nullopt;
     armed = nullptr;

@@ -9,8 +9,10 @@
 // threads overlap, all orders are tried that they leave open, so there are no false alarms, and what
 // one thread does with timers of its own is checked to the last answer.
 //
-// What else is wrong: a fire before its deadline, one after stop() has returned, and a timer that
-// is still pending five seconds after its deadline.
+// What else is wrong: a fire before its deadline, a handler that begins or still runs after stop()
+// has returned, and a timer that is still pending five seconds after its deadline. stop() may be
+// called while others call: from then on schedule() may be refused, and cancel() may return false for
+// what stop() hands back.
 //
 // What cannot be seen: an arming that is lost, and moved before anybody asks for it (schedule()
 // does not answer); a wrong answer that an overlapping call or a fire that is due could explain;
@@ -51,21 +53,25 @@ class AuditedService {
     std::uint64_t moved() const { return armed - fired - cancelled - pending; }
   };
 
-  // For calls of `threads` threads; the handler of `config` is not used. REQUIRES: threads < 64.
-  // Throws BackendUnavailable.
+  // For calls of `threads` threads. The handler of `config`, if there is one, runs within each fire.
+  // REQUIRES: threads < 64. Throws BackendUnavailable.
   AuditedService(const ServiceBackend& backend, ServiceConfig config, std::size_t threads);
 
   // Of the service, by thread `thread` (0 .. threads - 1), which is one thread. The deadline is
-  // moved by 1.05 ms at most. REQUIRES: !full(thread).
+  // moved by 1.05 ms at most. A service that is stopped refuses it, which is not told. REQUIRES:
+  // !full(thread).
   void schedule(std::size_t thread, TimerId id, Tick deadline);
   void cancel(std::size_t thread, TimerId id);
 
   // Whether as many calls of the thread have been recorded as there is room for; together 10^6.
   bool full(std::size_t thread) const { return logs_[thread].size() >= room_; }
 
-  // Moves every other timer an hour ahead, waits until the rest has fired, stops the service and says
-  // what it did wrong, if anything. If `stop` is set, it ends early, with what it has found by then.
-  // REQUIRES: no thread calls any more; once.
+  // Stops the service. The other threads may go on calling. REQUIRES: once, before finish().
+  void stop();
+
+  // Unless the service was stopped, moves every other timer an hour ahead, waits until the rest has
+  // fired and stops it. Says what the service did wrong, if anything. If `stop` is set, it ends early,
+  // with what it has found by then. REQUIRES: no thread calls any more; once.
   std::optional<std::string> finish(const StopFlag& stop);
 
   // REQUIRES: finish() has found nothing.
@@ -94,7 +100,8 @@ class AuditedService {
 
   struct Fire {
     PendingTimer timer;
-    Moment moment;
+    Moment moment;  // when its handler began
+    Moment end;     // when it had run
     Tick at;
   };
 
@@ -113,7 +120,7 @@ class AuditedService {
   std::optional<const Call*> effect(const Call* armed, const Call& call) const;
 
   std::optional<std::string> check_fires();
-  std::optional<std::string> check_pending(const std::vector<PendingTimer>& pending);
+  std::optional<std::string> check_pending();
   std::optional<std::string> check_histories(const StopFlag& stop);
   // Of one timer, in the order of their begin.
   std::optional<std::string> check_history(std::span<const Call* const> calls) const;
@@ -121,6 +128,7 @@ class AuditedService {
   std::string describe(const Call* armed) const;
 
   const ServiceTraits traits_;
+  const FireHandler handler_;
   Clock& clock_;
   const TimerId capacity_;
   const Tick granularity_;
@@ -131,8 +139,11 @@ class AuditedService {
   std::atomic<Moment> moment_ = 0;
   std::mutex mutex_;  // of fires_
   std::vector<Fire> fires_;
-  Tick drained_ = 0;
-  Moment stopped_ = kNoMoment;
+  std::atomic<bool> refused_early_ = false;  // a schedule(), before stop() was called
+  std::atomic<Moment> stop_called_ = kNoMoment;
+  Moment stopped_ = kNoMoment;  // when stop() had returned
+  Tick stopped_at_ = 0;
+  std::vector<PendingTimer> pending_;  // what it handed back
   Counts counts_;
 
   std::unique_ptr<AnyService> service_;  // last: it uses all the others

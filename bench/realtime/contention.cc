@@ -9,6 +9,7 @@
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <latch>
 #include <thread>
 #include <utility>
@@ -135,12 +136,14 @@ class SamplingCaller : public Caller {
 // Calls in bursts, and pauses after each: what is due by then fires, while other threads go on.
 class alignas(64) AuditedCaller {
  public:
+  // Delays are of any magnitude from 1 ns to 2^magnitudes ns.
   AuditedCaller(AuditedService& service, const Signals& signals, const SteadyClock& clock,
-                std::size_t thread, const ContentionOptions& options)
+                std::size_t thread, const ContentionOptions& options, std::uint32_t magnitudes)
       : service_(service),
         signals_(signals),
         clock_(clock),
         thread_(thread),
+        magnitudes_(magnitudes),
         longest_pause_(static_cast<std::uint32_t>(
             std::clamp(2 * options.granularity, Tick{1}, 500 * kMillisecond))),
         random_(seed_of(options, thread)) {}
@@ -151,7 +154,7 @@ class alignas(64) AuditedCaller {
 
   void schedule(TimerId id) {
     pause_after_burst();
-    service_.schedule(thread_, id, clock_.now() + random_.log_uniform(29));
+    service_.schedule(thread_, id, clock_.now() + random_.log_uniform(magnitudes_));
   }
 
   void cancel(TimerId id) {
@@ -170,6 +173,7 @@ class alignas(64) AuditedCaller {
   const Signals& signals_;
   const SteadyClock& clock_;
   const std::size_t thread_;
+  const std::uint32_t magnitudes_;
   const std::uint32_t longest_pause_;
   Random random_;
   std::uint32_t burst_ = 0;
@@ -233,10 +237,13 @@ struct Elapsed {
   double cpu_seconds;
 };
 
-// Has a thread for each of the callers follow the pattern, until the time is up or a thread ends.
+// Has a thread for each of the callers follow the pattern, until the time is up or a thread ends, and
+// calls at_end() before the others end.
 template <class Caller>
-Elapsed run_threads(const ContentionOptions& options, const SteadyClock& clock, Signals& signals,
-                    std::deque<Caller>& callers, const StopFlag& stop) {
+Elapsed run_threads(
+    const ContentionOptions& options, const SteadyClock& clock, Signals& signals,
+    std::deque<Caller>& callers, const StopFlag& stop,
+    const std::function<void()>& at_end = [] {}) {
   std::deque<Inbox> inboxes;
   if (options.pattern == Pattern::cross) inboxes = fill_inboxes(options);
   const TimerId own = timers_of_each_thread(options);
@@ -278,6 +285,7 @@ Elapsed run_threads(const ContentionOptions& options, const SteadyClock& clock, 
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     signals.now = clock.now();
   }
+  at_end();
   signals.ended = true;
   const Elapsed elapsed{seconds(), cpu_seconds() - cpu_begin};
   threads.clear();
@@ -285,31 +293,6 @@ Elapsed run_threads(const ContentionOptions& options, const SteadyClock& clock, 
     if (error) std::rethrow_exception(error);
   }
   return elapsed;
-}
-
-void audit(ContentionOptions options, const ServiceBackend& backend, const StopFlag& stop,
-           ContentionFigures& figures) {
-  if (backend.traits.precision == Precision::none) return;  // a control
-  options.timers =
-      std::min(options.timers, kMostAuditedTimers * static_cast<TimerId>(options.threads));
-  SteadyClock clock(options.waiting);
-  AuditedService service(backend,
-                         {.capacity = timers(options),
-                          .clock = clock,
-                          .handler = {},
-                          .granularity = options.granularity},
-                         options.threads);
-  Signals signals;
-  std::deque<AuditedCaller> callers;
-  for (std::size_t thread = 0; thread < options.threads; ++thread) {
-    callers.emplace_back(service, signals, clock, thread, options);
-  }
-  run_threads(options, clock, signals, callers, stop);
-  if (const auto violation = service.finish(stop)) {
-    figures.failure = fmt::format("wrong: {}", *violation);
-  } else {
-    figures.audited = service.counts();
-  }
 }
 
 // A service with all timers armed, and a caller of it for each thread.
@@ -400,10 +383,49 @@ std::string_view name(Pattern pattern) {
   return "?";
 }
 
+std::optional<std::string> audit_contention(const ContentionOptions& given,
+                                            const ServiceBackend& backend, AuditEnd end,
+                                            AuditedService::Counts& counts, const StopFlag& stop) {
+  if (backend.traits.precision == Precision::none) return std::nullopt;  // a control
+  const bool is_amid_calls = end == AuditEnd::amid_calls;
+  ContentionOptions options = given;
+  options.timers =
+      std::min(options.timers, kMostAuditedTimers * static_cast<TimerId>(options.threads));
+  SteadyClock clock(options.waiting);
+  // One in four handlers takes its time, so that one runs when the service is stopped.
+  FireHandler handler;
+  if (is_amid_calls) {
+    handler = [](TimerId id, Tick) {
+      if (id % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    };
+  }
+  AuditedService service(backend,
+                         {.capacity = timers(options),
+                          .clock = clock,
+                          .handler = handler,
+                          .granularity = options.granularity},
+                         options.threads);
+  Signals signals;
+  std::deque<AuditedCaller> callers;
+  for (std::size_t thread = 0; thread < options.threads; ++thread) {
+    callers.emplace_back(service, signals, clock, thread, options, is_amid_calls ? 23 : 29);
+  }
+  run_threads(options, clock, signals, callers, stop, [&] {
+    if (is_amid_calls) service.stop();
+  });
+  auto violation = service.finish(stop);
+  if (!violation) counts = service.counts();
+  return violation;
+}
+
 ContentionFigures run_contention(const ContentionOptions& options, const ServiceBackend& backend,
                                  const StopFlag& stop) {
   ContentionFigures figures;
-  if (!stop) audit(options, backend, stop, figures);
+  if (!stop) {
+    const auto violation =
+        audit_contention(options, backend, AuditEnd::drained, figures.audited, stop);
+    if (violation) figures.failure = fmt::format("wrong: {}", *violation);
+  }
   for (const auto measure : {measure_throughput, measure_latency}) {
     if (!stop && figures.failure.empty()) measure(options, backend, stop, figures);
   }

@@ -25,6 +25,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -92,6 +93,17 @@ struct ContentionFigures {
     return static_cast<double>(cancelled) / static_cast<double>(armings);
   }
 };
+
+enum class AuditEnd {
+  drained,     // the threads end first, and what is due fires
+  amid_calls,  // the service is stopped while the threads call, timers fire and handlers run
+};
+
+// The audit pass alone: what the service did wrong, if anything. Throws BackendUnavailable,
+// BackendError.
+std::optional<std::string> audit_contention(const ContentionOptions& options,
+                                            const ServiceBackend& backend, AuditEnd end,
+                                            AuditedService::Counts& counts, const StopFlag& stop);
 
 // All passes; ends within a second of `stop`. Takes three times options.seconds, and a second for
 // the audit. Throws BackendUnavailable, BackendError.

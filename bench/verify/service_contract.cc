@@ -333,8 +333,8 @@ void the_handler_may_cancel_and_move_what_is_due_with_it(const ServiceBackend& b
   const auto require_one_fires = [&](std::string_view what) {
     const Fires fired = scene.fires();
     require(fired.size() == 1, 2,
-            "of two timers due together of which the first {} the other, {} {}", what, fired.size(),
-            fired.size() == 0 ? "fired" : "have fired");
+            "of two timers due together, of which the first {} the other, {} fired", what,
+            fired.size());
   };
   scene.on_fire = [&](TimerId id) { cancelled = scene->cancel(other(id)); };
   scene->schedule(kOne, 2 * kMillisecond);
@@ -447,11 +447,10 @@ void the_handler_may_stop(const ServiceBackend& backend) {
   begun.get_future().wait();
   std::size_t pending = scene->stop().size();  // at the same time, by another thread
   pending += handed_back.get_future().get().size();
-  require(
-      fired == 1 && pending == 2, 5,
-      "of three timers due together, of which the first stops the service, {} have fired and {} "
-      "were handed back",
-      fired.load(), pending);
+  require(fired == 1 && pending == 2, 5,
+          "of three timers due together, of which the first stops the service, {} fired and {} "
+          "were handed back",
+          fired.load(), pending);
 }
 
 void stop_waits_for_the_handler_that_runs_and_starts_no_other(const ServiceBackend& backend) {
