@@ -473,7 +473,7 @@ class Pages(ReportTest):
         self.choose("s", "1000")
         self.assertIn("rate at 10³ timers per second: lateness", self.titles())
         self.choose("w", "herd")
-        self.assertIn("herd at 10 timers per second: lateness p50", self.titles())
+        self.assertIn("herd at 10 timers: lateness p50", self.titles())
         self.choose("f", "cpu_share")
         self.assertIn("0 %", self.text())
         for page in PAGES:

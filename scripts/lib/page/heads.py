@@ -19,6 +19,7 @@ IMPLS = ROOT / "impls"
 # The traits of a backend: its name, perhaps made of a setting, and later what it follows.
 NAME = re.compile(r"\.name\s*=(?P<names>[^;]*?),\s*\.summary")
 LITERAL = re.compile(r'(?<!<)"(\w+)"')
+TYPE = re.compile(r"^(?:class|struct) (\w+)", re.MULTILINE)
 SETTING = re.compile(r'kSettingName<"(\w+)",\s*(\w+)>')
 PREFIX = re.compile(r'kPrefixedName<"(\w+)"')  # of services around any backend
 FOLLOWS = re.compile(r'\.paper\s*=\s*"([^"]*)"')
@@ -32,6 +33,7 @@ class Head:
     """What a header says of its backend."""
 
     header: str  # below the root
+    type: str  # in C++, without its parameters
     follows: str
     good: str  # when it is
     bad: str
@@ -45,6 +47,7 @@ def told_of(backend: str) -> dict[str, Any]:
     if head := head_of(backend):
         told |= {name: getattr(head, name) for name in ("header", "follows", "good", "bad")}
         setting = re.search(r"_(\d+)$", backend)
+        told["type"] = f"{head.type}<{setting[1]}>" if setting else head.type
         if setting and head.has_slots:
             told |= {"slots": int(setting[1]), "has_levels": head.has_levels}
     return told
@@ -83,6 +86,7 @@ def _heads_in(path: Path, text: str) -> Iterator[tuple[str, Head]]:
         settings = SETTING.findall(match["names"])
         head = Head(
             header=str(path.relative_to(ROOT)),
+            type=TYPE.findall(text, 0, match.start())[-1],
             follows=follows[1] if follows else "",
             good=good,
             bad=bad,

@@ -27,8 +27,15 @@ function factsOf(campaign, backend, names = ['Header', 'Good', 'Bad', 'Service']
 // What drives the structure for many threads on a clock.
 function serviceOf(campaign, backend, services) {
   if (!campaign.isRanked(backend)) return 'none, as it is not ranked';
-  if (!services.length)
-    return ['none yet: add it as Locked<…> to ', h('code', {}, 'impls/services/roster.h')];
+  if (!services.length) {
+    const {type} = campaign.backends.get(backend);
+    return [
+      'none yet: add ',
+      h('code', {}, `Locked<${type ?? '…'}>`),
+      ' to ',
+      h('code', {}, 'impls/services/roster.h'),
+    ];
+  }
   const isOwn = services.some((name) => name.endsWith(`_${backend}`));
   return [
     services.map((name, i) => [i ? ', ' : '', serviceLink(name)]),
@@ -45,8 +52,7 @@ function drawBackend(view) {
   const wanted = view.values.get('of');
   const campaign = view.campaign(
     '',
-    CAMPAIGNS.find(({backends}) => backends.has(wanted)) ??
-      CAMPAIGNS.find(({kind}) => kind === 'costs'),
+    CAMPAIGNS.find(({backends}) => backends.has(wanted)),
   );
   const names = [...campaign.backends.keys()];
   const isCosts = campaign.kind === 'costs';
@@ -112,7 +118,7 @@ function standing(rows) {
   const firsts = rows.filter(({ratio: it}) => it?.word !== 'slower').length;
   return (
     `It is the cheapest of its precision, or not told apart from it, on ${firsts} of ${counted(rows.length, 'load')}; ` +
-    `farthest from the best on ${worst.key}: ${ratio(worst.ratio.middle)} of ${worst.best.backend}.`
+    `worst on ${worst.key}, where it takes ${digits(worst.ratio.middle)} times as long as ${worst.best.backend}.`
   );
 }
 
@@ -190,7 +196,7 @@ function againstBestCard(campaign, backend, rows) {
     title: `${backend} against the best on every load`,
     note,
     remake: campaign.remakeOf(...OF_PASSES.map(([name]) => name).filter((name) => campaign.passes[name])),
-    height: shown.length * 24 + 80,
+    height: forestHeight(shown),
     config: (theme, width) => forestChart(shown, campaign, theme, width, `${backend} / best`),
     columns,
     rows,

@@ -627,6 +627,8 @@ function linesChart(theme, width, {datasets, xTitle, xText, xs, ticks = xs, y, m
 
 // A row for each of the points {x, y: its name, low, high, text}, a dot with whiskers in it. `styles`
 // has for each a colour, or all that markerOf says.
+const TWO_LINES = 500; // pixels, below which long names are on two lines
+
 function dotsChart(theme, width, {points, styles, title, unit, reach = [], marks: drawn}) {
   const values = [...points.flatMap(({x, low, high}) => [x, low, high]), ...reach];
   const colours = styles.map(({colour}) => colour);
@@ -661,7 +663,12 @@ function dotsChart(theme, width, {points, styles, title, unit, reach = [], marks
           type: 'category',
           offset: true,
           labels: points.map(({y}) => y),
-          ticks: {autoSkip: false, color: theme.ink, callback: (i) => points[i].y},
+          ticks: {
+            autoSkip: false,
+            color: theme.ink,
+            callback: (i) =>
+              width < TWO_LINES ? points[i].y.replace(' at ', '\nat ').split('\n') : points[i].y,
+          },
         }),
       },
       plugins: drawn ? {marks: {ink: theme.faint, shade: theme.shade, ...drawn}} : {},

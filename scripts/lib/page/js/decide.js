@@ -34,12 +34,12 @@ function drawDecide(view) {
     h('p', {}, 'For ', loadWords(campaign, shown, wanted)),
     answers({campaign, shown, wanted, rate, rankings}),
     yoursNote(campaign, found, wanted),
-    caveat(campaign, rankings),
+    caveat(campaign, shown, rankings),
     h(
       'details',
       {class: 'more', open: innerWidth > NARROW},
-      h('summary', {}, 'Measure yours, and the same load on other pages'),
-      wanted && measureNote(nearest, wanted),
+      h('summary', {}, 'Measure it, and see it on other pages'),
+      measureNote(campaign, found, wanted),
       linksOf(campaign, nearest),
     ),
   );
@@ -155,8 +155,14 @@ function yoursNote(campaign, [load, other], wanted) {
   );
 }
 
-function measureNote(load, wanted) {
-  return h('p', {class: 'note'}, 'Measure exactly yours: ', h('code', {}, commandFor(load, wanted)));
+function measureNote(campaign, [load, other], wanted) {
+  const isMeasured = !wanted || !differencesOf(campaign, load, wanted, other).length;
+  return h(
+    'p',
+    {class: 'note'},
+    isMeasured ? 'On your machine: ' : 'Measure exactly yours: ',
+    h('code', {}, commandFor(load, wanted ?? load)),
+  );
 }
 
 // What of each precision is later than may be, or nothing. Deadlines of a trace are whole ticks, so
@@ -325,9 +331,12 @@ function useOf(campaign, backend) {
 }
 
 // The one thing that matters most of what the answer does not say.
-function caveat(campaign, rankings) {
+function caveat(campaign, shown, rankings) {
   const cells = rankings.flat().flatMap(({ranked, groups}) => (ranked ? (groups[0] ?? []) : []));
-  const few = roundsNote(campaign, campaign.cells);
+  const few = roundsNote(
+    campaign,
+    shown.flatMap(({scenario, size}) => campaign.at(scenario, size)),
+  );
   if (few) return few;
   const [longest] = cells
     .map((cell) => ({cell, tails: campaign.pass('tails', cell.scenario, cell.size, cell.backend)}))

@@ -107,7 +107,7 @@ function pairCard(campaign, a, b) {
         : '') +
       without,
     remake: campaign.remake,
-    height: rows.length * 24 + 80,
+    height: forestHeight(rows),
     config: (theme, width) => forestChart(rows, campaign, theme, width),
     columns: [
       {
@@ -144,6 +144,11 @@ function pairCard(campaign, a, b) {
 // To the page of the dearer one.
 function whyLink(campaign, loser, text) {
   return h('a', {href: backendAddress(loser, campaign), title: `Where ${loser} loses, and why`}, text);
+}
+
+// With room for names on two lines where it is narrow.
+function forestHeight(rows) {
+  return (width) => rows.length * (width < TWO_LINES ? 34 : 24) + 80;
 }
 
 function forestChart(rows, campaign, theme, width, title = 'B / A') {

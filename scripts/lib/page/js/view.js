@@ -16,7 +16,7 @@ class View {
     this.folded = h(
       'details',
       {class: 'fold', open: innerWidth > NARROW},
-      h('summary', {}, 'Your load, and what is shown'),
+      h('summary'),
       this.bar,
     );
     this.filterNote = h('p', {class: 'note'});
@@ -167,6 +167,8 @@ class View {
       this.controls.forEach((control, i) => control.update?.(this.bar.children[i]));
     }
     this.folded.hidden = this.controls.length === 0;
+    this.folded.firstChild.textContent =
+      this.answered.length > 0 ? 'Your load, and what is shown' : 'What is shown';
   }
 
   // One of [[value, text], ...]; `fallback` if nothing, or nothing that there is, has been chosen.
@@ -296,8 +298,8 @@ class View {
     return value;
   }
 
-  // A campaign of the kind, if there is any; `first` unless another is chosen.
-  campaign(kind, first = null) {
+  // A campaign of the kind, if there is any; `first` unless another is chosen, or else one of costs.
+  campaign(kind, first = CAMPAIGNS.find((one) => one.kind === (kind || 'costs'))) {
     const fitting = CAMPAIGNS.filter((campaign) => kind === '' || campaign.kind === kind);
     const options = fitting.map((campaign) => [String(campaign.index), campaignText(campaign)]);
     const fallback = first ? String(first.index) : options[0]?.[0];
