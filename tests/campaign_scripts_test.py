@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -32,6 +33,8 @@ from campaign.journal import open_journal
 from campaign.plan import Build, Cell, Input, Plan
 from campaign.process import Measurement, is_disturbed
 from campaign.rounds import order, widest
+from campaign.scratch import scratch_folder
+from results.replays import load
 from results.statistics import median_interval
 
 
@@ -61,11 +64,41 @@ class CampaignTest(BenchScratch):
         code, out, err = self.run_bench()
         self.assertLess(time.monotonic() - begin, 2)
         self.assertEqual((code, err), (0, ""))
-        self.assertRegex(out, "^Nothing to do: .* has all 4 measurements\n$")
+        self.assertRegex(out, r"^Nothing to do: .* has 4 of 4 measurements \(2 cells × 2 rounds\)\n")
+        self.assertIn("fill, 10 timers, exact: scan 1.00 ns", out, "the table again")
+        self.assertIn("| `scan`", out)
         self.assertEqual(
             {path.name: path.stat().st_mtime_ns for path in self.out.iterdir()}, before
         )
         self.assertEqual(len(self.measured()), 4)
+
+    def test_counts_are_cells_times_rounds_from_the_start_to_the_end(self) -> None:
+        """However many attempts it takes, and though who fails is not measured any more."""
+        program = self.start("--rounds=9", "--sizes=5,50", ACTS="scan=slow,ring_512=fails wrong")
+        assert program.stdout
+        told = [next(line for line in program.stdout if line.startswith("round 2"))]
+        program.send_signal(signal.SIGINT)
+        rest, err = program.communicate()
+        _, out, _ = self.run_bench("--rounds=9", "--sizes=5,50", ACTS="ring_512=fails wrong")
+        again = self.run_bench("--rounds=9", "--sizes=5,50")[1]
+        extent = r"\(4 cells × 9 rounds\)"
+        done = [int(told[0].split(": ")[1].split()[0])]
+        for text in (err, rest, out, again):
+            found = re.search(rf"(\d+) of 36 measurements {extent}", text)
+            assert found, text
+            done.append(int(found[1]))
+        self.assertEqual(done, sorted(done))
+        self.assertEqual((done[0], done[-1]), (22, 36), "18 of who fails, and 2 rounds of the other")
+
+    def test_a_pipe_gets_a_line_a_round_and_one_table(self) -> None:
+        _, out, _ = self.run_bench("--rounds=3", "--sizes=5,50")
+        rounds = [line for line in out.splitlines() if line.startswith("round")]
+        self.assertEqual(
+            [line.partition(",")[0] for line in rounds],
+            [f"round {i} of 3: {4 * i} of 12" for i in (1, 2, 3)],
+        )
+        self.assertEqual(out.count("| `scan`"), 1)
+        self.assertNotIn("quick/fill", out)
 
     def test_more_rounds_go_on_where_it_was(self) -> None:
         self.run_bench("quick", "--sizes=5")
@@ -123,7 +156,7 @@ class CampaignTest(BenchScratch):
         unreached = [e for e in entries if e.get("error_message") == "interrupted: not reached"]
         self.assertGreaterEqual(len(unreached), 4)
         self.assertIn(
-            f"{len(unreached)} cells were not measured", (self.out / "table.md").read_text()
+            f"{len(unreached)} cells not measured", (self.out / "table.md").read_text()
         )
         self.assertEqual(self.run_bench("--sizes=1,2,3,4", "--rounds=2")[0], 0)
         self.assertEqual(len(self.results()["benchmarks"]), 16)
@@ -180,6 +213,13 @@ class CampaignTest(BenchScratch):
             ("[]\n", "journal.jsonl:1: is damaged"),
             ("".join(good).replace('"round":1', '"round":"x"'), "is damaged .without a proper round"),
             ("".join(good).replace('"entry"', '"entrx"'), "is damaged .without a figure"),
+            ("".join(good).replace('"run_name"', '"name_run"'), "without a proper entry.run_name"),
+            ("".join(good).replace('"facts":{', '"facts":{"a":7,'), "without a proper facts.a"),
+            ("".join(good).replace('"grade":"B"', '"grade":[]'), r"proper lines\[0\].machine.grade"),
+            ("".join(good).replace('"backends":{', '"backends":{"a":1,'), "proper .*backends.a"),
+            ("".join(good).replace('"cells":[', '"cells":[1,'), r"proper lines\[1\].cells\[0\]"),
+            (good[0] + '{"kind":"plan","key":"a","lines":[]}\n', "without a proper lines"),
+            (good[0].replace('"choice":[', '"choice":[0,'), "without a proper choice"),
             (good[0] + '{"kind":"plan"}\n', "journal.jsonl:2: is damaged .without a proper key, lines"),
             ("".join(good[1:]), "is no journal of scripts/bench"),
             (good[0].replace('"format":1', '"format":99'), "is of format 99, and this"),
@@ -196,17 +236,30 @@ class CampaignTest(BenchScratch):
         code, _, err = self.run_bench("quick", "--sizes=6")
         self.assertEqual(code, 1)
         self.assertIn("belongs to 'scripts/bench quick --sizes=5'; choose another --out", err)
-        (self.out / "journal.jsonl").unlink()
+        journal = self.out / "journal.jsonl"
         (self.out / "results.json").write_text("precious")
-        code, _, err = self.run_bench()
-        self.assertEqual(code, 2)
-        self.assertIn("has results already", err)
-        self.assertEqual((self.out / "results.json").read_text(), "precious")
+        for spoil in (lambda: journal.write_text(""), journal.unlink):
+            spoil()
+            code, _, err = self.run_bench()
+            self.assertEqual(code, 2)
+            self.assertIn("has results already", err)
+            self.assertEqual((self.out / "results.json").read_text(), "precious")
+
+    def test_a_journal_that_is_no_file_is_refused(self) -> None:
+        self.out.mkdir()
+        for make in (os.mkfifo, os.mkdir):
+            journal = self.out / "journal.jsonl"
+            make(journal)
+            for arguments in ((), ("quick",)):
+                code, out, err = self.run_bench(*arguments)
+                self.assertEqual((code, out), (1, ""))
+                self.assertRegex(err, "^scripts/bench: .*journal.jsonl: is no regular file.*another --out\n$")
+            journal.unlink() if make is os.mkfifo else journal.rmdir()
 
     def test_two_at_a_time_do_not_mix(self) -> None:
         first = self.start(ACTS="scan=slow,ring_512=slow")
         assert first.stdout
-        next(line for line in first.stdout if line.startswith("[1/4]"))
+        next(line for line in first.stdout if line.startswith("round 1"))
         code, _, err = self.run_bench()
         self.assertEqual(code, 1)
         self.assertIn("another scripts/bench is writing to it", err)
@@ -231,12 +284,13 @@ class CampaignTest(BenchScratch):
             ("crash", 2, "crash", "crash: SIGSEGV"),
             ("die", 2, "crash", "crash: exit code 1 and no results; its last words: .*is odd"),
             ("kill", 2, "oom", "oom: killed, as the system does when memory is used up"),
-            ("hang", 1, "timeout", "timeout: the process did not end within 1 s"),
+            ("hang", 2, "timeout", "timeout: the process did not end within 1 s"),
             ("eat", 2, "oom", "oom: timerbench: out of memory; choose a smaller size"),
             ("fails wrong", 1, "wrong", "wrong: so it is"),
             ("fails strangely", 1, "error", "error: strangely: so it is"),
             ("fails unavailable", 1, "unavailable", "unavailable: so it is"),
-            ("unverified", 0, "wrong", "wrong: does not keep the contract; see timerbench verify"),
+            ("unverified", 0, "wrong", "wrong: fired early; '.*timerbench verify ring_512' shows it"),
+            ("odd_verify", 0, "crash", "crash: exit code 1 and no results; its last words: .* ok: .*"),
             ("crash_verify", 0, "crash", "crash: SIGSEGV"),
         ):
             with self.subTest(act):
@@ -245,6 +299,7 @@ class CampaignTest(BenchScratch):
                 self.assertEqual(code, 0 if status == "timeout" else 1)
                 self.assertIn("| `scan`", out)
                 self.assertRegex(self.failures()["ring_512"], f"^{failure}$")
+                self.assertRegex(out, f"- ring_512: {failure}\n", "in the table too")
                 self.assertEqual(self.measured().count("quick/fill/10/scan"), 2)
                 self.assertEqual(self.measured().count("quick/fill/10/ring_512"), attempts)
                 if code:
@@ -257,7 +312,7 @@ class CampaignTest(BenchScratch):
         """Unlike a failure that would be the same."""
         for act, first, then, attempts in (
             ("fails unavailable", (), (), 1),
-            ("hang", ("--cell-seconds=1",), ("--cell-seconds=30",), 1),
+            ("hang", ("--cell-seconds=1",), ("--cell-seconds=30",), 2),
             ("eat", ("--memory=300M",), ("--memory=2G",), 2),
             ("crash", (), ("--retry",), 2),
             ("fails wrong", (), ("--retry",), 1),
@@ -332,10 +387,39 @@ class CampaignTest(BenchScratch):
                     self.assertLess(time.monotonic(), deadline)
                     time.sleep(0.05)
 
-    def test_larger_sizes_are_skipped_after_a_timeout(self) -> None:
+    def test_larger_sizes_are_skipped_once_a_smaller_one_is_hopeless(self) -> None:
         self.run_bench("--sizes=5,50,500", ACTS="ring_512=fails timeout")
+        self.assertEqual(self.measured().count("quick/fill/5/ring_512"), 2, "the first may be chance")
         self.assertEqual(self.measured().count("quick/fill/50/ring_512"), 0)
         self.assertEqual(self.failures()["ring_512"], "skipped: timeout at size 5 already")
+
+    def test_a_late_timeout_costs_one_round(self) -> None:
+        """Neither the others nor the larger sizes."""
+        code, out, err = self.run_bench("--sizes=5,50", "--rounds=4", ACTS="ring_512=timeout_at_3")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(self.measured().count("quick/fill/5/ring_512"), 4)
+        self.assertEqual(self.measured().count("quick/fill/50/ring_512"), 4)
+        self.assertIn("- ring_512 on fill at 50: timeout in 1 of 4 rounds, the figure is the median", out)
+        self.assertRegex(out, r"`ring_512`.* 1.00 ±0% §")
+        entries = [e for e in self.results()["benchmarks"] if "50/ring_512" in e["name"]]
+        self.assertEqual([e["status"] for e in entries], ["ok", "ok", "timeout", "ok"])
+        self.assertIn("Nothing to do", self.run_bench("--sizes=5,50", "--rounds=4")[1])
+
+    def test_a_first_timeout_does_not_cost_the_larger_sizes(self) -> None:
+        code, _, err = self.run_bench("--sizes=5,50", "--rounds=3", ACTS="ring_512=timeout_at_1")
+        self.assertEqual((code, err), (0, ""))
+        counts = collections.Counter(self.measured())
+        self.assertEqual((counts["quick/fill/5/ring_512"], counts["quick/fill/50/ring_512"]), (3, 3))
+
+    def test_what_mostly_takes_too_long_is_hopeless(self) -> None:
+        self.run_bench("--sizes=5,50", "--rounds=6", ACTS="ring_512=timeout_at_2_3")
+        counts = collections.Counter(self.measured())
+        self.assertEqual(counts["quick/fill/5/ring_512"], 3)
+        failures = {size: load([self.out]).cells["fill", size, "ring_512"].failure for size in (5, 50)}
+        self.assertEqual(
+            failures,
+            {5: "timeout: in 2 of 3 rounds, too long", 50: "skipped: timeout at size 5 already"},
+        )
 
     def test_a_timeout_of_one_build_does_not_skip_the_other(self) -> None:
         self.compare_builds()
@@ -351,7 +435,7 @@ class CampaignTest(BenchScratch):
         entries = {e["name"].split("/")[3]: e for e in self.results()["benchmarks"]}
         self.assertEqual(entries["ring_512"]["status"], "noisy")
         self.assertEqual(entries["scan"]["status"], "ok")
-        self.assertIn("2.00 ns, noisy", out)  # of three attempts the least disturbed
+        self.assertIn("2.00 ‡", out, "of three attempts the least disturbed")
 
     def test_whatever_waits_for_a_server_is_not_bound_and_not_disturbed(self) -> None:
         code, _, err = self.run_bench("--rounds=1", ACTS="ring_512=noisy", REMOTE="ring_512")
@@ -369,13 +453,27 @@ class CampaignTest(BenchScratch):
     def test_ctrl_c_keeps_what_was_measured(self) -> None:
         program = self.start("--rounds=9", ACTS="scan=slow,ring_512=slow")
         assert program.stdout
-        next(line for line in program.stdout if line.startswith("[ 2/18]"))
+        next(line for line in program.stdout if line.startswith("round 1 of 9: 2 of 18"))
         program.send_signal(signal.SIGINT)
         out, err = program.communicate()
         self.assertEqual(program.returncode, 1)
         self.assertIn("| `scan`", out)
-        self.assertIn("interrupted; the same command goes on where it was", err)
+        self.assertRegex(err, "interrupted after .* of 18 .*; the same command goes on where it was")
         self.assertEqual(len(self.results()["benchmarks"]), len(self.measured()))
+
+    def test_a_request_to_end_ends_at_once_and_leaves_the_table(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                self.setUp()
+                program = self.start("--rounds=3", ACTS="ring_512=hang_later")
+                while not (self.source / "hanging.pid").exists():
+                    self.assertIsNone(program.poll())
+                    time.sleep(0.02)
+                program.send_signal(number)
+                out, err = program.communicate(timeout=60)
+                self.assertEqual(program.returncode, 1)
+                self.assertIn("| `scan`", out)
+                self.assertIn("the same command goes on where it was", err)
 
     def test_a_second_ctrl_c_ends_at_once(self) -> None:
         program = self.start("--rounds=1", ACTS="ring_512=hang,scan=hang")
@@ -396,7 +494,7 @@ class CampaignTest(BenchScratch):
     def test_a_reader_that_goes_away_costs_nothing_but_its_own_lines(self) -> None:
         program = self.start(ACTS="scan=slow,ring_512=slow")
         assert program.stdout and program.stderr
-        next(line for line in program.stdout if line.startswith("[1/4]"))
+        next(line for line in program.stdout if line.startswith("round 1"))
         program.stdout.close()
         self.assertEqual(program.stderr.read(), "")
         self.assertEqual(program.wait(), 0)
@@ -429,6 +527,40 @@ class CampaignTest(BenchScratch):
         code, _, _ = self.run_bench("--rounds=9")
         self.assertEqual(code, 0)
         self.assertEqual(len(self.results()["benchmarks"]), 18)
+
+    def test_a_disk_that_is_full_is_no_result_of_a_backend(self) -> None:
+        for act, most in (("full", resource.RLIM_INFINITY), ("fills", 200_000)):
+            with self.subTest(act):
+                self.setUp()
+                self.limits = {resource.RLIMIT_FSIZE: most}
+                code, _, err = self.run_bench(ACTS=f"ring_512={act}")
+                self.assertEqual(code, 1)
+                self.assertRegex(
+                    err, "^scripts/bench: /tmp: (No space left on device|File too large), so nothing "
+                    "can be measured; make room there, or set TMPDIR .*\n$"
+                )
+                self.limits = {}
+                self.assertNotIn('"cell":"quick/fill/10/ring_512"', (self.out / "journal.jsonl").read_text())
+                self.assertEqual(self.run_bench()[0], 0, "tried again")
+                self.assertEqual(self.failures(), {})
+
+    def test_what_a_killed_campaign_has_left_is_removed_by_the_next(self) -> None:
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        program = self.start(ACTS="scan=hang,ring_512=hang", TMPDIR=str(temporary))
+        while not self.measured():
+            self.assertIsNone(program.poll())
+            time.sleep(0.02)
+        [left] = temporary.iterdir()
+        long_ago = time.time() - 3600
+        os.utime(left, (long_ago, long_ago))
+        with unittest.mock.patch("tempfile.tempdir", str(temporary)), scratch_folder() as own:
+            self.assertEqual(set(temporary.iterdir()), {left, own}, "it runs")
+            os.utime(own, (long_ago, long_ago))
+            program.kill()
+            program.communicate()
+            self.run_bench(TMPDIR=str(temporary))
+            self.assertEqual(set(temporary.iterdir()), {own})
 
     def test_what_it_cannot_do_it_says_at_once(self) -> None:
         for arguments, complaint in (
@@ -524,8 +656,9 @@ class CampaignTest(BenchScratch):
             for entry in entries:
                 self.assertIn(counter, entry)
         self.assertEqual(len(self.results()["benchmarks"]), 4)
-        self.assertIn("has all 8 measurements", self.run_bench("--passes=memory,tails")[1])
-        self.assertIn("has all 4 measurements", self.run_bench()[1])
+        told = self.run_bench("--passes=memory,tails")[1]
+        self.assertIn("has 4 of 4 measurements (2 cells × 2 rounds); 2 of 2 measurements of tails", told)
+        self.assertIn("has 4 of 4 measurements", self.run_bench()[1])
         code, _, err = self.run_bench("--passes=speed")
         self.assertEqual(code, 2)
         self.assertIn(

@@ -378,7 +378,7 @@ class TableTest(RealtimeScratch):
             *failed("accuracy/rate/100/ring_timer", "interrupted: the run was ended"),
         ]
         text = self.open(entries).markdown()
-        self.assertIn("1 cells were not measured: the run was interrupted", text)
+        self.assertIn("1 cell not measured, since the run was interrupted", text)
         self.assertIn("1 cells were measured for a shorter time", text)
 
     def test_a_terminal_gets_the_same(self) -> None:

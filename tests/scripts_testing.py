@@ -5,6 +5,7 @@ bench.py with a timerbench that only pretends.
 import itertools
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -132,7 +133,7 @@ elif sys.argv[1] == "verify":
             hang()
         wrong = ACTS.get(name) == "unverified"
         print(f"{{name}}   " + ("WRONG: fired early" if wrong else "ok: 20 scenarios"), flush=True)
-    sys.exit("unverified" in ACTS.values())
+    sys.exit(any(ACTS.get(name) in ("unverified", "odd_verify") for name in sys.argv[3:]))
 else:
     pattern = re.compile(option("--benchmark_filter"))
     name, = [one for workload in WORKLOADS for size in SIZES for one in cells(workload, size)
@@ -144,9 +145,14 @@ else:
     act = ACTS.get(name.split("/")[3] + "@other" * IS_OTHER, "")
     if act == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
+    if act == "full":
+        sys.exit("timerbench: cannot keep operations: No space left on device")
+    if act == "fills":  # more than there is room for
+        with open(os.path.join(os.path.dirname(option("--benchmark_out")), "big"), "wb") as file:
+            file.write(bytes(10**6))
     if act == "die":
         sys.exit("timerbench: something is odd")
-    if act == "hang":
+    if act == "hang" or act == "hang_later" and attempt == 2:
         hang()
     if act == "kill" or act == "killed_once" and attempt == 2:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -161,6 +167,8 @@ else:
                  real_time=1.0, cpu_time=1.0, time_unit="ns", items=10.0)
     if act == "wrong_later" and attempt == 3:
         entry |= dict(error_occurred=True, error_message="wrong: at last")
+    elif act.startswith("timeout_at_") and str(attempt) in act.split("_"):
+        entry |= dict(error_occurred=True, error_message="timeout: too long")
     elif act.startswith("fails "):
         entry |= dict(error_occurred=True, error_message=act[6:] + ": so it is")
     elif option("--pass") == "tails":
@@ -202,6 +210,7 @@ class BenchScratch(Scratch):
         self.out = self.folder / "out"
         self.source = self.folder / "source"
         self.source.mkdir()
+        self.limits: dict[int, int] = {}  # of the system, for what is started
         for name in ("scan", "ring_512"):
             (self.source / name).write_text(f"// {name}")
         self.program = (
@@ -220,10 +229,15 @@ class BenchScratch(Scratch):
             env=os.environ
             | environment
             | {"PYTHONPATH": str(ROOT / "scripts" / "lib"), "SOURCE": f"{self.source}/"},
+            preexec_fn=self.set_limits,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def set_limits(self) -> None:
+        for kind, most in self.limits.items():
+            resource.setrlimit(kind, (most, most))
 
     def run_bench(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
         program = self.start(*arguments, **environment)

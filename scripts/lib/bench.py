@@ -39,12 +39,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from campaign.identity import digest, machine_key
 from campaign.journal import NAME as JOURNAL
 from campaign.journal import Journal, choice_of, open_journal
+from campaign.live import table_so_far
 from campaign.plan import Plan, make_plan, prepare
 from campaign.process import TIED
 from campaign.results import write_results
@@ -61,6 +63,7 @@ from console import (
     say,
 )
 from files import shown
+from reports import open_report, print_table
 from results.grid import AGAIN, SLOWER
 from results.passes import PASSES
 from results.realtime import FIGURES
@@ -165,13 +168,16 @@ def _campaign(
     for pass_ in passes[1:]:
         runners.append(Runner(plan, journal, options, unverified, pass_, runners[0]))
     complaints = []
-    if not deadline and not any(runner.missing() for runner in runners):
-        count = sum(len(runner.chosen) for runner in runners)
+    is_finished = all(runner.settled == runner.total for runner in runners)
+    if is_finished and not deadline:
         files = [PASSES[runner.pass_] for runner in runners]
         if "" in plan.builds:
             files.append("table.md")  # the last of what is drawn
         if all(_is_written(folder / file, journal) for file in files):
-            say(f"Nothing to do: {shown(folder)} has all {count} measurements")
+            told = "; ".join(str(runner) for runner in runners)
+            say(f"Nothing to do: {shown(folder)} has {told}")
+            if "" in plan.builds:
+                _print_table(folder)
         else:  # it was ended between the last measurement and this
             _write_all(folder, plan, runners, journal)
     else:
@@ -180,17 +186,19 @@ def _campaign(
             if plan.is_replayed:
                 unverified = verify(plan, journal, unverified, options.memory, stop)
             begin = time.monotonic()
-            made = 0
+            above = partial(table_so_far, plan)
             for runner in runners:
                 runner.unverified = unverified
-                made += runner.run(stop)
+                runner.run(stop, above)
             if deadline and not stop.is_set:
-                made += runners[0].run_widest(stop)
-            say(f"{made} measurements in {duration(time.monotonic() - begin)}")
+                runners[0].run_widest(stop, above)
+        told = "; ".join(str(runner) for runner in runners)
+        took = duration(time.monotonic() - begin)
         if stop.is_set:
-            complaints.append("interrupted; the same command goes on where it was")
+            complaints.append(f"interrupted after {took} at {told}; the same command goes on where it was")
         if not runners[0].chosen:
             raise Failure("interrupted before anything was measured")
+        say(f"Measured {told} in {took}")
         _write_all(folder, plan, runners, journal)
     bad = [cell.name for cell in plan.cells if runners[0].failure(cell).startswith(BAD)]
     if bad:
@@ -364,7 +372,7 @@ def _folder(arguments: argparse.Namespace, choice: list[str]) -> Path:
         suite, *options = choice
         name = Path(suite.partition("=")[2]).stem + (f"-{digest(options)[:6]}" if options else "")
         folder = ROOT / "results" / "local" / name
-    if (folder / "results.json").exists() and not (folder / JOURNAL).exists():
+    if (folder / "results.json").exists() and choice_of(folder) is None:
         raise UsageError(f"{folder}: has results already, without a journal; choose another --out")
     return folder
 
@@ -502,20 +510,24 @@ def _four_fifths_of_memory() -> int:
     return free * 1024 // 5 * 4
 
 
-def _report(folder: Path) -> None:
-    """Draws and prints; what is measured is safe before that."""
-    # Only here: they take half a second to load, and a finished campaign needs none of it.
-    from plot import print_table, write_report
-    from reports import open_report
+def _print_table(folder: Path) -> None:
+    say()
+    print_table(open_report([folder]))
 
+
+def _report(folder: Path) -> None:
+    """Prints and draws; what is measured is safe before that."""
     report = open_report([folder])
-    say("Drawing ...")
-    paths = write_report(report, folder)
     say()
     print_table(report)
     say()
-    for path in (folder / JOURNAL, *sorted(folder.glob("*.json")), *paths):
-        say(shown(path))
+    say("Drawing ...")
+    # Only here: it takes half a second to load, and a finished campaign needs none of it.
+    from plot import write_report
+
+    paths = write_report(report, folder)
+    files = [folder / JOURNAL, *sorted(folder.glob("*.json")), *paths]
+    say(f"{shown(folder)} has {', '.join(path.name for path in files)}")
     say(f"One page of it all: scripts/report {shown(folder)}")
     for warning in report.warnings():
         print(f"scripts/bench: {warning}", file=sys.stderr)

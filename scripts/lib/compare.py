@@ -33,9 +33,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from commits import commit_of, measure
 from console import ArgumentParser, Failure, UsageError, run_main, say
@@ -52,6 +50,7 @@ from results.statistics import (
     rounds_needed,
 )
 from style import RANKED
+from tables import terminal
 from tables.replays import markdown_table
 from words import counted, digits, percent, power, ratio, time
 
@@ -385,19 +384,19 @@ def _markdown(a: Side, b: Side, lines: list[Line], notes: list[str]) -> str:
         [*row[:-1], f"**{row[-1]}**" if row[-1] in WORDS[:2] else row[-1]] for row in _rows(a, b, lines)
     ]
     head = f"A = `{a.name}`, B = `{b.name}`"
-    return "\n\n".join([head, markdown_table(_titles(a), rows), *notes])
+    answer, *others = notes
+    return "\n\n".join([head, answer, markdown_table(_titles(a), rows), *others])
 
 
 def _print(a: Side, b: Side, lines: list[Line], notes: list[str]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for i, title in enumerate(_titles(a)):
-        table.add_column(title, justify="left" if i in (0, 1, 6) else "right", no_wrap=True)
-    for row in _rows(a, b, lines):
-        table.add_row(*row, style=COLOURS[row[-1]])
     console = Console()
-    console.print(f"A = {a.name}\nB = {b.name}", highlight=False, markup=False)
-    console.print(table)
-    for note in notes:
+    answer, *others = notes
+    console.print(f"A = {a.name}\nB = {b.name}\n{answer}\n", highlight=False, markup=False)
+    shown = [terminal.Line(row, COLOURS[row[-1]]) for row in _rows(a, b, lines)]
+    for table in terminal.split_by_width(_titles(a), shown, console.width, repeated=2):
+        console.print(table)
+        console.print()
+    for note in others:
         console.print(note, highlight=False, markup=False)
 
 

@@ -3,14 +3,19 @@
 import argparse
 import contextlib
 import errno
+import math
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from rich.console import ConsoleDimensions, Group, RenderableType
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.segment import Segments
+from rich.table import Column
 
 
 # What to do about what the system refuses.
@@ -85,14 +90,15 @@ def duration(seconds: float) -> str:
 
 
 class Stop:
-    """While it is entered, the first Ctrl-C (or SIGTERM, SIGHUP) only asks for an end; a second one
-    also kills what is under way.
+    """While it is entered, the first Ctrl-C only asks for an end. A second one, SIGTERM and SIGHUP also
+    kill what is under way.
     """
 
     def __init__(self) -> None:
         self.is_set = False
         self.is_urgent = False
         self.kill: Callable[[], None] = lambda: None  # what is under way
+        self.tell: Callable[[str], None] = _tell_on_stderr
         self._first = 0.0
 
     def __enter__(self) -> "Stop":
@@ -104,21 +110,30 @@ class Stop:
         for number, handler in self._previous:
             signal.signal(number, handler)
 
-    def _hear(self, *_: object) -> None:
-        if not self.is_set:
+    def _hear(self, number: int, _: object) -> None:
+        is_first = not self.is_set
+        if is_first:
             self.is_set = True
             self._first = time.monotonic()
-            with contextlib.suppress(OSError):  # a terminal that is gone
-                os.write(2, b"\nInterrupted: finishing; once more ends at once\n")
-        elif (
-            time.monotonic() > self._first + 1
-        ):  # not the same wish, told to a process and its group
+        # Soon after the first it is the same wish, told to a process and its group.
+        if number != signal.SIGINT or time.monotonic() > self._first + 1:
             self.is_urgent = True
             self.kill()
+        elif is_first:
+            self.tell("Interrupted: finishing; once more ends at once")
+
+
+def _tell_on_stderr(text: str) -> None:
+    with contextlib.suppress(OSError):  # a terminal that is gone
+        os.write(2, f"\n{text}\n".encode())
+
+
+# What stands above a bar, as high as it is allowed to be, for a window of that width.
+Above = Callable[[int, int], Sequence[RenderableType]]
 
 
 class Bar:
-    """How far a long job is: a bar on a terminal, a line for each step in a pipe.
+    """How far a long job is: a bar on a terminal, below whatever is shown; lines in a pipe.
 
     A terminal keeps only the lines of steps that are notable.
     """
@@ -127,34 +142,43 @@ class Bar:
         self.left = ""  # how long it will still take
         self._total = total
         self._unit = unit
-        self._done = 0
+        self._done = 0.0
+        self._above: Above = lambda width, height: ()
+        self._drawn: tuple[ConsoleDimensions | None, Segments] = (None, Segments([]))
+        self._is_drawing = False
+        self._told = False  # something that matters more than how far it is
+        self._last = -math.inf  # when it was drawn
         self._bar = _make_bar(unit) if sys.stdout.isatty() else None
         if self._bar:
             self._task = self._bar.add_task(title, total=total, now="", left="")
+            # Drawn by steps, and not by the clock: that would disturb what is measured.
+            self._live = Live(get_renderable=self._draw, auto_refresh=False, transient=True)
         elif title:
             say(f"{title} ...")
 
+    @property
+    def is_on_terminal(self) -> bool:
+        return self._bar is not None
+
     def __enter__(self) -> "Bar":
         if self._bar:
-            self._bar.start()
+            self._live.start(refresh=True)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._bar:
-            self._bar.stop()
+            self._live.stop()
 
     def step(self, name: str, sentence: str = "", *, notable: bool = False) -> None:
         """A step has been done, and what is to be said about it."""
         self._done += 1
         if not self._bar:
             width = len(str(self._total))
-            place = f"[{self._done:>{width}}/{self._total}] " if not self._unit else ""
-            say(f"{place}{name}  {sentence}")
-        elif notable:
+            say(f"[{self._done:>{width}.0f}/{self._total}] {name}  {sentence}")
+            return
+        if notable:
             self.line(f"{name}  {sentence}")
-        if self._bar and not self._unit:
-            self._bar.update(self._task, advance=1)
-        self._redraw(name)
+        self.reach(self._done, name)
 
     def begin(self, total: float) -> None:
         """Tells how many steps there are, once that is known."""
@@ -164,14 +188,23 @@ class Bar:
 
     def quiet_step(self, name: str) -> None:
         """A step that is worth no line."""
-        if self._bar:
-            self._bar.update(self._task, advance=1)
-            self._redraw(name)
+        self.reach(self._done + 1, name)
 
-    def reach(self, amount: float) -> None:
-        """Of a job that is counted in something else than steps."""
+    def reach(self, amount: float, name: str = "") -> None:
+        """So much of the total has been done, and `name` is what was done last."""
+        self._done = min(amount, self._total)
         if self._bar:
-            self._bar.update(self._task, completed=min(amount, self._total))
+            beside = {} if self._told else {"now": name, "left": self.left}
+            self._bar.update(self._task, completed=self._done, **beside)
+            if time.monotonic() > self._last + 1:
+                self._refresh()
+
+    def show(self, above: Above) -> None:
+        """Above the bar from now on."""
+        self._above = above
+        self._drawn = (None, Segments([]))
+        if self._bar:
+            self._refresh()
 
     def line(self, line: str) -> None:
         """Something to be kept."""
@@ -180,19 +213,36 @@ class Bar:
         else:
             say(line)
 
-    def _redraw(self, name: str) -> None:
-        if self._bar:
-            self._bar.update(self._task, now=name, left=self.left)
+    def tell(self, text: str) -> None:
+        """At once, even from within a signal handler."""
+        if not self._bar:
+            _tell_on_stderr(text)
+            return
+        self._told = True
+        self._bar.update(self._task, description=text, left="", now="")
+        if not self._is_drawing:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        self._is_drawing = True
+        self._live.refresh()
+        self._is_drawing = False
+        self._last = time.monotonic()
+
+    def _draw(self) -> Group:
+        assert self._bar
+        console = self._bar.console
+        if self._drawn[0] != console.size:
+            above = Group(*self._above(console.width, console.height - 2))
+            self._drawn = (console.size, Segments(list(console.render(above))))
+        return Group(self._drawn[1], self._bar.get_renderable())
 
 
 def _make_bar(unit: str) -> Progress:
-    # Redrawn rarely, since what runs beside a measurement disturbs it.
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         *() if unit else (MofNCompleteColumn(),),
         TextColumn("{task.fields[left]}", style="cyan"),
-        TextColumn("{task.fields[now]}", style="dim"),
-        refresh_per_second=1,
-        transient=True,
+        TextColumn("{task.fields[now]}", style="dim", table_column=Column(no_wrap=True)),
     )

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from console import ArgumentParser, Failure, run_main
 from figures.paper import STYLE
 from files import replacing
-from reports import Report, open_report
+from reports import Report, open_report, print_table
 
 
 TABLE = "table.md"  # once it is there, all is
@@ -82,14 +82,6 @@ def write_paper(report: Report, folder: Path) -> list[Path]:
             figure.savefig(partial, format="pdf", metadata={"CreationDate": None})
         plt.close(figure)
     return paths
-
-
-def print_table(report: Report) -> None:
-    """On a terminal for reading, in a pipe as Markdown."""
-    if sys.stdout.isatty():
-        report.print_on_terminal()
-    else:
-        print(report.markdown(), end="")
 
 
 def _save(figure: Figure, path: Path) -> None:

@@ -1,16 +1,12 @@
 """What is shown of results: a table and figures, of each kind of suite its own."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from console import UsageError
-from figures import all_figures
-from figures.paper import paper_figures
-from figures.realtime import realtime_figures
 from results import realtime as realtime_results
 from results import replays as costs
 from results.grid import Grid, read_files
@@ -19,7 +15,11 @@ from tables import realtime as realtime_table
 from tables import replays as table
 from words import power
 
-Figures = Iterator[tuple[str, Callable[[], Figure]]]  # names, and what draws them
+# Whoever only prints a table need not wait until matplotlib is loaded.
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Figures = Iterator[tuple[str, Callable[[], "Figure"]]]  # names, and what draws them
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class CostReport:
         table.print_on_terminal(self.results, self.size)
 
     def figures(self) -> Figures:
+        from figures import all_figures
+
         return all_figures(self.results, self.size)
 
     def latex(self) -> str:
@@ -45,6 +47,8 @@ class CostReport:
         return latex.method(self.results, self.results.rounds)
 
     def paper_figures(self) -> Figures:
+        from figures.paper import paper_figures
+
         return paper_figures(self.results)
 
     def warnings(self) -> list[str]:
@@ -65,6 +69,8 @@ class RealtimeReport:
         realtime_table.print_on_terminal(self.results, self.size)
 
     def figures(self) -> Figures:
+        from figures.realtime import realtime_figures
+
         return realtime_figures(self.results, self.size)
 
     def latex(self) -> str:
@@ -74,6 +80,8 @@ class RealtimeReport:
         return latex.method(self.results, self.results.rounds)
 
     def paper_figures(self) -> Figures:
+        from figures.paper import paper_figures
+
         return paper_figures(self.results)
 
     def warnings(self) -> list[str]:
@@ -103,6 +111,14 @@ def open_report(paths: Sequence[Path], size: int | None = None) -> Report:
     if size:
         _known(replayed, size, "timers")
     return CostReport(replayed, size or replayed.telling_size())
+
+
+def print_table(report: Report) -> None:
+    """On a terminal for reading, in a pipe as Markdown."""
+    if sys.stdout.isatty():
+        report.print_on_terminal()
+    else:
+        print(report.markdown(), end="")
 
 
 def _known(results: Grid[Any], size: int, what: str) -> int:

@@ -10,13 +10,17 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from campaign.schema import Schema, mismatches
 from console import Failure
 from results.grid import FORMAT
 
 NAME = "journal.jsonl"
+
+MOST_TOLD = 3  # of what is wrong with a line
 
 Line = dict[str, Any]
 
@@ -64,6 +68,7 @@ def open_journal(folder: Path, choice: list[str], command: str) -> Journal:
     Raises Failure if it is in use, damaged, of another version or of another choice.
     """
     path = folder / NAME
+    _refuse_special(path)
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
@@ -91,34 +96,61 @@ def open_journal(folder: Path, choice: list[str], command: str) -> Journal:
         raise
 
 
+def _refuse_special(path: Path) -> None:
+    """Raises Failure for a pipe, a device or a folder: to read it might take for ever."""
+    if path.exists() and not path.is_file():
+        raise Failure(f"{path}: is no regular file, so it is no journal; choose another --out")
+
+
 def read_journal(folder: Path) -> list[Line]:
     """Its lines, but for a last one that is cut. Raises Failure."""
     path = folder / NAME
+    _refuse_special(path)
     return _parse(path, path.read_bytes())[0]
 
 
 def choice_of(folder: Path) -> list[str] | None:
     """The choice of a campaign that was begun there."""
-    path = folder / NAME
-    lines = _parse(path, path.read_bytes())[0] if path.exists() else []
+    lines = read_journal(folder) if (folder / NAME).exists() else []
     return list(lines[0]["choice"]) if lines else None
 
 
-# By kind, what a line must have, and of which type.
-NEEDED: dict[str, dict[str, type | tuple[type, ...]]] = {
-    "plan": {"key": str, "lines": list},
-    "run": {"facts": dict},
+NUMBER = (int, float)
+PLAN_HEAD: Schema = {
+    **{"suite": str, "kind": str, "rounds": int, "granularity": int, "inputs": int, "seed": int},
+    "machine": {"grade": str, "grade_reasons": str, "*": str},
+    "backends": {"*": {"precision": str, "file": str, "remote": bool, "summary?": str}},
+    "replay_seconds?": {"local": NUMBER, "remote": NUMBER},
+    **{"seconds?": NUMBER, "pages?": str},
+}
+PLAN_INPUT: Schema = {
+    **{"workload": str, "size": int, "cells": [str]},
+    **{"for?": str, "failure?": str, "hashes?": [str]},
+}
+
+# By kind, what a line must have.
+NEEDED: dict[str, Schema] = {
+    "campaign": {"choice": [str], "command": str, "format": int},
+    "plan": {"key": str, "lines": [dict]},
+    "run": {"facts": {"*": str}, "limits?": dict},
     "context": {"context": dict},
     "verified": {"backend": str, "identity": str, "failure": str},
     "cell": {
-        **{"cell": str, "round": int, "identity": str, "status": str},
-        **{"seconds": (int, float), "disturbance": (int, float)},
+        **{"cell": str, "round": int, "identity": str, "status": str, "pass?": str},
+        **{"seconds": NUMBER, "disturbance": NUMBER, "failure?": str, "allowed?": {"*": NUMBER}},
+        **{"entry?": {"name": str, "run_name": str}, "distributions?": [dict]},
     },
 }
 
 
-def _is_entry(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("name"), str)
+def _mismatches(line: Line) -> Iterator[str]:
+    kind = line["kind"]
+    yield from mismatches(line, NEEDED.get(kind, {}))
+    if kind == "plan" and isinstance(line.get("lines"), list):
+        for i, one in enumerate(line["lines"]):
+            yield from mismatches(one, PLAN_INPUT if i else PLAN_HEAD, f"lines[{i}]")
+        if len(line["lines"]) < 2:
+            yield "lines"
 
 
 def _parse(path: Path, data: bytes) -> tuple[list[Line], int]:
@@ -130,18 +162,17 @@ def _parse(path: Path, data: bytes) -> tuple[list[Line], int]:
             line = json.loads(text)
             if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
                 raise ValueError("no object with a kind")
-            needed = NEEDED.get(line["kind"], {})
-            if bad := [key for key, type_ in needed.items() if not isinstance(line.get(key), type_)]:
+            if bad := list(islice(_mismatches(line), MOST_TOLD)):
                 raise ValueError(f"without a proper {', '.join(bad)}")
-            if line["kind"] == "cell" and not (line.get("failure") or _is_entry(line.get("entry"))):
+            if line["kind"] == "cell" and not (line.get("failure") or line.get("entry")):
                 raise ValueError("without a figure or a failure")
-        except ValueError as error:
+        except (RecursionError, ValueError) as error:
             raise Failure(
-                f"{path}:{number}: is damaged ({error}); remove that line, and its cell is measured "
+                f"{path}:{number}: is damaged ({error}); remove that line, and what it says is found out "
                 "again"
             ) from None
         lines.append(line)
-    if lines and (lines[0]["kind"] != "campaign" or not isinstance(lines[0].get("choice"), list)):
+    if lines and lines[0]["kind"] != "campaign":
         raise Failure(f"{path}: is no journal of scripts/bench; choose another --out")
     if lines and lines[0].get("format") != FORMAT:
         raise Failure(

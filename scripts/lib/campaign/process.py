@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from campaign.scratch import clear, require_room
 from console import Stop
 
 # Of a replay that was not on its processor for so much of its time, or that changed processors or
@@ -64,12 +65,12 @@ def measure(
     """Runs 'timerbench run' for one cell.
 
     `scratch` is a folder for its output. `sleeps`: the cell waits by its nature, for a server or the
-    clock, so that being away from the processor says nothing. Raises Interrupted.
+    clock, so that being away from the processor says nothing. Raises Interrupted; and Failure if it
+    failed since the disk is full, which is nobody's result.
     """
     out = scratch / "cell.json"
     log = scratch / "cell.log"
-    for path in scratch.iterdir():
-        path.unlink()
+    clear(scratch)
     filter_ = "^" + re.sub(r"([^\w/])", r"[\1]", cell) + "(/manual_time|/iterations:1/manual_time)$"
     full = [*command, f"--benchmark_filter={filter_}", f"--benchmark_out={out}"]
     begin = time.monotonic()
@@ -84,11 +85,14 @@ def measure(
         content = json.loads(out.read_text(encoding="utf-8"))
         entry = content["benchmarks"][0]
     except (OSError, ValueError, LookupError):
-        return _failed(how_it_ended(code, log), seconds)
+        failure = how_it_ended(code, log)
+        require_room(scratch, failure)
+        return _failed(failure, seconds)
     if entry.get("error_occurred"):
         message = str(entry.get("error_message") or "error")
         if message.startswith("interrupted"):
             raise Interrupted
+        require_room(scratch, message)
         return _failed(message, seconds)
     result = Measurement("ok", seconds, entry=entry, context=content.get("context", {}))
     with contextlib.suppress(OSError, ValueError):

@@ -1,6 +1,7 @@
 """What a journal has come to, as Google Benchmark's JSON: a repetition for each round."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +27,10 @@ def write_results(
     """Writes the file of a pass, results.json if it is the total cost; and NAME.distributions.json if
     there are any.
     """
-    chosen = runner.chosen
     path = folder / PASSES[runner.pass_]
-    by_cell: dict[str, list[Line]] = {}
-    for (name, _), line in sorted(chosen.items(), key=lambda item: item[0][1]):
-        by_cell.setdefault(name, []).append(line)
     entries = []
     distributions = {}
-    for index, cell in enumerate(plan.cells):
-        lines = by_cell.get(cell.name, [])
-        if failed := next((line for line in lines if line.get("failure")), None):
-            lines = [failed]  # the rounds that went well are the lucky ones
+    for index, (cell, lines) in enumerate(_rounds(plan, runner)):
         entries += [_entry(cell, index, line, lines) for line in lines]
         if not lines and runner.pass_ == "total":
             entries.append(_entry(cell, index, UNREACHED, [UNREACHED]))
@@ -60,7 +54,7 @@ def write_results(
         }
         for one in plan.inputs
     }
-    context["rounds"] = max((line["round"] + 1 for line in chosen.values()), default=0)
+    context["rounds"] = max((line["round"] + 1 for line in runner.chosen.values()), default=0)
     with replacing(path) as partial:
         partial.write_text(
             json.dumps({"context": context, "benchmarks": entries}, indent=1), encoding="utf-8"
@@ -68,6 +62,26 @@ def write_results(
     if distributions or not plan.is_replayed:
         with replacing(path.with_suffix(".distributions.json")) as partial:
             partial.write_text(_by_line(distributions), encoding="utf-8")
+
+
+def entries_so_far(plan: Plan, runner: Runner) -> list[dict[str, Any]]:
+    """Of the cells that have been measured."""
+    return [
+        _entry(cell, index, line, lines)
+        for index, (cell, lines) in enumerate(_rounds(plan, runner))
+        for line in lines
+    ]
+
+
+def _rounds(plan: Plan, runner: Runner) -> Iterator[tuple[Cell, list[Line]]]:
+    """Of each cell what became of its rounds; of one that is wrong or crashes only that."""
+    by_cell: dict[str, list[Line]] = {}
+    for (name, _), line in sorted(runner.chosen.items(), key=lambda item: item[0][1]):
+        by_cell.setdefault(name, []).append(line)
+    for cell in plan.cells:
+        lines = by_cell.get(cell.name, [])
+        failed = [line for line in lines if line.get("failure") and line["status"] != "timeout"]
+        yield cell, failed[:1] or lines
 
 
 def _remake(command: str, runner: Runner) -> str:

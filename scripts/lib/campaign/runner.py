@@ -1,30 +1,40 @@
 """Runs a campaign: whatever of its plan is not in the journal yet, one process after the other."""
 
 import math
-import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+from rich.console import RenderableType
 
 from campaign.identity import cell_identity
 from campaign.journal import Journal, Line
 from campaign.plan import Cell, Input, Plan
 from campaign.process import Interrupted, Limits, Measurement, count_instructions, measure
 from campaign.rounds import all_rounds, order, widest
+from campaign.scratch import scratch_folder
 from campaign.verification import Contender
 from console import Bar, Stop, duration
 from results.grid import SLOWER
 from results.realtime import FIGURES
 from results.statistics import LEAST_ROUNDS
+from words import counted
 
 MOST_ATTEMPTS = 3  # of a cell whose measurement was disturbed
 
 # What may have come from outside, such as a kill: it takes two of them to fail a cell.
 MOMENTARY = ("crash", "oom")
+
+NOTABLE = ("wrong", "error", "crash", "unavailable", "oom")  # statuses that are told at once
+
+REDRAWN_AFTER = 5  # seconds, that is what is shown above the bar between the ends of rounds
+
+Step = tuple[Input, Cell, int]  # and the round
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,10 @@ _PASS_OPTIONS = {
     "instructions": ("--pass=once", "--replay-seconds=60"),
     "counters": ("--pass=counters",),
 }
+
+
+# Shows what there is so far, in so many columns and lines.
+AboveBar = Callable[["Runner", int, int], Sequence[RenderableType]]
 
 
 class Runner:
@@ -89,7 +103,16 @@ class Runner:
         # Of each cell and round the lines, an attempt each.
         self._lines: dict[tuple[str, int], list[Line]] = defaultdict(list)
         self._failed: dict[str, str] = {}  # cells, with what became of them
-        self._strikes: dict[str, int] = defaultdict(int)  # of cells, how often they have failed
+        # Of cells, how many measurements had a figure, took too long, or failed by something momentary.
+        self._figures: dict[str, int] = defaultdict(int)
+        self._timeouts: dict[str, int] = defaultdict(int)
+        self._strikes: dict[str, int] = defaultdict(int)
+        self._shown = -math.inf  # when
+        is_once = pass_ != "total" or options.deadline is not None
+        self._rounds = 1 if is_once else options.rounds
+        self._own = [
+            (one, cell) for one in plan.inputs for cell in one.cells if self._is_own(one, cell)
+        ]
         self._seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
         cells = {cell.name: (one, cell) for one in plan.inputs for cell in one.cells}
         for line in journal.of_kind("cell"):
@@ -98,6 +121,12 @@ class Runner:
                 continue
             if not self._may_go_well_now(line, *cells[line["cell"]]):
                 self._take(line)
+
+    def _is_own(self, one: Input, cell: Cell) -> bool:
+        """Whether it is measured in this pass."""
+        if self.pass_ != "total" and cell.variant:
+            return False
+        return self.pass_ != "instructions" or one.size <= MOST_COUNTED
 
     @property
     def extent(self) -> str:
@@ -113,68 +142,108 @@ class Runner:
         """Not empty: why it has no figure."""
         return self._failed.get(cell.name, "")
 
-    def missing(self) -> int:
-        """How many measurements the rounds still need."""
-        return sum(1 for _ in self._steps(self._options.rounds))
+    @property
+    def total(self) -> int:
+        """How many measurements the rounds are: each cell once in each of them."""
+        return len(self._own) * self._rounds
 
-    def run(self, stop: Stop) -> int:
+    @property
+    def settled(self) -> int:
+        """How many of these have been made, or need not be, since the cell has failed."""
+        made = Counter(
+            name
+            for (name, round_), lines in self._lines.items()
+            if round_ < self._rounds and _settles(lines)
+        )
+        return sum(
+            self._rounds if cell.name in self._failed else made[cell.name] for _, cell in self._own
+        )
+
+    def __str__(self) -> str:
+        """How much it is, and how much of it is done."""
+        of = "" if self.pass_ == "total" else f" of {self.pass_}"
+        extent = f"{counted(len(self._own), 'cell')} × {counted(self._rounds, 'round')}"
+        return f"{self.settled} of {self.total} measurements{of} ({extent})"
+
+    def run(self, stop: Stop, above: AboveBar) -> None:
         """Measures until nothing is missing or `stop` is set; with a deadline each cell once, as far as
-        there is time.
-
-        Returns how many measurements were made. Whatever was made is in the journal.
+        there is time. Whatever was made is in the journal.
         """
         title = "Measuring" if self.pass_ == "total" else f"Measuring {self.pass_}"
-        is_limited = self._options.deadline is not None
-        total = sum(1 for _ in self._steps(1)) if is_limited else self.missing()
-        with Bar(title, total) as bar:
-            return self._run(self._once() if is_limited else self._steps_with_left(bar), bar, stop)
+        with Bar(title, self.total) as bar:
+            if not bar.is_on_terminal:
+                bar.line(f"{self} are done")
+            while steps := list(self._steps(self._rounds)):
+                with_left = self._with_left(steps, bar)
+                self._run(with_left, bar, lambda: self.settled, stop, above)
+                if stop.is_set or self._options.deadline is not None:
+                    return  # else some have waited for smaller sizes
 
-    def run_widest(self, stop: Stop) -> int:
+    def run_widest(self, stop: Stop, above: AboveBar) -> None:
         """Until the deadline, further rounds of the inputs whose intervals are the widest."""
         assert self._options.deadline is not None
         begin = time.monotonic()
         with Bar("Measuring", max(1, int(self._options.deadline - begin)), "s") as bar:
-            return self._run(self._widest(bar, begin), bar, stop)
+            self._run(self._widest(), bar, lambda: time.monotonic() - begin, stop, above)
 
-    def _run(self, steps: Iterator[tuple[Input, Cell, int]], bar: Bar, stop: Stop) -> int:
-        made = 0
+    def _run(
+        self,
+        steps: Iterator[Step],
+        bar: Bar,
+        reached: Callable[[], float],
+        stop: Stop,
+        above: AboveBar,
+    ) -> None:
+        """`reached`: how far it is, as the bar counts."""
+        stop.tell = bar.tell
         self._runs = sum(1 for _ in self._journal.of_kind("run"))
-        with tempfile.TemporaryDirectory(prefix="timerbench-") as scratch:
-            for one, cell, round_ in steps:
-                if stop.is_set:
+        bar.reach(reached())
+        with scratch_folder() as scratch:
+            for last, step in pairwise(chain([None], steps, [None])):
+                if last and not (step and step[0] is last[0] and step[2] == last[2]):
+                    self._show(last, step, bar, above)
+                if step is None or stop.is_set:
                     break
-                made += self._measure(one, cell, round_, Path(scratch), bar, stop)
-        return made
+                self._measure(*step, scratch, bar, stop)
+                bar.reach(reached(), step[1].name)
 
-    def _steps(self, rounds: int) -> Iterator[tuple[Input, Cell, int]]:
+    def _show(self, last: Step, next_: Step | None, bar: Bar, above: AboveBar) -> None:
+        """What there is now that an input's round, or the round of all, has been measured."""
+        one, _, round_ = last
+        is_over = next_ is None or next_[2] != round_
+        if bar.is_on_terminal and (is_over or time.monotonic() > self._shown + REDRAWN_AFTER):
+            bar.show(lambda width, height: above(self, width, height))
+            self._shown = time.monotonic()
+        elif is_over and not bar.is_on_terminal:
+            told = f"{one.workload}/{one.size}, round {round_ + 1}"
+            if round_ < self._rounds:
+                told = f"round {round_ + 1} of {self._rounds}: {self.settled} of {self.total}"
+            left = bar.left if next_ else ""
+            bar.line(", ".join(filter(None, [told, left])))
+
+    def _steps(self, rounds: int) -> Iterator[Step]:
         """What is missing up to so many rounds, in order."""
-        if self.pass_ != "total":
-            rounds = 1
+        own = {cell.name for _, cell in self._own}
         for one, cell, round_ in all_rounds(self._plan, rounds, self._options.seed):
-            if self.pass_ != "total" and cell.variant:
-                continue
-            if self.pass_ == "instructions" and one.size > MOST_COUNTED:
-                continue
-            if cell.name not in self._failed and not self._is_done(cell, round_):
+            if (
+                cell.name in own
+                and cell.name not in self._failed
+                and not _settles(self._lines.get((cell.name, round_), []))
+            ):
                 yield one, cell, round_
 
-    def _steps_with_left(self, bar: Bar) -> Iterator[tuple[Input, Cell, int]]:
-        steps = list(self._steps(self._options.rounds))
+    def _with_left(self, steps: list[Step], bar: Bar) -> Iterator[Step]:
         last = -math.inf
         for i, step in enumerate(steps):
+            if self._options.deadline is not None and self._is_too_late_for([step]):
+                return
             if self._seconds and time.monotonic() > last + 1:  # of thousands it takes some time
                 last = time.monotonic()
                 bar.left = f"about {duration(self._expect(steps[i:]))} left"
-            if step[1].name not in self._failed:
+            if step[1].name not in self._failed and not self._waits(*step[:2]):
                 yield step
 
-    def _once(self) -> Iterator[tuple[Input, Cell, int]]:
-        for step in self._steps(1):
-            if self._is_too_late_for([step]):
-                return
-            yield step
-
-    def _widest(self, bar: Bar, begin: float) -> Iterator[tuple[Input, Cell, int]]:
+    def _widest(self) -> Iterator[Step]:
         """Round by round."""
         while chosen := widest(self._plan, self._costs(), LEAST_ROUNDS):
             done = [round_ for name, round_ in self._lines if name in _names(chosen)]
@@ -183,34 +252,27 @@ class Runner:
             steps = [(chosen, cell, round_) for cell in cells if cell.name not in self._failed]
             if not steps or self._is_too_late_for(steps):
                 return
-            for step in steps:
-                bar.reach(time.monotonic() - begin)
-                yield step
+            yield from steps
 
-    def _is_too_late_for(self, steps: list[tuple[Input, Cell, int]]) -> bool:
+    def _is_too_late_for(self, steps: list[Step]) -> bool:
         assert self._options.deadline is not None
         return time.monotonic() + self._expect(steps) > self._options.deadline
 
     def _measure(
         self, one: Input, cell: Cell, round_: int, scratch: Path, bar: Bar, stop: Stop
-    ) -> int:
-        """All attempts at one cell in one round; how many."""
+    ) -> None:
+        """All attempts at one cell in one round."""
         if failure := self._why_not(one, cell):
             self._keep(cell, round_, Measurement(failure.partition(":")[0], 0.0, failure))
-            bar.step(cell.name, failure, notable=True)
-            return 0
-        made = 0
-        while not self._is_done(cell, round_) and cell.name not in self._failed and not stop.is_set:
+        while not stop.is_set and cell.name not in self._failed:
+            if _settles(self._lines.get((cell.name, round_), [])):
+                break
             try:
-                measured = self._process(cell, scratch, stop)
+                self._keep(cell, round_, self._process(cell, scratch, stop))
             except Interrupted:
                 break
-            self._keep(cell, round_, measured)
-            made += 1
-        if attempts := self._lines.get((cell.name, round_)):
-            result = _least_disturbed(attempts)
-            bar.step(cell.name, _sentence(result), notable="failure" in result)
-        return made
+        if (failure := self._failed.get(cell.name, "")).startswith(NOTABLE):
+            bar.line(f"{cell.name}  {failure}")
 
     def _why_not(self, one: Input, cell: Cell) -> str:
         """Why it need not be measured, if so."""
@@ -279,15 +341,25 @@ class Runner:
     def _skipped(self, one: Input, cell: Cell) -> str:
         """Why a cell need not be tried: its backend has not managed a smaller size in time."""
         saturated = 0
-        for smaller in self._by_workload[one.workload]:
-            if smaller.size >= one.size:
-                continue
-            for other in smaller.cells:
-                is_same = (other.backend, other.variant) == (cell.backend, cell.variant)
-                if is_same and self._failed.get(other.name, "").startswith("timeout"):
-                    return f"skipped: timeout at size {smaller.size} already"
-                saturated += is_same and self._is_saturated(other)
+        for size, other in self._smaller(one, cell):
+            if self._failed.get(other.name, "").startswith("timeout"):
+                return f"skipped: timeout at size {size} already"
+            saturated += self._is_saturated(other)
         return "skipped: saturated at two smaller sizes already" if saturated >= 2 else ""
+
+    def _waits(self, one: Input, cell: Cell) -> bool:
+        """Whether it is not known yet if a smaller size is hopeless."""
+        return any(
+            self._timeouts[other.name] > self._figures[other.name] and other.name not in self._failed
+            for _, other in self._smaller(one, cell)
+        )
+
+    def _smaller(self, one: Input, cell: Cell) -> Iterator[tuple[int, Cell]]:
+        """The same contender on the same workload, by smaller sizes."""
+        for smaller in self._by_workload[one.workload]:
+            for other in smaller.cells if smaller.size < one.size else ():
+                if (other.backend, other.variant) == (cell.backend, cell.variant):
+                    yield smaller.size, other
 
     def _is_saturated(self, cell: Cell) -> bool:
         """A service that did not keep up, in the first round."""
@@ -324,19 +396,26 @@ class Runner:
         """Into the state, what has been done."""
         name = line["cell"]
         self._lines[name, line["round"]].append(line)
-        if failure := line.get("failure"):
-            self._strikes[name] += 1
-            is_momentary = line["seconds"] and failure.startswith(MOMENTARY)
-            if not is_momentary or self._strikes[name] > 1:
-                self._failed[name] = failure
+        failure = str(line.get("failure", ""))
+        if failure and self._is_final(name, line, failure):
+            self._failed[name] = failure
+        self._figures[name] += not failure
         _, workload, size, contender = name.rsplit("/", 3)
         if line["seconds"]:
             for kind in ((workload, size, contender), (size, contender), (contender,), ()):
                 self._seconds[kind].append(line["seconds"])
 
-    def _is_done(self, cell: Cell, round_: int) -> bool:
-        lines = self._lines.get((cell.name, round_), [])
-        return len(lines) >= MOST_ATTEMPTS or any(line["status"] == "ok" for line in lines)
+    def _is_final(self, name: str, line: Line, failure: str) -> bool:
+        """Whether one more failure means that the cell is not measured any more."""
+        if line["seconds"] and failure.startswith("timeout"):
+            # The machine may have been busy: hopeless is what mostly takes too long.
+            self._timeouts[name] += 1
+            enough = 1 if self._rounds == 1 else 2
+            return self._timeouts[name] >= max(enough, self._figures[name] + 1)
+        if line["seconds"] and failure.startswith(MOMENTARY):
+            self._strikes[name] += 1
+            return self._strikes[name] > 1
+        return True
 
     def _costs(self) -> dict[str, list[float]]:
         """Of the cells that have figures, those of each round."""
@@ -349,7 +428,7 @@ class Runner:
                     costs[name].append(value)
         return costs
 
-    def _expect(self, steps: list[tuple[Input, Cell, int]]) -> float:
+    def _expect(self, steps: list[Step]) -> float:
         """Seconds that these steps will take, by what the same or similar ones took."""
         total = 0.0
         for one, cell, _ in steps:
@@ -367,25 +446,12 @@ def _least_disturbed(attempts: list[Line]) -> Line:
     )
 
 
+def _settles(lines: list[Line]) -> bool:
+    """Whether a cell needs no further attempt in a round, after these."""
+    return len(lines) >= MOST_ATTEMPTS or any(
+        line["status"] in ("ok", "timeout", "skipped") for line in lines
+    )
+
+
 def _names(one: Input) -> set[str]:
     return {cell.name for cell in one.cells}
-
-
-_TOLD = {
-    "ns_per_item": "ns",
-    "worst_ns": "ns, the longest advance",
-    "bytes_per_timer": "bytes per timer",
-    "instructions_per_item": "instructions",
-    "cycles_per_item": "cycles",
-}
-
-
-def _sentence(result: Line) -> str:
-    if failure := result.get("failure"):
-        return str(failure)
-    entry = result["entry"]
-    figure = next(
-        (f"{entry[key]:.2f} {unit}" for key, unit in _TOLD.items() if key in entry),
-        entry.get("label", ""),
-    )
-    return f"round {result['round'] + 1}: {figure}{', noisy' * (result['status'] == 'noisy')}"

@@ -1,23 +1,22 @@
 """Whether the backends of a plan keep the contract: nothing is timed of those that do not."""
 
 import re
-import tempfile
+import shlex
 from pathlib import Path
 
 from campaign.identity import build_of, digest, source_hash
 from campaign.journal import Journal
 from campaign.plan import Plan
 from campaign.process import Limits, how_it_ended, run_limited
+from campaign.scratch import require_room, scratch_folder
 from console import Bar, Stop
+from files import shown
 
 RANDOM_SECONDS = 0.2  # of random traces, for each backend
 MOST_SECONDS = 60  # after which a backend that is still being verified hangs
 
 VERDICT = re.compile(r"\w+ +(?P<verdict>ok|a control|WRONG|ERROR|UNAVAILABLE)\b(?P<rest>.*)")
-FAILURES = {
-    "WRONG": "wrong: does not keep the contract; see timerbench verify",
-    "ERROR": "error: could not be verified; see timerbench verify",
-}
+GOOD = ("ok", "a control")
 
 Contender = tuple[Path, str]  # the program, and the backend's name in it
 
@@ -50,9 +49,11 @@ def verify(
     failures = dict(known)
     left = {one: identity for one, identity in _identities(plan).items() if one not in known}
     if left:
+        limits = Limits(MOST_SECONDS, memory)
         with Bar("Verifying", len(left)) as bar:
+            stop.tell = bar.tell
             for (program, name), identity in left.items():
-                failure = _verdict(program, name, memory, bar, stop)
+                failure = _verdict(program, name, limits, bar, stop)
                 if stop.is_set:
                     break
                 if failure is not None:
@@ -69,28 +70,34 @@ def _identities(plan: Plan) -> dict[Contender, str]:
     }
 
 
-def _verdict(program: Path, name: str, memory: int, bar: Bar, stop: Stop) -> str | None:
+def _verdict(program: Path, name: str, limits: Limits, bar: Bar, stop: Stop) -> str | None:
     """What is wrong with it, or nothing; None if that could not be found out."""
-    with tempfile.NamedTemporaryFile(prefix="timerbench-") as output:
+    with scratch_folder() as scratch:
+        log = scratch / "verify.log"
         command = [str(program), "verify", f"--seconds={RANDOM_SECONDS}", name]
-        code = run_limited(command, output, Limits(MOST_SECONDS, memory), stop)
+        with log.open("w", encoding="utf-8") as output:
+            code = run_limited(command, output, limits, stop)
         if stop.is_set:
             return None
-        log = Path(output.name)
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         found = next((match for line in lines if (match := VERDICT.match(line))), None)
-        if not found:
+        # One that ends the process itself may have written anything before.
+        if not found or (found["verdict"] in GOOD) != (code == 0):
             failure = (
-                f"timeout: still being verified after {MOST_SECONDS:g} s"
+                f"timeout: still being verified after {limits.seconds:g} s"
                 if code is None
                 else how_it_ended(code, log)
             )
+            require_room(scratch, failure)
             bar.step(name, failure, notable=True)
             return failure
     verdict = found["verdict"]
-    is_notable = verdict not in ("ok", "a control")
-    bar.step(name, verdict + found["rest"], notable=is_notable)
-    for line in lines if is_notable else ():
+    is_good = verdict in GOOD
+    bar.step(name, verdict + found["rest"], notable=not is_good)
+    for line in () if is_good else lines:
         if line != found.string:  # the trace that shows it
             bar.line(line)
-    return None if verdict == "UNAVAILABLE" else FAILURES.get(verdict, "")
+    if is_good or verdict == "UNAVAILABLE":
+        return "" if is_good else None
+    shows = f"'{shlex.join([shown(program), 'verify', name])}' shows it"
+    return f"{verdict.lower()}{found['rest']}; {shows}"

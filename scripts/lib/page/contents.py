@@ -226,16 +226,15 @@ def _of_services(results: realtime_results.RealtimeResults) -> dict[str, Any]:
 
 
 def _rows(grid: Grid[Any], cells: Mapping[Any, Any], figures: Any) -> list[Any]:
-    """Of each cell its scenario, size and backend, its figures or null, its failure, and how many of
-    its rounds were disturbed."""
+    """Of each cell its scenario, size and backend, its figures or null, its failure, how many of its
+    rounds were disturbed, and in how many others it took too long; without zeros at the end."""
     rows = []
     for (scenario, size, backend), cell in cells.items():
         failure = cell.failure or ("" if cell.is_measured else "error: no figure")
         row = [scenario, size, backend, figures(cell) if cell.has_figure else None]
-        if failure or cell.noisy:
-            row.append(failure)
-        if cell.noisy:
-            row.append(cell.noisy)
+        row += [failure, cell.noisy, len(cell.timeouts)]
+        while not row[-1] and len(row) > 4:
+            row.pop()
         rows.append(row)
     return rows
 

@@ -36,8 +36,8 @@ class CounterCell(Outcome):
     histograms: dict[str, list[tuple[list[float], list[float]]]] = field(default_factory=dict)
 
     @property
-    def is_measured(self) -> bool:
-        return bool(self.counters)
+    def measured_rounds(self) -> int:
+        return max(map(len, self.counters.values()), default=0)
 
     def add_counters(self, entry: Any) -> None:
         """Of one more round_."""

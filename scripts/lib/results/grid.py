@@ -70,13 +70,39 @@ class Rounds:
 class Outcome:
     """What became of a cell."""
 
-    failure: str = ""  # not empty: the status, and what is to be said about it
+    broken: str = ""  # not empty: the status, and what is to be said about it; no round counts then
+    timeouts: list[str] = field(default_factory=list)  # what was said of rounds that took too long
     noisy: int = 0  # rounds in which it was disturbed, however often they were repeated
+
+    @property
+    def measured_rounds(self) -> int:
+        """How many have figures, whether or not they count."""
+        raise NotImplementedError
+
+    @property
+    def tried_rounds(self) -> int:
+        return self.measured_rounds + len(self.timeouts)
 
     @property
     def is_measured(self) -> bool:
         """Whether any of its rounds was."""
-        raise NotImplementedError
+        return self.measured_rounds > 0
+
+    @property
+    def failure(self) -> str:
+        """Not empty: why it has no figure. One that mostly takes too long has none: the rounds that did
+        not are the lucky ones.
+        """
+        if self.broken or 2 * len(self.timeouts) <= self.tried_rounds:
+            return self.broken
+        said = self.timeouts[0]
+        if not self.is_measured:
+            return said
+        return f"timeout: in {len(self.timeouts)} of {self.tried_rounds} rounds, {said.partition(': ')[2]}"
+
+    @property
+    def has_figure(self) -> bool:
+        return self.is_measured and not self.failure
 
     @property
     def status(self) -> str:
@@ -84,9 +110,11 @@ class Outcome:
         return "" if self.has_figure else self.failure.partition(":")[0].strip()
 
     @property
-    def has_figure(self) -> bool:
-        """Not if any of its rounds failed: those that did not are the lucky ones."""
-        return self.is_measured and not self.failure
+    def doubt(self) -> str:
+        """What is to be said of a figure that not all rounds have."""
+        if not self.timeouts or not self.has_figure:
+            return ""
+        return f"timeout in {len(self.timeouts)} of {self.tried_rounds} rounds"
 
 
 AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
@@ -214,8 +242,10 @@ class Grid(Generic[AnyOutcome]):
             self.unreached.add(key)
             return
         cell = cells.setdefault(key, self.new_cell())
-        if not cell.failure or message.startswith(("wrong", "error")):
-            cell.failure = message
+        if message.startswith("timeout"):
+            cell.timeouts.append(message)
+        elif not cell.broken or message.startswith(("wrong", "error")):
+            cell.broken = message
 
 
 AnyGrid = TypeVar("AnyGrid", bound=Grid[Any])

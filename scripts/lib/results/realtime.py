@@ -127,10 +127,17 @@ def _as_cost(cell: RealtimeCell, figure: str) -> Cell:
     values = cell.values(figure)
     rounds = cell.values("round") or list(range(len(values)))
     if not cell.failure and (len(values) != len(rounds) or min(values, default=0) <= 0):
-        return Cell(failure=f"without {figure} in each round")
+        return Cell(broken=f"without {figure} in each round")
     if figure.endswith("_per_second"):
         values = [1e9 / value for value in values]
-    return Cell(cell.failure, cell.noisy, values, [int(round_) for round_ in rounds], 1)
+    return Cell(
+        broken=cell.broken,
+        timeouts=cell.timeouts,
+        noisy=cell.noisy,
+        costs=values,
+        rounds=[int(round_) for round_ in rounds],
+        items=1,
+    )
 
 
 def load_files(files: Iterable[ResultFile]) -> RealtimeResults:

@@ -14,9 +14,11 @@ from typing import Any
 
 from results.grid import Grid, Key, Outcome, Rounds, ResultFile, collect, read_files
 from results.statistics import compare, noise_floor, paired_log_ratios, rounds_needed, spread
-from words import FEWER, MARKS, NOISY
+from words import FEWER, LATE, MARKS, NOISY
 
 MARGIN = 0.03  # within which two are equivalent
+
+FEW = 10  # cells, of which each may as well bear its sign
 
 
 @dataclass
@@ -28,8 +30,8 @@ class Cell(Outcome):
     items: float = 0  # that one replay measured
 
     @property
-    def is_measured(self) -> bool:
-        return bool(self.costs)
+    def measured_rounds(self) -> int:
+        return len(self.costs)
 
     @property
     def cost(self) -> float:
@@ -43,6 +45,36 @@ class Cell(Outcome):
     def spread(self) -> float:
         """Of the costs, around their median."""
         return spread(self.costs)
+
+
+@dataclass(frozen=True)
+class Standings:
+    """Backends of one precision on one workload at one size, the cheapest first.
+
+    Those of a group are not told apart. While the rounds are too few to be sure, each is a group of its
+    own, in the order so far.
+    """
+
+    groups: list[list[str]]
+    rounds: int  # of whoever has the fewest
+    needed: int  # to be sure
+
+    @property
+    def is_sure(self) -> bool:
+        return self.rounds >= self.needed
+
+    @property
+    def best(self) -> list[str]:
+        """The cheapest, and all that are not surely slower; empty where there is no contest."""
+        return self.groups[0] if self.is_sure and len(self.ranks) > 1 else []
+
+    @property
+    def ranks(self) -> dict[str, int]:
+        """By backend; those of a group share one."""
+        ranks: dict[str, int] = {}
+        for group in self.groups:
+            ranks |= dict.fromkeys(group, len(ranks) + 1)
+        return ranks
 
 
 @dataclass
@@ -133,15 +165,18 @@ class Results(Grid[Cell]):
                 return first, words
             first = faster[0]
 
+    def standings(self, workload: str, size: int, backends: Iterable[str]) -> Standings:
+        groups = self.ranking(workload, size, backends)
+        costs = {name: self.cells[workload, size, name] for group in groups for name in group}
+        rounds = min((len(cell.costs) for cell in costs.values()), default=0)
+        needed = rounds_needed(max(1, len(costs) - 1))
+        if rounds < needed:
+            groups = [[name] for name in sorted(costs, key=lambda name: costs[name].cost)]
+        return Standings(groups, rounds, needed)
+
     def best(self, workload: str, size: int, backends: Iterable[str]) -> list[str]:
         """The first group; empty where the rounds are too few to tell so many apart."""
-        groups = self.ranking(workload, size, backends)
-        ranked = [name for group in groups for name in group]
-        cells = [self.cells[workload, size, name] for name in ranked]
-        if len(cells) < 2:
-            return []
-        rounds = min(len(cell.costs) for cell in cells)
-        return groups[0] if rounds >= rounds_needed(len(cells) - 1) else []
+        return self.standings(workload, size, backends).best
 
     def costs(
         self, workload: str, size: int | None = None, backend: str | None = None
@@ -158,19 +193,28 @@ class Results(Grid[Cell]):
         ]
 
     @cached_property
+    def is_mostly_disturbed(self) -> bool:
+        """Then a sign at each cell that was would say nothing."""
+        figures = [cell for cell in self.cells.values() if cell.has_figure]
+        return 2 * sum(cell.noisy > 0 for cell in figures) > len(figures) >= FEW
+
+    @cached_property
     def marks(self) -> dict[Key, str]:
         """The signs of MARKS that costs bear, once loaded: of those measured over less than half of the
-        operations that others were, and of those that were disturbed.
+        operations that others were, of those that were disturbed, unless most were, and of those that
+        took too long in a round.
         """
         most: dict[tuple[str, int], float] = {}
         for (workload, size, _), cell in self.cells.items():
             most[workload, size] = max(cell.items, most.get((workload, size), 0))
-        return {
-            key: signs
+        signs = {
+            key: FEWER * (cell.items < most[key[:2]] / 2)
+            + NOISY * (cell.noisy > 0 and not self.is_mostly_disturbed)
+            + LATE * bool(cell.doubt)
             for key, cell in self.cells.items()
             if cell.has_figure
-            and (signs := FEWER * (cell.items < most[key[:2]] / 2) + NOISY * (cell.noisy > 0))
         }
+        return {key: borne for key, borne in signs.items() if borne}
 
     def mark(self, workload: str, size: int, backend: str) -> str:
         """The signs behind the cost of a cell."""

@@ -32,6 +32,7 @@ _SPECIAL = {
     ">": r"$>$",
     "†": r"$\dagger$",
     "‡": r"$\ddagger$",
+    "§": r"\S{}",
 }
 
 
@@ -47,9 +48,9 @@ def latex_table(results: Results, size: int) -> str:
     titles = headers(results, size)
     lines = [
         r"% Wide: in a table*, perhaps within \resizebox{\textwidth}{!}{...}.",
-        rf"% Cost in ns at {size} pending timers: median over {results.rounds} rounds and its 95 %",
-        "% interval. Bold where the rounds can tell: the cheapest of those of the same precision, and",
-        f"% all that are not surely slower. {_marks()} Remake: {_remake(results)}",
+        rf"% Figures are medians of {results.rounds} rounds in ns, and their 95 % intervals, at {size}",
+        "% pending timers. Bold: cheapest of its class, or not significantly slower.",
+        f"% {_marks()} Reproduce with: {_remake(results)}",
         rf"\begin{{tabular}}{{l{'r' * len(titles)}}}",
         r"\toprule",
         " & ".join(["", *(escaped(name) for name, _ in titles)]) + r" \\",
@@ -99,7 +100,7 @@ def _entry(cell: Cell) -> str:
 
 def latex_realtime_table(results: RealtimeResults, size: int | None) -> str:
     """A tabular for each scenario."""
-    parts = [f"% {realtime_table.caption(results)}", f"% Remake: {_remake(results)}"]
+    parts = [f"% {realtime_table.caption(results)}", f"% Reproduce with: {_remake(results)}"]
     for sheet in realtime_table.sheets(results, size):
         parts += [
             f"% {sheet.scenario}",
@@ -130,7 +131,7 @@ def method(results: Grid[Any], rounds: Rounds) -> str:
         )
     text = " ".join(map(escaped, sentences))
     command = re.sub("(,|--)", r"\1\\allowbreak{}", escaped(remake_line(facts)))
-    return f"{text} The figures are remade by \\texttt{{{command}}}.\n"
+    return f"{text} To reproduce the figures: \\texttt{{{command}}}.\n"
 
 
 def _where(facts: dict[str, str]) -> str:
@@ -199,6 +200,10 @@ def _what_is_missing(results: Grid[Any]) -> list[str]:
     if statuses:
         counted = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
         sentences.append(f"Without a figure remained {statuses.total()}: {counted}.")
+    if late := sum(bool(cell.doubt) for cell in results.cells.values()):
+        sentences.append(
+            f"In {late} cells some rounds took too long, and the median is that of the others."
+        )
     if noisy:
         sentences.append(
             f"In {noisy} cells a measurement stayed disturbed by other processes, however often it "

@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from statistics import median
 
-from rich import box
-from rich.console import Console, JustifyMethod
-from rich.measure import Measurement
-from rich.table import Table
+from rich.console import Console
 
 from results.realtime import CONTROL, FIGURES, RealtimeCell, RealtimeResults
 from results.statistics import spread
+from tables.answers import answers, said_first
 from tables.replays import NOT_RUN, failure_lines, markdown_table, noise_lines
+from tables.terminal import Line, split_by_width
 from words import digits, machine_line, power, remake_line, time
 
 Text = Callable[[RealtimeCell], str]
@@ -158,17 +156,17 @@ def _is_skipped(cell: RealtimeCell) -> bool:
 
 def markdown(results: RealtimeResults, size: int | None = None) -> str:
     """The tables, with what a reader needs to judge them and to make them again."""
-    parts = []
+    parts = said_first(_answers(results))
     for sheet in sheets(results, size):
         lines = [[line[0], f"`{line[1]}`", *line[2:]] for line in sheet.lines]
         parts += [f"## {sheet.scenario}", markdown_table(sheet.titles, lines)]
     if failures := _failures(results):
-        parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
+        parts.append("Without a figure, or in doubt:\n\n" + "\n".join(f"- {line}" for line in failures))
     parts += [
         caption(results),
         *_noise(results),
         machine_line(results.facts),
-        f"Remake: `{remake_line(results.facts)}`",
+        f"Reproduce with: `{remake_line(results.facts)}`",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -176,24 +174,15 @@ def markdown(results: RealtimeResults, size: int | None = None) -> str:
 def print_on_terminal(results: RealtimeResults, size: int | None = None) -> None:
     """The same, for reading at once."""
     console = Console()
-    width = console.width
+    for sentence in _answers(results):
+        console.print(sentence, highlight=False, markup=False)
     for sheet in sheets(results, size):
-        table = Table(
-            box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=sheet.scenario, title_justify="left"
-        )
-        for i, title in enumerate(sheet.titles):
-            justify: JustifyMethod = "left" if i == 1 else "right"
-            table.add_column(title.replace(" ", "\n"), no_wrap=True, justify=justify)
-        for _, group in groupby(sheet.lines, key=lambda line: line[0]):
-            lines = list(group)
-            for line in lines:
-                table.add_row(*line, style="dim" if line[1] == CONTROL else "")
-            if len(lines) > 2:
-                table.add_section()
-        everything = console.options.update(max_width=1000)
-        console.width = max(width, Measurement.get(console, everything, table).maximum)
-        console.print(table)
-    console.width = width
+        console.print(f"\n{sheet.scenario}", style="bold", highlight=False, markup=False)
+        titles = [title.replace(" ", "\n") for title in sheet.titles]
+        lines = [Line(line, "dim" if line[1] == CONTROL else "") for line in sheet.lines]
+        for table in split_by_width(titles, lines, console.width, repeated=2):
+            console.print(table)
+            console.print()
     for text in (caption(results), *_failures(results), *_noise(results)):
         console.print(text, style="dim", highlight=False, markup=False)
 
@@ -242,6 +231,22 @@ def _titles(columns: Sequence[Column]) -> list[str]:
 def _size_is(results: RealtimeResults, scenario: str) -> str:
     """What a scenario's sizes count."""
     return results.size_is(scenario).replace(" per second", "/s")
+
+
+# What the figure of an answer is (FIGURES).
+ANSWERED = {"accuracy": "late (p50)", "contention": "a call", "purgatory": "of CPU a request"}
+
+
+def _answers(results: RealtimeResults) -> list[str]:
+    """At the size of each scenario that tells the services apart."""
+    return answers(
+        results.as_costs(FIGURES[results.suite]),
+        {scenario: results.telling_size(scenario) for scenario in results.scenarios},
+        text=lambda cost: f"{time(cost)} {ANSWERED[results.suite]}",
+        size_is=lambda scenario: _size_is(results, scenario),
+        less="less late" if results.suite == "accuracy" else "cheaper",
+        only_contests=True,
+    )
 
 
 def _noise(results: RealtimeResults) -> list[str]:

@@ -1,11 +1,12 @@
 """The table of costs at one size: backends by workloads, in Markdown or on a terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
+from math import inf
 from statistics import median
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -13,7 +14,9 @@ from rich.text import Text
 from results.grid import Grid, Key, Outcome
 from results.replays import Results
 from results.statistics import LEAST_ROUNDS, noise_floor, paired_log_ratios
-from style import RANKED
+from style import HEADINGS, RANKED
+from tables.answers import answers, said_first
+from tables.terminal import Line, split_by_width
 from words import MARKS, counted, digits, machine_line, percent, power, remake_line
 
 NOT_RUN = "–"
@@ -24,10 +27,18 @@ SAME_WORK = ("kafka_wheel_20", "kafka_wheel_floor_20")
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell of the table."""
+    """A cell of the table: a word, or a figure with what belongs to it."""
 
-    text: str
+    word: str = ""
+    figure: str = ""
+    spread: str = ""
+    mark: str = ""
+    rank: float | None = None  # among those of its precision; infinite for a word where others have one
     is_best: bool = False  # or not surely slower than the best
+
+    @property
+    def text(self) -> str:
+        return self.word or " ".join(filter(None, (self.figure, self.spread, self.mark)))
 
 
 @dataclass(frozen=True)
@@ -39,106 +50,176 @@ class Row:
     is_ranked: bool
     entries: list[Entry]
 
+    @property
+    def middle_rank(self) -> float:
+        """Over the workloads that it was run on."""
+        ranks = [entry.rank for entry in self.entries if entry.rank is not None]
+        return median(ranks) if ranks else inf
+
+
+def sizes_at(results: Results, size: int) -> dict[str, int]:
+    """By workload, at which size it is shown where `size` is asked for."""
+    return {workload: results.shown_size(workload, size) for workload in results.workloads}
+
 
 def headers(results: Results, size: int) -> list[tuple[str, str]]:
     """Of each workload the name, and what its costs are per, with the size if it is another one."""
     made = []
-    for workload in results.workloads:
+    for workload, shown in sizes_at(results, size).items():
         note = f"per {results.item(workload)}"
-        shown = results.shown_size(workload, size)
         made.append((workload, note if shown == size else f"{note}, {power(shown)} timers"))
     return made
 
 
 def rows(results: Results, size: int) -> list[Row]:
-    """One for each backend, precision by precision; the best of each precision is marked."""
+    """One for each backend, precision by precision; within one by its ranks, where it is ranked."""
     made = []
     for precision, backends in results.backends_by_precision().items():
         is_ranked = precision in RANKED
-        columns = [_column(results, name, size, backends, is_ranked) for name in results.workloads]
-        for backend, *entries in zip(backends, *columns):
-            made.append(Row(backend, precision, is_ranked, entries))
+        columns = [
+            _column(results, workload, shown, backends, is_ranked)
+            for workload, shown in sizes_at(results, size).items()
+        ]
+        alike = [
+            Row(backend, precision, is_ranked, entries)
+            for backend, *entries in zip(backends, *columns)
+        ]
+        made += sorted(alike, key=lambda row: row.middle_rank)
     return made
 
 
 def markdown(results: Results, size: int) -> str:
-    """The table, with what a reader needs to judge it and to make it again."""
+    """The answers and the table, with what a reader needs to judge and to reproduce it."""
     titles = ["backend", "precision", *(f"{name}<br>{note}" for name, note in headers(results, size))]
-    parts = [caption(results, size)]
+    parts = [*said_first(answers(results, sizes_at(results, size))), caption(results, size)]
     for is_ranked in (True, False):
         chosen = [row for row in rows(results, size) if row.is_ranked == is_ranked]
         if not chosen:
             continue
         if not is_ranked:
-            parts.append("Not ranked, for they precision less than a timer needs:")
+            parts.append("Not ranked, since they promise less than a timer needs:")
         lines = [[f"`{row.backend}`", row.precision, *map(_bold, row.entries)] for row in chosen]
         parts.append(markdown_table(titles, lines))
     if failures := _failures(results, size):
-        parts.append("Without a figure:\n\n" + "\n".join(f"- {line}" for line in failures))
+        parts.append("Without a figure, or in doubt:\n\n" + "\n".join(f"- {line}" for line in failures))
     parts += [
         *noise_lines(results),
         *pace_lines(results),
         machine_line(results.facts),
-        f"Remake: `{remake_line(results.facts)}`",
+        f"Reproduce with: `{remake_line(results.facts)}`",
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def print_on_terminal(results: Results, size: int) -> None:
-    """The same, for reading at once."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("backend", no_wrap=True)
-    table.add_column("precision", no_wrap=True)
-    for name, note in headers(results, size):
-        table.add_column(f"{name}\n{note}", justify="right", min_width=7, overflow="fold")
-    was_ranked = True
-    for row in rows(results, size):
-        if was_ranked and not row.is_ranked:
-            table.add_section()
-        was_ranked = row.is_ranked
-        texts = [Text(entry.text, "bold green" if entry.is_best else "") for entry in row.entries]
-        table.add_row(row.backend, row.precision, *texts, style="" if row.is_ranked else "dim")
+    """The same, for reading at once, with the ranks of all."""
     console = Console()
-    console.print(table)
+    for sentence in answers(results, sizes_at(results, size)):
+        console.print(sentence, highlight=False, markup=False)
+    console.print()
+    for table in terminal_tables(results, size, console.width):
+        console.print(table)
+        console.print()
     doubts = *noise_lines(results), *pace_lines(results)
-    for line in (caption(results, size), *_failures(results, size), *doubts):
+    for line in (f"{RANKS_NOTE} {caption(results, size)}", *_failures(results, size), *doubts):
         console.print(line, style="dim", highlight=False, markup=False)
+
+
+def terminal_tables(
+    results: Results, size: int, width: int, most_rows: int | None = None
+) -> list[Table]:
+    """Side by side what fits. With `most_rows` only those that are ranked, so many of each precision."""
+    titles = [f"{power(size)} timers"]
+    for name, note in headers(results, size):
+        titles.append("\n".join([name, *note.replace(" + ", "\n+ ").split(", ")]))
+    shown = [
+        row
+        for precision, alike in groupby(rows(results, size), key=lambda row: row.precision)
+        if most_rows is None or precision in RANKED
+        for row in islice(alike, most_rows)
+    ]
+    columns = [_aligned(column) for column in zip(*(row.entries for row in shown))]
+    lines = []
+    for i, row in enumerate(shown):
+        if i == 0 or row.precision != shown[i - 1].precision:
+            lines.append(Line([HEADINGS[row.precision]], "italic"))
+        entries = [column[i] for column in columns]
+        lines.append(Line([row.backend, *entries], "" if row.is_ranked else "dim"))
+    return split_by_width(titles, lines, width)
+
+
+def _aligned(column: Sequence[Entry]) -> list[Text]:
+    """Ranks below ranks, figures below figures; words to the right."""
+    parts = [
+        (f"{entry.rank:.0f} " if entry.rank else "", entry.figure, entry.spread, entry.mark)
+        for entry in column
+        if entry.figure
+    ]
+    rank, figure, spread, mark = (max(map(len, texts)) for texts in zip(*parts)) if parts else 4 * [0]
+    texts = iter(
+        " ".join(
+            part
+            for part, width in (
+                (one[0].rjust(rank), rank),
+                (one[1].rjust(figure), figure),
+                (one[2].rjust(spread), spread),
+                (one[3].ljust(mark), mark),
+            )
+            if width
+        )
+        for one in parts
+    )
+    return [
+        Text(next(texts) if entry.figure else entry.word, "bold green" if entry.is_best else "")
+        for entry in column
+    ]
+
+
+RANKS_NOTE = "Before a figure stands its rank in its class; those that are not told apart share one."
 
 
 def caption(results: Results, size: int) -> str:
     """What the figures are."""
-    what = "median" if results.rounds.most > 1 else "one measurement"
-    spread = (
-        f" of {results.rounds} rounds ± {results.rounds.spread}"
-        if results.rounds.most > 1
-        else ""
+    rounds = results.rounds
+    what = (
+        f"Figures are medians of {rounds} rounds, in ns, ± {rounds.spread}"
+        if rounds.most > 1
+        else "Figures are of one measurement, in ns"
     )
     entries = [entry for row in rows(results, size) for entry in row.entries]
     borne = {sign for sign in MARKS if any(sign in entry.text for entry in entries)}
     notes = "".join(f" {sign} {meaning}." for sign, meaning in MARKS.items() if sign in borne)
+    if results.is_mostly_disturbed:
+        noisy = sum(cell.noisy > 0 for cell in results.cells.values())
+        notes += f" Most of them ({noisy} of {len(results.cells)} cells) were disturbed in a round."
     return (
-        f"Cost in ns at {power(size)} pending timers, {what}{spread}. "
-        "Bold where the rounds can tell: the cheapest of those of the same precision, and all "
-        f"that are not surely slower.{notes}"
+        f"{what}, at {power(size)} pending timers. Bold: cheapest of its class, or not significantly "
+        f"slower; a class is a precision.{notes}"
     )
 
 
 def _column(
     results: Results, workload: str, size: int, backends: list[str], is_ranked: bool
 ) -> list[Entry]:
-    shown = results.shown_size(workload, size)
-    cells = [results.cell(workload, shown, backend) for backend in backends]
-    best = results.best(workload, shown, backends) if is_ranked else []
+    standings = results.standings(workload, size, backends)
+    ranks, best = (standings.ranks, standings.best) if is_ranked else ({}, [])
     entries = []
-    for backend, cell in zip(backends, cells):
+    for backend in backends:
+        cell = results.cell(workload, size, backend)
         if not cell:
             entries.append(Entry(NOT_RUN))
         elif not cell.has_figure:
-            entries.append(Entry(cell.status))
+            entries.append(Entry(cell.status, rank=inf))
         else:
-            spread = f" ±{cell.spread:.0%}" if len(cell.costs) > 1 else ""
-            mark = results.mark(workload, shown, backend)
-            entries.append(Entry(digits(cell.cost) + spread + mark, backend in best))
+            entries.append(
+                Entry(
+                    figure=digits(cell.cost),
+                    spread=f"±{cell.spread:.0%}" if len(cell.costs) > 1 else "",
+                    mark=results.mark(workload, size, backend).strip(),
+                    rank=ranks.get(backend),
+                    is_best=backend in best,
+                )
+            )
     return entries
 
 
@@ -161,8 +242,14 @@ def failure_lines(told: Mapping[Key, Outcome], results: Grid[Any]) -> list[str]:
         if not cell.has_figure:
             befell.setdefault(cell.failure, {})[backend] = None
     lines = [f"{', '.join(backends)}: {reason}" for reason, backends in befell.items()]
+    lines += [
+        f"{backend} on {scenario} at {power(size)}: {cell.doubt}, the figure is the median of the others"
+        for (scenario, size, backend), cell in told.items()
+        if cell.doubt
+    ]
     if results.interrupted:
-        lines.append(f"{results.interrupted} cells were not measured: the run was interrupted")
+        cells = counted(results.interrupted, "cell")
+        lines.append(f"{cells} not measured, since the run was interrupted")
     return lines
 
 

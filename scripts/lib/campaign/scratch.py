@@ -1,0 +1,81 @@
+"""Folders for what processes leave behind: each is gone with its campaign, or with the next one."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from console import Failure
+
+PREFIX = "timerbench-campaign-"
+YOUNG = 60  # seconds, in which one that has been made is locked for sure
+ROOM = 1 << 20  # bytes; the results of a measurement are fewer
+
+# What the system says where no file can be written or opened any more.
+NO_ROOM = tuple(
+    os.strerror(code)
+    for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.ENFILE)
+)
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """One that is removed with all that is in it. Those of campaigns that were killed are removed too."""
+    _remove_abandoned(Path(tempfile.gettempdir()))
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)  # until we end, however that is
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(fd)
+
+
+def clear(folder: Path) -> None:
+    """Removes all that is in it."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+
+
+def require_room(folder: Path, failure: str) -> None:
+    """Raises Failure if that is what `failure` comes from: that nothing can be written there."""
+    if why := next((text for text in NO_ROOM if text in failure), ""):
+        raise _no_room(folder, why)
+    probe = folder / "room"
+    try:
+        probe.write_bytes(bytes(ROOM))
+    except OSError as error:
+        raise _no_room(folder, str(error.strerror)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)
+
+
+def _no_room(folder: Path, why: str) -> Failure:
+    return Failure(
+        f"{folder.parent}: {why}, so nothing can be measured; make room there, or set TMPDIR to another "
+        "folder, and the same command goes on where it was"
+    )
+
+
+def _remove_abandoned(parent: Path) -> None:
+    for folder in parent.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            state = folder.lstat()
+            if state.st_uid != os.getuid() or time.time() < state.st_mtime + YOUNG:
+                continue
+            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its campaign runs
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(fd)

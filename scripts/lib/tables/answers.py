@@ -1,0 +1,84 @@
+"""What a table comes to, in sentences: who is the cheapest, by how much, and how sure that is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import exp
+from statistics import median
+
+from results.replays import Results, Standings
+from results.statistics import paired_log_ratios
+from style import RANKED
+from words import counted, digits, enumerated, power, times_less
+
+HOW_SURE = "How sure: "
+MOST_NAMED = 2  # of those that are tied with the first
+
+
+Text = Callable[[float], str]  # of a cost
+
+
+def answers(
+    results: Results,
+    sizes: Mapping[str, int],
+    *,
+    text: Text = lambda cost: f"{digits(cost)} ns",
+    size_is: Callable[[str], str] = lambda workload: "timers",
+    less: str = "cheaper",
+    only_contests: bool = False,
+) -> list[str]:
+    """A sentence for each workload, at its size, and each precision that is ranked; and what they mean.
+
+    `size_is`: what the sizes of a workload count. `less`: what the first of them is. `only_contests`: nothing of who has no rival.
+    """
+    sentences = []
+    judged = []
+    for workload, size in sizes.items():
+        for precision, backends in results.backends_by_precision().items():
+            standings = results.standings(workload, size, backends)
+            if precision not in RANKED or len(standings.ranks) < 1 + only_contests:
+                continue
+            what = f"{workload}, {power(size)} {size_is(workload)}, {precision}"
+            sentences.append(f"{what}: {_answer(results, workload, size, standings, text, less)}")
+            judged.append(standings)
+    return [*sentences, *filter(None, [how_sure(judged, less)])]
+
+
+def _answer(
+    results: Results, workload: str, size: int, standings: Standings, text: Text, less: str
+) -> str:
+    cells = {name: results.cells[workload, size, name] for name in standings.ranks}
+    (first, *tied), *slower = standings.groups
+    said = f"{first} {text(cells[first].cost)}"
+    if len(cells) == 1:
+        return f"{said}, the only one"
+    if tied:
+        said += f", tied with {enumerated(tied, MOST_NAMED)}"
+    if slower:
+        second, *_ = slower[0]
+        if not standings.is_sure:
+            return f"{said}, then {second} {text(cells[second].cost)}"
+        ratios = paired_log_ratios(cells[first].by_round, cells[second].by_round)
+        said += f", {times_less(exp(median(ratios)), less)} than {second}"
+    return said
+
+
+def how_sure(judged: Sequence[Standings], less: str) -> str:
+    """What the words of the answers mean; empty where nothing is compared."""
+    told = []
+    if any(one.is_sure and one.best for one in judged):
+        told.append(
+            f"'{less}' means that the rounds tell the two apart, 'tied' that they do not. For each first, "
+            "the chance that any of its comparisons is wrong is at most 5 % (sign test, Holm)."
+        )
+    if unsure := [one for one in judged if not one.is_sure and len(one.ranks) > 1]:
+        rounds, needed = min(one.rounds for one in unsure), max(one.needed for one in unsure)
+        told.append(
+            f"'then' is the order so far: {counted(rounds, 'round')}, and it takes {needed} to be sure."
+        )
+    return f"{HOW_SURE}{' '.join(told)}" if told else ""
+
+
+def said_first(sentences: Sequence[str]) -> list[str]:
+    """The parts of Markdown with which a table begins: a list of the answers, and what they mean."""
+    told = [line for line in sentences if not line.startswith(HOW_SURE)]
+    meant = [line for line in sentences if line.startswith(HOW_SURE)]
+    return ["\n".join(f"- {sentence}" for sentence in told), *meant] if told else []
