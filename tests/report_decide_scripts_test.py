@@ -430,7 +430,22 @@ class Decide(ReportTest):
         few[3]["status"] = "noisy"
         self.open(self.report(self.campaign(entries + few)), "decide")
         self.assertEqual([row[1] for row in self.tables()[0][1:]], ["heap", "few † ‡"])
-        self.assertIn("† measured over fewer operations. ‡ disturbed in a round.", self.text())
+        self.assertIn("† over fewer operations. ‡ disturbed in a round.", self.text())
+
+    def test_a_figure_that_a_round_has_missed_is_marked(self) -> None:
+        entries = costs("quick/churn/1000", "heap", "exact", 5)
+        entries += costs("quick/churn/1000", "late", "exact", 50)
+        entries[-1] = failed("quick/churn/1000", "late", "timeout: over 5 s")
+        page = self.report(self.campaign(entries))
+        self.open(page, "decide")
+        self.assertEqual([row[1] for row in self.tables()[0][1:]], ["heap", "late §"])
+        self.assertIn("§ took too long in a round.", self.text())
+        title = "document.querySelector('#page td span[title^=timeout]').title"
+        self.assertEqual(self.run_js(title), "timeout in 1 of 10 rounds")
+        self.go("raw")
+        self.assertIn("timeout in 1 of 10 rounds", self.tables()[0][2])
+        self.go("machine")
+        self.assertIn("2 cells, of which 1 with late rounds", self.text())
 
     def test_noise_keeps_apart_what_is_no_more_than_that(self) -> None:
         name = "quick/churn/1000"

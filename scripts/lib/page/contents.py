@@ -18,7 +18,7 @@ from results.counters import CounterCell, Distribution
 from results.grid import Grid, ResultFile, read_files
 from style import DASHES, HEADINGS, PRECISIONS, RANKED, family
 from tables.replays import noise_lines
-from words import machine_line, remake_line
+from words import MARKS, machine_line, remake_line
 
 # The shares of samples that are longer, at which durations are told as far as there are enough.
 BEYOND = (1, 0.9, 0.75, 0.5, 0.25, 0.1) + tuple(
@@ -90,6 +90,7 @@ def contents(paths: Sequence[Path]) -> dict[str, Any]:
             for name, meaning in PRECISIONS.items()
         },
         "beyond": BEYOND,
+        "marks": MARKS,
         "campaigns": [_checked(path) for path in {path.resolve(): path for path in paths}.values()],
     }
 

@@ -195,7 +195,9 @@ function againstBestCard(campaign, backend, rows) {
   return card({
     title: `${backend} against the best on every load`,
     note,
-    remake: campaign.remakeOf(...OF_PASSES.map(([name]) => name).filter((name) => campaign.passes[name])),
+    remake: campaign.remakeOf(
+      ...OF_PASSES.map(([name]) => name).filter((name) => campaign.passes[name]),
+    ),
     height: forestHeight(shown),
     config: (theme, width) => forestChart(shown, campaign, theme, width, `${backend} / best`),
     columns,

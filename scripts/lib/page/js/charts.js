@@ -407,7 +407,9 @@ function alphaOf(chart, index) {
 
 // The line whose name is there, or the nearest within reach.
 function lineAt(chart, {x, y}) {
-  const named = chart.labels.find((label) => x >= label.left && Math.abs(y - label.y) <= label.gap / 2);
+  const named = chart.labels.find(
+    (label) => x >= label.left && Math.abs(y - label.y) <= label.gap / 2,
+  );
   if (named) return named.index;
   let [nearest, least] = [null, 14];
   for (const {index} of chart.labels) {

@@ -277,15 +277,17 @@ function answerOf(campaign, own, shown, {population}, rate) {
     h(
       'p',
       {},
-      groups.slice(0, isSame ? 1 : 2).map((group, i) => [
-        i ? '; ' : '',
-        isSame || groups.length === 1 ? '' : `at ${power(group[0].size)} `,
-        tiedNames(campaign, group),
-        ': ',
-        isSame && groups.length > 1
-          ? groups.map((one) => `${costsOf(one)} at ${power(one[0].size)}`).join(', ')
-          : costsOf(group),
-      ]),
+      groups
+        .slice(0, isSame ? 1 : 2)
+        .map((group, i) => [
+          i ? '; ' : '',
+          isSame || groups.length === 1 ? '' : `at ${power(group[0].size)} `,
+          tiedNames(campaign, group),
+          ': ',
+          isSame && groups.length > 1
+            ? groups.map((one) => `${costsOf(one)} at ${power(one[0].size)}`).join(', ')
+            : costsOf(group),
+        ]),
       ` per ${item}${bytesOfTimer === null ? '' : `, ${bytes(bytesOfTimer)} a timer`}. `,
       `At ${grouped(String(rate))} operations a second that is ${percent((rate * worst) / 1e9)} of a core` +
         (bytesOfTimer === null
@@ -578,32 +580,15 @@ function columnsOf(campaign, rows, ranked) {
       left: true,
       value: ({ratio: one}) => one?.word ?? '',
       text: ({ratio: one, base, cell}) =>
-        one ? h('span', {class: one.word || 'none'}, one.word || 'of another precision') : base === cell ? 'the baseline' : '',
+        one
+          ? h('span', {class: one.word || 'none'}, one.word || 'of another precision')
+          : base === cell
+            ? 'the baseline'
+            : '',
     },
     ...passes,
     {title: 'rounds', value: ({cell}) => cell.costs.length},
   ];
-}
-
-// What is doubtful of a cell, as signs behind its name.
-const MARKS = {
-  ' †': 'measured over fewer operations',
-  ' ‡': 'disturbed in a round',
-};
-
-function marksOf(campaign, cell) {
-  const most = Math.max(...campaign.at(cell.scenario, cell.size).map((other) => other.items ?? 0));
-  return [cell.items < most / 2 && ' †', cell.noisy && ' ‡'].filter(Boolean);
-}
-
-function doubtMarks(campaign, cell) {
-  return marksOf(campaign, cell).map((mark) => h('span', {title: MARKS[mark]}, mark));
-}
-
-// Of the signs that some of the cells have.
-function marksNote(campaign, cells) {
-  const marks = new Set(cells.flatMap((cell) => marksOf(campaign, cell)));
-  return [...marks].map((mark) => `${mark} ${MARKS[mark]}.`).join('');
 }
 
 // Medians with their intervals, above the rounds.

@@ -1,5 +1,5 @@
 'use strict';
-// What is said where there is no figure, or too few rounds for a judgement.
+// What is said where there is no figure, a doubtful one, or too few rounds for a judgement.
 
 const MOST_LISTED = 500;
 
@@ -76,9 +76,33 @@ function failuresOf(campaign) {
 // In short, what became of them: 5 timeout, 2 skipped.
 function countedStatuses(cells) {
   const counts = new Map();
-  for (const {hasFigure, status} of cells) {
-    const word = hasFigure ? 'disturbed' : status;
+  for (const {hasFigure, status, timeouts} of cells) {
+    const word = hasFigure ? (timeouts ? 'with late rounds' : 'disturbed') : status;
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   return [...counts].map(([word, number]) => `${number} ${word}`).join(', ');
+}
+
+// The signs behind a figure that is doubtful; MARKS says what they mean.
+const [FEWER, NOISY, LATE] = ['†', '‡', '§'];
+
+function marksOf(campaign, cell) {
+  const most = Math.max(...campaign.at(cell.scenario, cell.size).map((other) => other.items ?? 0));
+  return [
+    cell.items < most / 2 && FEWER,
+    cell.noisy > 0 && NOISY,
+    cell.hasFigure && cell.timeouts > 0 && LATE,
+  ].filter(Boolean);
+}
+
+function doubtMarks(campaign, cell) {
+  return marksOf(campaign, cell).map((mark) =>
+    h('span', {title: mark === LATE ? cell.doubt : MARKS[mark]}, ` ${mark}`),
+  );
+}
+
+// Of the signs that some of the cells have.
+function marksNote(campaign, cells) {
+  const marks = new Set(cells.flatMap((cell) => marksOf(campaign, cell)));
+  return [...marks].map((mark) => ` ${mark} ${MARKS[mark]}.`).join('');
 }

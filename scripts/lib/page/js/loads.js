@@ -95,9 +95,10 @@ function differencesOf(campaign, load, wanted, other = null) {
     const crossed = spansBetween(campaign, load, wanted);
     if (crossed.length || !isAlike(load.delay, wanted.delay))
       differences.push(
-        [`delays of ${tick(time)(load.delay)} instead of ${tick(time)(wanted.delay)}`, ...crossed].join(
-          ', and between them ',
-        ),
+        [
+          `delays of ${tick(time)(load.delay)} instead of ${tick(time)(wanted.delay)}`,
+          ...crossed,
+        ].join(', and between them '),
       );
   }
   return differences;

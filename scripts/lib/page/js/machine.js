@@ -170,7 +170,7 @@ function controlsCard(campaign) {
 
 // Cells without a figure, and those whose figures are doubtful.
 function statusCard(campaign) {
-  const odd = campaign.cells.filter((cell) => !cell.hasFigure || cell.noisy);
+  const odd = campaign.cells.filter((cell) => !cell.hasFigure || cell.noisy || cell.timeouts);
   const summed = countedStatuses(odd);
   return h(
     'section',
@@ -199,7 +199,9 @@ function statusCard(campaign) {
               title: 'what became of it',
               left: 'words',
               text: (cell) =>
-                cell.failure || `disturbed in ${cell.noisy} of its rounds, however often repeated`,
+                cell.failure ||
+                cell.doubt ||
+                `disturbed in ${cell.noisy} of its rounds, however often repeated`,
             },
           ],
           odd.slice(0, MOST_LISTED),

@@ -63,7 +63,8 @@ function drawMap(view) {
           title: 'ns [95 %]',
           csv: 'ns',
           value: ({first}) => first?.cost,
-          text: ({first}) => (first ? costWithInterval(first) : null),
+          text: ({first}) =>
+            first ? [costWithInterval(first), doubtMarks(campaign, first)] : null,
         },
         {
           title: 'not told apart from it',

@@ -71,7 +71,9 @@ function pairCard(campaign, a, b) {
   const left = both.filter(([one, other]) => one && other && !(one.hasFigure && other.hasFigure));
   const [precisionA, precisionB] = [campaign.precisionOf(a), campaign.precisionOf(b)];
   const unlike =
-    precisionA === precisionB ? '' : ` Their precisions differ: A is ${precisionA}, B ${precisionB}. So ratios are told, and nothing is judged by them.`;
+    precisionA === precisionB
+      ? ''
+      : ` Their precisions differ: A is ${precisionA}, B ${precisionB}. So ratios are told, and nothing is judged by them.`;
   const reasons = left.map(([one, other]) => {
     const whose = [
       ['A', one],
@@ -119,8 +121,16 @@ function pairCard(campaign, a, b) {
       },
       {title: 'workload', value: ({one}) => one.scenario, only: 'csv'},
       {title: 'size', value: ({one}) => one.size, only: 'csv'},
-      {title: 'A, ns', value: ({one}) => one.cost, text: ({one}) => digits(one.cost)},
-      {title: 'B, ns', value: ({other}) => other.cost, text: ({other}) => digits(other.cost)},
+      {
+        title: 'A, ns',
+        value: ({one}) => one.cost,
+        text: ({one}) => [digits(one.cost), doubtMarks(campaign, one)],
+      },
+      {
+        title: 'B, ns',
+        value: ({other}) => other.cost,
+        text: ({other}) => [digits(other.cost), doubtMarks(campaign, other)],
+      },
       {
         title: 'B / A',
         csv: 'ratio',
@@ -133,7 +143,8 @@ function pairCard(campaign, a, b) {
         title: 'B is',
         left: true,
         value: ({ratio: it}) => it.word,
-        text: ({ratio: it}) => h('span', {class: it.word || 'none'}, it.word || 'of another precision'),
+        text: ({ratio: it}) =>
+          h('span', {class: it.word || 'none'}, it.word || 'of another precision'),
       },
     ],
     rows,
@@ -143,7 +154,11 @@ function pairCard(campaign, a, b) {
 
 // To the page of the dearer one.
 function whyLink(campaign, loser, text) {
-  return h('a', {href: backendAddress(loser, campaign), title: `Where ${loser} loses, and why`}, text);
+  return h(
+    'a',
+    {href: backendAddress(loser, campaign), title: `Where ${loser} loses, and why`},
+    text,
+  );
 }
 
 // With room for names on two lines where it is narrow.

@@ -8,7 +8,7 @@ function drawRaw(view) {
   const wanted = view.search('find', 'Find').toLowerCase().split(/\s+/).filter(Boolean);
   const found = campaign.cells.filter((cell) => {
     const text =
-      `${keyOf(cell.scenario, cell.size, cell.backend)} ${campaign.precisionOf(cell.backend)} ${cell.hasFigure ? 'ok' : cell.status} ${cell.noisy ? 'noisy' : ''}`.toLowerCase();
+      `${keyOf(cell.scenario, cell.size, cell.backend)} ${campaign.precisionOf(cell.backend)} ${cell.hasFigure ? 'ok' : ''} ${statusOf(cell)}`.toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
   const pages = Math.max(1, Math.ceil(found.length / ROWS_AT_ONCE));
@@ -55,6 +55,16 @@ function drawRaw(view) {
   );
 }
 
+// What became of a cell, and what is doubtful of its figure.
+function statusOf(cell) {
+  const doubts = [
+    cell.noisy && 'noisy',
+    cell.saturated && `does not keep up in ${counted(cell.saturated, 'round')}`,
+    cell.doubt,
+  ].filter(Boolean);
+  return cell.hasFigure ? doubts.join(', ') || 'ok' : cell.failure;
+}
+
 function columnsOfRaw(campaign) {
   const isCosts = campaign.kind === 'costs';
   return [
@@ -79,14 +89,7 @@ function columnsOfRaw(campaign) {
     {
       title: 'status',
       left: true,
-      value: (cell) =>
-        !cell.hasFigure
-          ? cell.failure
-          : cell.noisy
-            ? 'noisy'
-            : cell.saturated
-              ? `does not keep up in ${counted(cell.saturated, 'round')}`
-              : 'ok',
+      value: statusOf,
     },
     ...(isCosts
       ? [

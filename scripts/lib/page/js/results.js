@@ -3,8 +3,10 @@
 
 // One contender on one scenario at one size. Of replays it has costs, of services counters.
 class Cell {
-  constructor([scenario, size, backend, figures, failure = '', noisy = 0], kind) {
-    Object.assign(this, {scenario, size, backend, failure, noisy, hasFigure: figures !== null});
+  constructor([scenario, size, backend, figures, ...told], kind) {
+    const [failure = '', noisy = 0, timeouts = 0] = told;
+    const hasFigure = figures !== null;
+    Object.assign(this, {scenario, size, backend, failure, noisy, timeouts, hasFigure});
     if (kind === 'costs' && figures) {
       [this.costs, this.items, this.rounds = this.costs.map((_, i) => i)] = figures;
       this.cost = median(this.costs);
@@ -21,6 +23,14 @@ class Cell {
 
   get isCutShort() {
     return Boolean(this.rest?.[1]);
+  }
+
+  // What is to be said of a figure that not all rounds have.
+  get doubt() {
+    if (!this.hasFigure || !this.timeouts) return '';
+    const rounds =
+      this.costs?.length ?? Math.max(...Object.values(this.counters).map((one) => one.length));
+    return `timeout in ${this.timeouts} of ${rounds + this.timeouts} rounds`;
   }
 
   get status() {
@@ -143,7 +153,10 @@ class Campaign extends Table {
   // Those of the same precision together, in the order in which precisions are shown.
   byPrecision(backends) {
     return Object.keys(PRECISIONS)
-      .map((precision) => [precision, backends.filter((name) => this.precisionOf(name) === precision)])
+      .map((precision) => [
+        precision,
+        backends.filter((name) => this.precisionOf(name) === precision),
+      ])
       .filter(([, names]) => names.length);
   }
 
@@ -232,10 +245,12 @@ async function unpack(base64) {
 
 let PRECISIONS = {};
 let BEYOND = [];
+let MARKS = {};
 let CAMPAIGNS = [];
 
 function understand(contents) {
   PRECISIONS = contents.precisions;
   BEYOND = contents.beyond;
+  MARKS = contents.marks;
   CAMPAIGNS = contents.campaigns.map((raw, index) => new Campaign(raw, index));
 }

@@ -13,12 +13,7 @@ class View {
     this.lead = h('p', {class: 'lead'});
     this.answer = h('div', {class: 'answer', 'aria-live': 'polite'});
     this.bar = h('div', {class: 'controls', role: 'group', 'aria-label': 'What is shown'});
-    this.folded = h(
-      'details',
-      {class: 'fold', open: innerWidth > NARROW},
-      h('summary'),
-      this.bar,
-    );
+    this.folded = h('details', {class: 'fold', open: innerWidth > NARROW}, h('summary'), this.bar);
     this.filterNote = h('p', {class: 'note'});
     this.content = h('div');
     this.where = h('div', {class: 'note'});
@@ -263,7 +258,8 @@ class View {
       );
     const update = (element) => {
       const [field, slider] = element.querySelectorAll('input');
-      if (document.activeElement !== field || read(field.value) !== value) field.value = text(value);
+      if (document.activeElement !== field || read(field.value) !== value)
+        field.value = text(value);
       field.setAttribute('aria-invalid', 'false');
       slider.value = at();
       slider.setAttribute('aria-valuetext', text(value));
@@ -312,7 +308,9 @@ class View {
   filter(campaign) {
     const groups = filterGroups(campaign);
     const known = groups.flatMap(([, names]) => names);
-    const chosen = (this.values.get('only') ?? '').split(',').filter((name) => known.includes(name));
+    const chosen = (this.values.get('only') ?? '')
+      .split(',')
+      .filter((name) => known.includes(name));
     this.filterShown = filterControl(this, groups, chosen);
     const shown = [...campaign.backends.keys()].filter((name) => passes(campaign, name, chosen));
     if (!chosen.length || shown.length === campaign.backends.size) return campaign;
