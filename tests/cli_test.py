@@ -76,6 +76,12 @@ class CliTest(unittest.TestCase):
             {"smoke", "quick", "full", "timeouts", "events", "adversarial", "kernel", "paper"},
             {suite["name"] for suite in listed["suites"]},
         )
+        services = {backend["name"]: backend["services"] for backend in listed["backends"]}
+        self.assertEqual(services["binary_heap"], ["locked_binary_heap", "delay_queue"])
+        self.assertEqual(services["null"], [])
+        queues = {service["name"]: service["queue"] for service in listed["services"]}
+        self.assertEqual(queues["sharded_4_locked_kafka_wheel_256"], "kafka_wheel_256")
+        self.assertEqual(queues["ring_timer"], "", "a structure of its own")
         requests = next(one for one in listed["workloads"] if one["name"] == "requests")
         self.assertEqual(requests["parameters"][0]["value"], "constant 30s")
         text = timerbench("list").stdout

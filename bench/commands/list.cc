@@ -27,13 +27,15 @@ void print_json() {
                                {"summary", backend.traits.summary},
                                {"precision", to_string(backend.traits.precision)},
                                {"ordered", backend.traits.ordered},
-                               {"follows", backend.traits.paper}});
+                               {"follows", backend.traits.paper},
+                               {"services", services_over(backend.traits.name)}});
   }
   for (const ServiceBackend& service : services()) {
     out["services"].push_back({{"name", service.traits.name},
                                {"summary", service.traits.summary},
                                {"precision", to_string(service.traits.precision)},
-                               {"follows", service.traits.paper}});
+                               {"follows", service.traits.paper},
+                               {"queue", service.traits.queue}});
   }
   for (const Workload& workload : workloads()) {
     json parameters = json::array();

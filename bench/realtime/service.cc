@@ -12,4 +12,12 @@ std::span<const ServiceBackend> services() {
   return all;
 }
 
+std::vector<std::string_view> services_over(std::string_view queue) {
+  std::vector<std::string_view> names;
+  for (const ServiceBackend& service : services()) {
+    if (service.traits.queue == queue) names.push_back(service.traits.name);
+  }
+  return names;
+}
+
 }  // namespace timerbench

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "services/timer_service.h"
@@ -32,5 +33,8 @@ struct ServiceBackend {
 
 // Every service of the roster, in its order.
 std::span<const ServiceBackend> services();
+
+// The names of those that drive this timer queue.
+std::vector<std::string_view> services_over(std::string_view queue);
 
 }  // namespace timerbench

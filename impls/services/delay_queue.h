@@ -40,6 +40,7 @@ class DelayQueue {
                                         .summary = "heap, one mutex, takers with a leader",
                                         .precision = Precision::exact,
                                         .paper = "java.util.concurrent.DelayQueue",
+                                        .queue = BinaryHeap::traits.name,
                                         .threads = 2};
 
   explicit DelayQueue(const ServiceConfig& config)

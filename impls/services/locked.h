@@ -44,7 +44,8 @@ class Locked {
       .summary = kDrive == Drive::tickless ? "one mutex, one thread, sleeps until there is work"
                                            : "one mutex, one thread, looks once a granule",
       .precision = Queue::traits.precision,
-      .paper = "event loops with a lock"};
+      .paper = "event loops with a lock",
+      .queue = Queue::traits.name};
 
   explicit Locked(const ServiceConfig& config)
       : clock_(config.clock),

@@ -34,6 +34,7 @@ class Sharded {
                                         .summary = "services of this kind side by side, by id",
                                         .precision = Service::traits.precision,
                                         .paper = "one timer structure a thread: Go, folly",
+                                        .queue = Service::traits.queue,
                                         .threads = kShards * Service::traits.threads,
                                         .remote = Service::traits.remote};
 

@@ -56,8 +56,9 @@ struct ServiceTraits {
   std::string_view summary;
   Precision precision;
   std::string_view paper;
-  std::size_t threads = 1;              // that run handlers, unless the config says otherwise
-  bool remote = false;                  // operations are messages to another process
+  std::string_view queue = "";  // the timer queue that it drives; none: its own structure
+  std::size_t threads = 1;      // that run handlers, unless the config says otherwise
+  bool remote = false;          // operations are messages to another process
   // A handler that throws ends the service, as in the original: nothing fires any more.
   bool ends_when_handler_throws = false;
   const char* file = __builtin_FILE();  // where this is written: the service's source
