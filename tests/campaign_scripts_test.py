@@ -437,6 +437,15 @@ class CampaignTest(BenchScratch):
         self.assertEqual(entries["scan"]["status"], "ok")
         self.assertIn("2.00 ‡", out, "of three attempts the least disturbed")
 
+    def test_a_measurement_that_waited_for_memory_is_made_again(self) -> None:
+        code, out, _ = self.run_bench("--rounds=18", ACTS="ring_512=waits")
+        self.assertEqual(code, 0)
+        self.assertEqual(self.measured().count("quick/fill/10/ring_512"), 21)
+        self.assertIn("None had to wait for others.", out)
+        lines = [json.loads(line) for line in (self.out / "journal.jsonl").read_text().splitlines()]
+        noisy = [line["disturbance"] for line in lines if line.get("status") == "noisy"]
+        self.assertEqual(noisy, 3 * [1.5])
+
     def test_whatever_waits_for_a_server_is_not_bound_and_not_disturbed(self) -> None:
         code, _, err = self.run_bench("--rounds=1", ACTS="ring_512=noisy", REMOTE="ring_512")
         self.assertEqual((code, err), (0, ""))

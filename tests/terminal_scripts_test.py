@@ -27,6 +27,7 @@ from scripts_test import CostScratch, failed, measured, whole_roster
 
 from rich.cells import cell_len
 from results.replays import Results
+from tables import latex
 from tables import replays as table
 from tables.answers import answers
 from words import enumerated, times_less
@@ -203,6 +204,35 @@ class TableTest(CostScratch):
         self.assertEqual(cell.failure, "timeout: too slow")
         even = [*measured("fill", 1000, "scan", 10.0, 11.0), *late]
         self.assertTrue(self.load(even).cells["fill", 1000, "scan"].has_figure)
+
+
+class DoubtsTest(CostScratch):
+    def of_twins(self, *ratios: float) -> Results:
+        entries = measured("fill", 1000, "scan", *len(ratios) * [10.0])
+        return self.load([*entries, *measured("fill", 1000, "scan@again", *(10 * r for r in ratios))])
+
+    def test_what_is_claimed_follows_the_intervals(self) -> None:
+        """Medians may agree where the rounds do not."""
+        calm = self.of_twins(1.006, *4 * [0.999, 1.006])
+        wild = self.of_twins(1.006, *4 * [0.70, 1.30])
+        for results, noise, reach in ((calm, "0.60 %", "0.60 %"), (wild, "0.60 %", "42.9 %")):
+            [line] = table.noise_lines(results)
+            self.assertIn(f"differs from itself by {noise} in the middle of 1 cell", line)
+            self.assertIn(f"intervals of these differences reach {reach} in the middle", line)
+            self.assertIn(f"reach {reach} in the middle", latex.method(results, results.rounds).replace("\\%", "%"))
+        few = self.of_twins(1.0, 1.01)
+        self.assertIn("It takes 6 rounds to say how sure that is.", table.noise_lines(few)[0])
+        self.assertIn("The rounds are too few for intervals.", latex.method(few, few.rounds))
+
+    def test_rounds_that_waited_for_memory_are_told(self) -> None:
+        entries = measured("fill", 1000, "scan", *20 * [10.0])
+        self.assertEqual(table.memory_lines(self.load(entries)), [])
+        for reads, told in ((20 * [80.0], "None had to wait"), (19 * [80.0] + [160.0], "In 1 of 20 it took")):
+            for entry, read in zip(entries, reads):
+                entry["memory_probe_ns"] = read
+            text = table.markdown(self.load(entries), 1000)
+            self.assertIn("Memory: a read took 80.0 ns in the fastest tenth of measurements", text)
+            self.assertIn(told, text)
 
 
 class OnTerminalTest(BenchScratch):

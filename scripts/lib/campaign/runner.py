@@ -2,6 +2,7 @@
 
 import math
 import time
+from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from campaign.verification import Contender
 from console import Bar, Stop, duration
 from results.grid import SLOWER
 from results.realtime import FIGURES
-from results.statistics import LEAST_ROUNDS
+from results.statistics import LEAST_ROUNDS, SLOW_MEMORY, undisturbed
 from words import counted
 
 MOST_ATTEMPTS = 3  # of a cell whose measurement was disturbed
@@ -52,6 +53,8 @@ class Options:
     extent: str = ""  # how many rounds or how much time, as an option, if not what the suite says
     retry: bool = False  # what has failed in an earlier start
 
+
+LEAST_PROBES = 20  # of memory, before one of them is judged by the others
 
 # Callgrind takes fifty times as long.
 MOST_COUNTED = 10_000
@@ -107,6 +110,7 @@ class Runner:
         self._figures: dict[str, int] = defaultdict(int)
         self._timeouts: dict[str, int] = defaultdict(int)
         self._strikes: dict[str, int] = defaultdict(int)
+        self._probes: list[float] = []  # what reads of memory took beside measurements, ascending
         self._shown = -math.inf  # when
         is_once = pass_ != "total" or options.deadline is not None
         self._rounds = 1 if is_once else options.rounds
@@ -366,7 +370,18 @@ class Runner:
         lines = self._lines.get((cell.name, 0), [])
         return any(", saturated" in line.get("entry", {}).get("label", "") for line in lines)
 
+    def _waited_for_memory(self, cell: Cell, measured: Measurement) -> float:
+        """By how much a read of memory took longer beside it than it need, if that is too much; else 0."""
+        probe = measured.entry.get("memory_probe_ns", 0.0)
+        if len(self._probes) < LEAST_PROBES or self._plan.is_remote(cell.backend):
+            return 0.0
+        ratio = float(probe / undisturbed(self._probes))
+        return ratio - 1 if ratio > SLOW_MEMORY else 0.0
+
     def _keep(self, cell: Cell, round_: int, measured: Measurement) -> None:
+        slower = self._waited_for_memory(cell, measured)
+        if slower and measured.status == "ok":
+            measured.status = "noisy"
         content: dict[str, Any] = {
             "cell": cell.name,
             "round": round_,
@@ -375,7 +390,7 @@ class Runner:
             "run": self._runs,
             "status": measured.status,
             "seconds": round(measured.seconds, 3),
-            "disturbance": measured.disturbance,
+            "disturbance": measured.disturbance + slower,
         }
         if measured.failure:
             content["failure"] = measured.failure
@@ -400,6 +415,8 @@ class Runner:
         if failure and self._is_final(name, line, failure):
             self._failed[name] = failure
         self._figures[name] += not failure
+        if (probe := line.get("entry", {}).get("memory_probe_ns", 0)) > 0:
+            insort(self._probes, float(probe))
         _, workload, size, contender = name.rsplit("/", 3)
         if line["seconds"]:
             for kind in ((workload, size, contender), (size, contender), (contender,), ()):

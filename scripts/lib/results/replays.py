@@ -13,7 +13,14 @@ from statistics import median
 from typing import Any
 
 from results.grid import Grid, Key, Outcome, Rounds, ResultFile, collect, read_files
-from results.statistics import compare, noise_floor, paired_log_ratios, rounds_needed, spread
+from results.statistics import (
+    compare,
+    half_widths,
+    noise_floor,
+    paired_log_ratios,
+    rounds_needed,
+    spread,
+)
 from words import FEWER, LATE, MARKS, NOISY
 
 MARGIN = 0.03  # within which two are equivalent
@@ -28,6 +35,7 @@ class Cell(Outcome):
     costs: list[float] = field(default_factory=list)  # ns per item, one a repetition
     rounds: list[int] = field(default_factory=list)  # in which they were measured
     items: float = 0  # that one replay measured
+    memory_reads: list[float] = field(default_factory=list)  # ns, beside its rounds, as far as known
 
     @property
     def measured_rounds(self) -> int:
@@ -94,6 +102,8 @@ class Results(Grid[Cell]):
         cell.costs.append(cost)
         cell.rounds.append(int(entry.get("round", entry.get("repetition_index", 0))))
         cell.items = float(entry["items"])
+        if (read := float(entry.get("memory_probe_ns", 0))) > 0:
+            cell.memory_reads.append(read)
 
     @property
     def workloads(self) -> list[str]:
@@ -117,6 +127,16 @@ class Results(Grid[Cell]):
     def noise(self) -> float:
         """What a backend differs from itself by, in logarithms; 0 if nothing was measured twice."""
         return noise_floor(self.twin_ratios)
+
+    @property
+    def reach(self) -> list[float]:
+        """How far from 1 the intervals of the twins' ratios reach, in logarithms and ascending."""
+        return half_widths(self.twin_ratios)
+
+    @property
+    def memory_reads(self) -> list[float]:
+        """What a read of memory took beside each measurement, ascending."""
+        return sorted(read for cell in self.cells.values() for read in cell.memory_reads)
 
     @cached_property
     def pace(self) -> dict[int, float]:

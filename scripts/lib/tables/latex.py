@@ -5,7 +5,8 @@ The table needs the package booktabs. Both are to be \\input.
 
 import re
 from collections import Counter
-from math import expm1, isinf
+from math import ceil, isinf
+from statistics import median
 from typing import Any
 
 from tables import realtime as realtime_table
@@ -15,7 +16,7 @@ from results.replays import Cell, Results
 from results.statistics import LEAST_ROUNDS, median_interval
 from style import HEADINGS, RANKED
 from tables.replays import NOT_RUN, headers
-from words import MARKS, digits, reasons_of_grade, remake_line
+from words import MARKS, digits, percent, reasons_of_grade, remake_line
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -184,13 +185,25 @@ def _checked_and_summed_up(results: Results) -> list[str]:
             "log-ratios within rounds, corrected for the number of comparisons (Holm)."
         )
     if results.twin_ratios:
-        sentences.append(
-            "Of backends measured against themselves, side by side, nine pairs of ten differ by less than "
-            f"{100 * expm1(results.noise):.1f} % in their medians; nothing smaller is claimed."
-        )
+        sentences.append(_noise(results))
     else:
         sentences.append("Nothing was measured against itself, so the noise is unknown.")
     return sentences
+
+
+def _noise(results: Results) -> str:
+    """What may be claimed: no less than the twins differ by, and than their intervals leave open."""
+    nine = results.reach[ceil(0.9 * len(results.reach)) - 1]
+    told = (
+        "Of backends measured against themselves, side by side, nine pairs of ten differ by less than "
+        f"{percent(results.noise)} in their medians; no smaller difference is claimed."
+    )
+    if isinf(nine):
+        return f"{told} The rounds are too few for intervals."
+    return (
+        f"{told} The 95 % intervals of these ratios reach {percent(median(results.reach))} in the middle "
+        f"and {percent(nine)} in nine of ten; so large must a difference be there to be claimed."
+    )
 
 
 def _what_is_missing(results: Grid[Any]) -> list[str]:

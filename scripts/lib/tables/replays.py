@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from math import inf
+from math import ceil, inf, isinf
 from statistics import median
 from typing import Any
 
@@ -13,7 +13,14 @@ from rich.text import Text
 
 from results.grid import Grid, Key, Outcome
 from results.replays import Results
-from results.statistics import LEAST_ROUNDS, noise_floor, paired_log_ratios
+from results.statistics import (
+    LEAST_ROUNDS,
+    SLOW_MEMORY,
+    half_widths,
+    noise_floor,
+    paired_log_ratios,
+    undisturbed,
+)
 from style import HEADINGS, RANKED
 from tables.answers import answers, said_first
 from tables.terminal import Line, split_by_width
@@ -105,6 +112,7 @@ def markdown(results: Results, size: int) -> str:
     parts += [
         *noise_lines(results),
         *pace_lines(results),
+        *memory_lines(results),
         machine_line(results.facts),
         f"Reproduce with: `{remake_line(results.facts)}`",
     ]
@@ -120,7 +128,7 @@ def print_on_terminal(results: Results, size: int) -> None:
     for table in terminal_tables(results, size, console.width):
         console.print(table)
         console.print()
-    doubts = *noise_lines(results), *pace_lines(results)
+    doubts = *noise_lines(results), *pace_lines(results), *memory_lines(results)
     for line in (f"{RANKS_NOTE} {caption(results, size)}", *_failures(results, size), *doubts):
         console.print(line, style="dim", highlight=False, markup=False)
 
@@ -254,38 +262,43 @@ def failure_lines(told: Mapping[Key, Outcome], results: Grid[Any]) -> list[str]:
 
 
 def noise_lines(results: Results, figure: str = "") -> list[str]:
-    """How far apart two backends lie that do the same work, if both were measured."""
-    pairs = [
-        (cell, results.cells[key])
-        for key, cell in results.twins.items()
-        if cell.has_figure and key in results.cells and results.cells[key].has_figure
-    ]
+    """How far apart two backends lie that do the same work, if both were measured, and how sure that is."""
     names = list(dict.fromkeys(backend for _, _, backend in results.twins))
     selves = "differs from itself" if len(names) == 1 else "differ from themselves"
     who = f"{' and '.join(names)}, measured twice side by side, {selves}"
-    if not pairs and results.facts.get("granularity", "1") == "1":
+    logs = results.twin_ratios
+    if not logs and results.facts.get("granularity", "1") == "1":
         one, other = SAME_WORK
         who = f"{one} and {other} do the same work, and their costs differ"
         pairs = [
-            (cell, twin)
+            paired_log_ratios(cell.by_round, twin.by_round)
             for (workload, size, backend), cell in results.cells.items()
             if backend == one
             and cell.has_figure
             and (twin := results.cell(workload, size, other))
             and twin.has_figure
         ]
-    if not pairs:
+        logs = [ratios for ratios in pairs if ratios]
+    if not logs:
         return []
-    logs = [paired_log_ratios(a.by_round, b.by_round) for a, b in pairs]
-    effects = [abs(median(values)) for values in logs if values]
-    if not effects:
-        return []
+    effects = [abs(median(values)) for values in logs]
     middle, nine, most = map(percent, (median(effects), noise_floor(logs), max(effects)))
     cells = counted(len(effects), "cell")
     return [
         f"Noise: {who}{figure and f' in {figure}'} by {middle} in the middle of {cells}, by up to "
-        f"{nine} in nine of ten, and by {most} at most."
+        f"{nine} in nine of ten, and by {most} at most. {_reach(half_widths(logs))}"
     ]
+
+
+def _reach(widths: Sequence[float]) -> str:
+    """What the intervals of those differences, ascending, leave to be told."""
+    middle, nine = widths[len(widths) // 2], widths[ceil(0.9 * len(widths)) - 1]
+    if isinf(nine):
+        return f"It takes {LEAST_ROUNDS} rounds to say how sure that is."
+    return (
+        f"The intervals of these differences reach {percent(middle)} in the middle and {percent(nine)} in "
+        "nine of ten: so much two must differ by there to be told apart."
+    )
 
 
 def pace_lines(results: Results) -> list[str]:
@@ -296,6 +309,24 @@ def pace_lines(results: Results) -> list[str]:
     return [
         f"Pace: from round to round the machine took {min(pace):.2f} to {max(pace):.2f} of its usual "
         "time; comparisons are made within rounds, and do not feel it."
+    ]
+
+
+def memory_lines(results: Results) -> list[str]:
+    """How much measurements had to wait for memory that others used, if that is known."""
+    reads = results.memory_reads
+    if not reads:
+        return []
+    usual = undisturbed(reads)
+    slow = sum(read > SLOW_MEMORY * usual for read in reads)
+    waited = (
+        f"In {slow} of {len(reads)} it took more than {SLOW_MEMORY:g} times as long, however often they were "
+        "repeated: others used the memory, and the figures of these rounds are too high."
+    )
+    return [
+        f"Memory: a read took {digits(usual)} ns in the fastest tenth of measurements, "
+        f"{median(reads) / usual:.2f} times as long in the middle, {reads[-1] / usual:.2f} at most. "
+        + (waited if slow else "None had to wait for others.")
     ]
 
 
