@@ -694,11 +694,13 @@ class Heads(unittest.TestCase):
             self.assertIn(str(slots), told["type"])
         self.assertEqual(heads.told_of("quad_heap")["type"], "QuadHeap")
         self.assertNotIn("slots", heads.told_of("quad_heap"))
-        self.assertEqual(heads.told_of("mine_7"), {"services": []})
+        self.assertEqual(heads.told_of("mine_7"), {"services": [], "alike": []})
 
     def test_services_of_a_structure(self) -> None:
         self.assertIn("locked_binary_heap", heads.services_of("binary_heap"))
-        self.assertIn("locked_kafka_wheel_256", heads.services_of("kafka_wheel_512"))
+        self.assertIn("locked_kafka_wheel_256", heads.services_of("kafka_wheel_256"))
+        self.assertEqual(heads.services_of("kafka_wheel_512"), [])
+        self.assertIn("locked_kafka_wheel_256", heads.services_alike("kafka_wheel_512"))
         self.assertEqual(heads.services_of("ordered_map"), [])
 
 

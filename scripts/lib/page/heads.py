@@ -22,6 +22,7 @@ LITERAL = re.compile(r'(?<!<)"(\w+)"')
 TYPE = re.compile(r"^(?:class|struct) (\w+)", re.MULTILINE)
 SETTING = re.compile(r'kSettingName<"(\w+)",\s*(\w+)>')
 PREFIX = re.compile(r'kPrefixedName<"(\w+)"')  # of services around any backend
+QUEUE = re.compile(r"\.queue\s*=\s*([\w<>]+)::traits")  # that a service drives
 FOLLOWS = re.compile(r'\.paper\s*=\s*"([^"]*)"')
 
 # In a head comment whose lines are joined.
@@ -35,6 +36,7 @@ class Head:
     header: str  # below the root
     type: str  # in C++, without its parameters
     follows: str
+    queue: str  # the type of the queue that a service drives, if it names one
     good: str  # when it is
     bad: str
     has_slots: bool  # whether the number in its name counts slots
@@ -43,11 +45,11 @@ class Head:
 
 def told_of(backend: str) -> dict[str, Any]:
     """What there is to say of a backend or service besides its figures."""
-    told: dict[str, Any] = {"services": services_of(backend)}
+    told: dict[str, Any] = {"services": services_of(backend), "alike": services_alike(backend)}
     if head := head_of(backend):
         told |= {name: getattr(head, name) for name in ("header", "follows", "good", "bad")}
+        told["type"] = type_of(backend)
         setting = re.search(r"_(\d+)$", backend)
-        told["type"] = f"{head.type}<{setting[1]}>" if setting else head.type
         if setting and head.has_slots:
             told |= {"slots": int(setting[1]), "has_levels": head.has_levels}
     return told
@@ -59,12 +61,29 @@ def head_of(backend: str) -> Head | None:
     return next((head for name in names if (head := _heads().get(name))), None)
 
 
+def type_of(backend: str) -> str:
+    """Its type in C++, with the setting in its name: Ring<512>."""
+    head, setting = head_of(backend), re.search(r"_(\d+)$", backend)
+    if not head:
+        return ""
+    return f"{head.type}<{setting[1]}>" if setting else head.type
+
+
 def services_of(backend: str) -> list[str]:
-    """Those that drive it, or else the same structure with another setting."""
-    own = [name for name in _services() if name.endswith(f"_{backend}")]
-    base = re.sub(r"_\d+$", "", backend)
+    """Those that drive it: it is in their names, or their traits say so."""
+    type_ = type_of(backend)
+    return [
+        name
+        for name in _services()
+        if name.endswith(f"_{backend}") or (type_ and (head := head_of(name)) and head.queue == type_)
+    ]
+
+
+def services_alike(backend: str) -> list[str]:
+    """Those that drive the same structure with another setting."""
+    base, setting = re.subn(r"_\d+$", "", backend)
     alike = [name for name in _services() if re.search(rf"_{base}_\d+$", name)]
-    return own or (alike if base != backend else [])
+    return [name for name in alike if not name.endswith(f"_{backend}")] if setting else []
 
 
 @cache
@@ -83,11 +102,13 @@ def _heads_in(path: Path, text: str) -> Iterator[tuple[str, Head]]:
     good, bad = verdict.groups() if verdict else ("", "")
     for match in NAME.finditer(text):
         follows = FOLLOWS.search(text, match.end())
+        queue = QUEUE.search(text, match.end())
         settings = SETTING.findall(match["names"])
         head = Head(
             header=str(path.relative_to(ROOT)),
             type=TYPE.findall(text, 0, match.start())[-1],
             follows=follows[1] if follows else "",
+            queue=queue[1] if queue else "",
             good=good,
             bad=bad,
             has_slots=any(parameter == "Slots" for _, parameter in settings),

@@ -5,7 +5,7 @@ const MOST_FIGURES = 5; // of a service
 
 // Where it is written, what it follows, when it is good and when bad, and which services drive it.
 function factsOf(campaign, backend, names = ['Header', 'Good', 'Bad', 'Service']) {
-  const {header, follows, good, bad, services} = campaign.backends.get(backend) ?? {};
+  const {header, follows, good, bad} = campaign.backends.get(backend) ?? {};
   const facts = [
     [
       'Header',
@@ -13,7 +13,7 @@ function factsOf(campaign, backend, names = ['Header', 'Good', 'Bad', 'Service']
     ],
     good && ['Good', good],
     bad && ['Bad', bad],
-    campaign.kind === 'costs' && ['Service', serviceOf(campaign, backend, services ?? [])],
+    campaign.kind === 'costs' && ['Service', serviceOf(campaign, backend)],
   ];
   return h(
     'dl',
@@ -25,21 +25,17 @@ function factsOf(campaign, backend, names = ['Header', 'Good', 'Bad', 'Service']
 }
 
 // What drives the structure for many threads on a clock.
-function serviceOf(campaign, backend, services) {
+function serviceOf(campaign, backend) {
   if (!campaign.isRanked(backend)) return 'none, as it is not ranked';
-  if (!services.length) {
-    const {type} = campaign.backends.get(backend);
-    return [
-      'none yet: add ',
-      h('code', {}, `Locked<${type ?? '…'}>`),
-      ' to ',
-      h('code', {}, 'impls/services/roster.h'),
-    ];
-  }
-  const isOwn = services.some((name) => name.endsWith(`_${backend}`));
+  const {services = [], alike = [], type} = campaign.backends.get(backend);
+  const links = (names) => names.map((name, i) => [i ? ', ' : '', serviceLink(name)]);
+  if (services.length) return links(services);
+  if (alike.length) return [links(alike), ' (another setting of it)'];
   return [
-    services.map((name, i) => [i ? ', ' : '', serviceLink(name)]),
-    isOwn ? '' : ' (another setting of it)',
+    'none yet: add ',
+    h('code', {}, `Locked<${type ?? '…'}>`),
+    ' to ',
+    h('code', {}, 'impls/services/roster.h'),
   ];
 }
 

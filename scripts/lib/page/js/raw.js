@@ -114,7 +114,7 @@ function columnsOfRaw(campaign) {
           title,
           csv: `${name}, each round`,
           value: (cell) => cell.values(name).join(' '),
-          text: (cell) => (cell.value(name) === null ? null : unitOf(name)(cell.value(name))),
+          text: (cell) => inUnit(cell.value(name), unitOf(name)) ?? whyMissing(cell, name),
         }))),
   ];
 }
