@@ -1,5 +1,5 @@
 // timerbench: one trace, every backend. `timerbench --help` lists the commands.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -486,7 +487,8 @@ TEST_F(CampaignTest, TailsAreThoseOfThreeReplays) {
   const auto& cell = cells.at("test/drain/100/scan");
   ASSERT_FALSE(cell.error_occurred) << cell.error_message;
   EXPECT_EQ(cell.counters.at("advance_count"), 3 * 50);
-  const auto& timeline = campaign.distributions().at("test/drain/100/scan").at(0).at("timeline");
+  const nlohmann::json distributions = campaign.distributions();
+  const auto& timeline = distributions.at("test/drain/100/scan").at(0).at("timeline");
   ASSERT_EQ(timeline.at("op").size(), 50U);
   EXPECT_EQ(timeline.at("fired").at(48), 0);
   EXPECT_EQ(timeline.at("fired").at(49), 100);

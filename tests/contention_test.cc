@@ -1,7 +1,7 @@
 // Contention: what the audit of services finds and what it must not, the patterns, the figures.
 #include "realtime/contention.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

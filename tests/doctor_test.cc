@@ -1,7 +1,7 @@
 // The checks of a machine, on folders that look like /proc and /sys, and the grade.
 #include "system/doctor.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

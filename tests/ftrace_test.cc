@@ -1,7 +1,7 @@
 // Import of kernel timer recordings: each rule on a few hand-written lines.
 #include "trace/ftrace.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

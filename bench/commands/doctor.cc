@@ -1,7 +1,7 @@
 // timerbench doctor: whether this machine is fit for measuring.
 #include "system/doctor.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // timerbench limits: what the machine itself can do.
 #include "system/limits.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 // timerbench list: what there is to choose from.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

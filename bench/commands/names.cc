@@ -1,6 +1,6 @@
 #include "commands/names.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <span>

@@ -1,7 +1,7 @@
 // Numbers that a user types.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <string>

@@ -1,5 +1,5 @@
 // What a suite on the wall clock measures: its cells, or of them what the options choose.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

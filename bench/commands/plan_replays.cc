@@ -1,5 +1,5 @@
 // What a suite of replays measures: the suite's cells, or of them what the options choose.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // timerbench prepare: what a run would measure, for programs that run its cells one by one.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <map>

@@ -1,5 +1,5 @@
 // timerbench replay: one trace, one backend, and every fire for anybody to check.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <optional>

@@ -1,6 +1,6 @@
 // timerbench run: a suite, or a choice of one's own, measured.
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

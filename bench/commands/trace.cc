@@ -1,7 +1,7 @@
 // timerbench trace: make, import, export and describe traces.
 #include "trace/trace.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

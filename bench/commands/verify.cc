@@ -1,5 +1,5 @@
 // timerbench verify: the contract, then random traces, for any backend.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "realtime/audited_service.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

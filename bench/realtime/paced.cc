@@ -1,6 +1,6 @@
 #include "realtime/paced.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,18 +1,41 @@
 #include "replay/durations.h"
 
 #include <algorithm>
+#include <boost/histogram/axis/regular.hpp>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace timerbench {
+namespace {
 
-double Durations::lower_edge(int bucket) const {
-  return bucket < 0 ? 0 : buckets_.axis().value(bucket);
+constexpr int kBuckets = 1200;
+const boost::histogram::axis::regular<double, boost::histogram::axis::transform::log> kAxis(
+    kBuckets, 1, 1e12);
+
+}  // namespace
+
+Durations::Durations() : counts_(kBuckets + 2) {}
+
+void Durations::add(double duration) {
+  ++counts_[static_cast<std::size_t>(kAxis.index(duration) + 1)];
+  count_ += 1;
+  sum_ += duration;
+  max_ = std::max(max_, duration);
 }
 
+Durations& Durations::operator+=(const Durations& other) {
+  std::ranges::transform(counts_, other.counts_, counts_.begin(), std::plus<>());
+  count_ += other.count_;
+  sum_ += other.sum_;
+  max_ = std::max(max_, other.max_);
+  return *this;
+}
+
+double Durations::lower_edge(int bucket) const { return bucket < 0 ? 0 : kAxis.value(bucket); }
+
 double Durations::upper_edge(int bucket) const {
-  return bucket >= kBuckets ? std::max(max_, lower_edge(bucket))
-                            : buckets_.axis().value(bucket + 1);
+  return bucket >= kBuckets ? std::max(max_, lower_edge(bucket)) : kAxis.value(bucket + 1);
 }
 
 std::optional<double> Durations::quantile(double q) const {
@@ -21,11 +44,11 @@ std::optional<double> Durations::quantile(double q) const {
   if (static_cast<double>(count_) - wanted < kEnough) return std::nullopt;
   double below = 0;
   int bucket = -1;
-  while (below + static_cast<double>(buckets_.at(bucket)) < wanted) {
-    below += static_cast<double>(buckets_.at(bucket++));
+  while (below + static_cast<double>(in_bucket(bucket)) < wanted) {
+    below += static_cast<double>(in_bucket(bucket++));
   }
   // Within the bucket as if they lay evenly.
-  const double share = (wanted - below) / static_cast<double>(buckets_.at(bucket));
+  const double share = (wanted - below) / static_cast<double>(in_bucket(bucket));
   const double low = lower_edge(bucket);
   return std::min(max_, low + share * (upper_edge(bucket) - low));
 }
@@ -33,15 +56,15 @@ std::optional<double> Durations::quantile(double q) const {
 nlohmann::json Durations::to_json() const {
   int first = -1;
   int last = kBuckets;
-  while (first < last && buckets_.at(first) == 0) ++first;
-  while (last > first && buckets_.at(last) == 0) --last;
+  while (first < last && in_bucket(first) == 0) ++first;
+  while (last > first && in_bucket(last) == 0) --last;
   nlohmann::json edges = nlohmann::json::array();
   nlohmann::json counts = nlohmann::json::array();
   if (count_ > 0) {
     edges.push_back(lower_edge(first));
     for (int bucket = first; bucket <= last; ++bucket) {
       edges.push_back(upper_edge(bucket));
-      counts.push_back(buckets_.at(bucket));
+      counts.push_back(in_bucket(bucket));
     }
   }
   return {{"count", count_}, {"mean", mean()}, {"max", max_}, {"edges", edges}, {"counts", counts}};

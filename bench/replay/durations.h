@@ -4,31 +4,22 @@
 // more than 2.4 %, whatever its magnitude. 10 KiB; add() costs a logarithm, some 20 ns.
 #pragma once
 
-#include <algorithm>
-#include <boost/histogram.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <vector>
 
 namespace timerbench {
 
 class Durations {
  public:
-  // In nanoseconds, 0 and more.
-  void add(double duration) {
-    buckets_(duration);
-    count_ += 1;
-    sum_ += duration;
-    max_ = std::max(max_, duration);
-  }
+  Durations();
 
-  Durations& operator+=(const Durations& other) {
-    buckets_ += other.buckets_;
-    count_ += other.count_;
-    sum_ += other.sum_;
-    max_ = std::max(max_, other.max_);
-    return *this;
-  }
+  // In nanoseconds, 0 and more.
+  void add(double duration);
+
+  Durations& operator+=(const Durations& other);
 
   std::uint64_t count() const { return count_; }
 
@@ -47,16 +38,14 @@ class Durations {
   nlohmann::json to_json() const;
 
  private:
-  using Axis = boost::histogram::axis::regular<double, boost::histogram::axis::transform::log>;
-  using Storage = boost::histogram::dense_storage<std::uint64_t>;
-
   // Bucket -1 is below 1 ns, the one behind the last is 1000 s and more.
-  static constexpr int kBuckets = 1200;
+  std::uint64_t in_bucket(int bucket) const {
+    return counts_[static_cast<std::size_t>(bucket + 1)];
+  }
   double lower_edge(int bucket) const;
   double upper_edge(int bucket) const;
 
-  boost::histogram::histogram<std::tuple<Axis>, Storage> buckets_ =
-      boost::histogram::make_histogram_with(Storage(), Axis(kBuckets, 1, 1e12));
+  std::vector<std::uint64_t> counts_;
   std::uint64_t count_ = 0;
   double sum_ = 0;
   double max_ = 0;

@@ -6,7 +6,7 @@
 // trace's timers fires, while the same generator arms them at a service that does nothing but fire
 // them at once, in the generator's thread. So its processor time is that of the harness and of a
 // thread that sleeps, and where it does not keep up, the machine cannot make the load.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <future>
 #include <optional>

@@ -4,7 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,7 +92,7 @@ class Campaign {
   void choose_pass(Pass pass) { pass_ = pass; }
 
   // Of the tails pass, whole distributions and timelines: {CELL: [{...}, ...]}, one of each round.
-  const nlohmann::json& distributions() const { return distributions_; }
+  nlohmann::json distributions() const;
 
   void add_input(Input input) { inputs_.push_back(std::move(input)); }
 
@@ -156,7 +157,7 @@ class Campaign {
   ReplaySeconds replay_seconds_;
   double slow_down_ = 0;  // percent
   Pass pass_ = Pass::total;
-  nlohmann::json distributions_;
+  std::map<std::string, std::vector<Tails>> tails_;  // by cell, of each round
   std::vector<Input> inputs_;
   std::vector<Cell> cells_;
   Input* prepared_ = nullptr;

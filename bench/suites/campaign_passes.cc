@@ -1,9 +1,10 @@
 // The passes beside the total cost: how long single calls take, and what a queue allocates.
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,11 +102,21 @@ void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
           }
         }
         state.counters["clock_ns"] = tails.clock_ns;
-        distributions_[cell.name].push_back({{"advance", tails.advance.to_json()},
-                                             {"schedule", tails.schedule.to_json()},
-                                             {"cancel", tails.cancel.to_json()},
-                                             {"timeline", to_json(tails.timeline)}});
+        tails_[cell.name].push_back(std::move(tails));
       });
+}
+
+nlohmann::json Campaign::distributions() const {
+  nlohmann::json cells = nlohmann::json::object();
+  for (const auto& [cell, rounds] : tails_) {
+    for (const Tails& tails : rounds) {
+      cells[cell].push_back({{"advance", tails.advance.to_json()},
+                             {"schedule", tails.schedule.to_json()},
+                             {"cancel", tails.cancel.to_json()},
+                             {"timeline", to_json(tails.timeline)}});
+    }
+  }
+  return cells;
 }
 
 void Campaign::measure_memory(Cell& cell, benchmark::State& state) {

@@ -1,6 +1,6 @@
 #include "suites/cell_failure.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <new>
 

@@ -1,7 +1,7 @@
 // The suite `contention`: what several threads do to a service. Sizes are threads.
 #include "realtime/contention.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "suites/realtime_suite.h"
 #include "system/stop.h"

@@ -1,6 +1,6 @@
 // The suite `purgatory`: a server's requests, held until they are answered or time out. Sizes are
 // requests per second.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <string>

@@ -1,7 +1,7 @@
 #include "suites/realtime_campaign.h"
 
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

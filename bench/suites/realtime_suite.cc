@@ -1,6 +1,6 @@
 #include "suites/realtime_suite.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

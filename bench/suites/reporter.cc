@@ -1,6 +1,6 @@
 #include "suites/reporter.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

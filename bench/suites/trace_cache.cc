@@ -1,6 +1,6 @@
 #include "suites/trace_cache.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "system/kernel_files.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "system/machine.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/utsname.h>
 
 #include <algorithm>

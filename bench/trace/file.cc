@@ -1,6 +1,6 @@
 // Trace::load and Trace::save: NAME.npy, which is mapped, and NAME.json.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #include "trace/line_reader.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <boost/iostreams/filter/lzma.hpp>
 #include <cerrno>

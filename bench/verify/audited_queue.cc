@@ -1,6 +1,6 @@
 #include "verify/audited_queue.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

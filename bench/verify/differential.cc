@@ -1,6 +1,6 @@
 #include "verify/differential.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rapidcheck.h>
 
 #include <array>

@@ -1,7 +1,7 @@
 #include "redis/server.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>

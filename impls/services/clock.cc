@@ -1,6 +1,6 @@
 #include "services/clock.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
