@@ -5,6 +5,7 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/report_decide_script
 
 import csv
 import io
+import json
 import re
 import shlex
 import subprocess
@@ -20,6 +21,7 @@ from scripts_testing import ROOT
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
 
 from page import heads
 
@@ -184,13 +186,21 @@ class Decide(ReportTest):
             self.assertIn("/2345/lazy_heap", run.stdout, command)
 
     def test_a_workload_that_a_suite_has_made_is_named_by_its_generator(self) -> None:
-        """bench/suites/map.toml has requests_50."""
-        inputs = {"requests_50/1000/both": load(0.5, 1000, 30e9) | {"parameters": {"latency": "x"}}}
-        folder = self.campaign(costs("map/requests_50/1000", "heap", "exact", 5), inputs=inputs)
-        text = self.answer(self.report(folder))
-        self.assertIn(
-            "--workloads=requests --set timeout='constant 30s' --set latency='uniform 1ms 60s'", text
-        )
+        """bench/suites/events.toml has hold_uniform, and map.toml requests_50."""
+        for workload, share, parameters, command in (
+            (
+                *("hold_uniform", 0.0, {"delay": "uniform 1ms 20s"}),
+                "hold --set delay='uniform 1ms 20s'",
+            ),
+            (
+                *("requests_50", 0.5, {"latency": "uniform 1ms 60s"}),
+                "requests --set timeout='constant 30s' --set latency='uniform 1ms 60s'",
+            ),
+        ):
+            inputs = {f"{workload}/1000/both": load(share, 1000, 30e9) | {"parameters": parameters}}
+            entries = costs(f"own/{workload}/1000", "heap", "exact", 5)
+            text = self.answer(self.report(self.campaign(entries, inputs=inputs)))
+            self.assertIn(f"--workloads={command} --sizes=1k", text)
 
     def test_what_to_do_with_the_answer(self) -> None:
         """From the headers of this tree, whatever the results are."""
@@ -589,6 +599,10 @@ class Filter(ReportTest):
         rows = list(csv.DictReader(io.StringIO(self.saved("CSV", "figure"))))
         self.assertEqual({row["backend"] for row in rows}, {"quad_heap", "lazy_heap"})
         self.assertEqual(self.run_js("mounted[0].data.datasets.length"), 2)
+        baselines = Select(self.browser.find_element(By.CSS_SELECTOR, "[data-key='b']")).options
+        self.assertEqual(
+            [option.text for option in baselines], ["none: in ns", "quad_heap", "lazy_heap"]
+        )
         self.check_quiet()
 
     def test_it_stays_from_page_to_page_and_in_the_address(self) -> None:
@@ -702,6 +716,13 @@ class Heads(unittest.TestCase):
         self.assertEqual(heads.services_of("kafka_wheel_512"), [])
         self.assertIn("locked_kafka_wheel_256", heads.services_alike("kafka_wheel_512"))
         self.assertEqual(heads.services_of("ordered_map"), [])
+
+    def test_services_are_those_that_the_program_tells(self) -> None:
+        run = subprocess.run(
+            [ROOT / "build/release/timerbench", "list", "--json"], capture_output=True, check=True
+        )
+        for backend in json.loads(run.stdout)["backends"]:
+            self.assertEqual(heads.services_of(backend["name"]), backend["services"], backend)
 
 
 if __name__ == "__main__":
