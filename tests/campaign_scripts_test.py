@@ -290,6 +290,7 @@ class CampaignTest(BenchScratch):
             ("fails strangely", 1, "error", "error: strangely: so it is"),
             ("fails unavailable", 1, "unavailable", "unavailable: so it is"),
             ("unverified", 0, "wrong", "wrong: fired early; '.*timerbench verify ring_512' shows it"),
+            ("crash_isolated", 0, "crash", "crash: SIGSEGV in random traces; '.*verify ring_512' shows it"),
             ("odd_verify", 0, "crash", "crash: exit code 1 and no results; its last words: .* ok: .*"),
             ("crash_verify", 0, "crash", "crash: SIGSEGV"),
         ):

@@ -509,6 +509,8 @@ TEST(RedisServer, MayNotBeThere) {
                   {"redis://127.0.0.1:" + port + "/0", "Connection refused", "start it"});
   expect_contains(error_of<BackendUnavailable>([] { use("unix:///no/such/socket"); }),
                   {"unix:///no/such/socket", "No such file", "unset the variable"});
+  const std::string escape = error_of<BackendUnavailable>([] { use("unix:///no/\x1b[31mred\n"); });
+  expect_contains(escape, {"unix:///no/?[31mred?: cannot connect"});
 }
 
 TEST(RedisServer, MayHaveNoRoomForAClient) {

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -221,7 +222,11 @@ void RedisConnection::set_patience(std::chrono::milliseconds patience) {
 }
 
 BackendError RedisConnection::error(std::string_view what, std::string_view advice) const {
-  return BackendError(fmt::format("redis at {}: {}; {}", endpoint_.url(), what, advice));
+  std::string text = fmt::format("redis at {}: {}; {}", endpoint_.url(), what, advice);
+  // What the user and the server have written must not move the cursor of a terminal.
+  const auto is_control = [](unsigned char letter) { return letter < ' ' || letter == 0x7f; };
+  std::replace_if(text.begin(), text.end(), is_control, '?');
+  return BackendError(text);
 }
 
 void RedisConnection::append(Command command) {

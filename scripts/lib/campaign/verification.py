@@ -80,8 +80,8 @@ def _verdict(program: Path, name: str, limits: Limits, bar: Bar, stop: Stop) -> 
         if stop.is_set:
             return None
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        found = next((match for line in lines if (match := VERDICT.match(line))), None)
-        # One that ends the process itself may have written anything before.
+        # The last: whoever is verified may have written anything before.
+        found = next((match for line in reversed(lines) if (match := VERDICT.match(line))), None)
         if not found or (found["verdict"] in GOOD) != (code == 0):
             failure = (
                 f"timeout: still being verified after {limits.seconds:g} s"
@@ -99,5 +99,7 @@ def _verdict(program: Path, name: str, limits: Limits, bar: Bar, stop: Stop) -> 
             bar.line(line)
     if is_good or verdict == "UNAVAILABLE":
         return "" if is_good else None
-    shows = f"'{shlex.join([shown(program), 'verify', name])}' shows it"
-    return f"{verdict.lower()}{found['rest']}; {shows}"
+    # Of a crash it is told as an error that it is one.
+    why = found["rest"].removeprefix(": ")
+    status = "" if why.startswith(("crash: ", "timeout: ", "oom: ")) else f"{verdict.lower()}: "
+    return f"{status}{why}; '{shlex.join([shown(program), 'verify', name])}' shows it"
