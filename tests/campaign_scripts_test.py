@@ -28,7 +28,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from scripts_testing import ROOT, BenchScratch
 
 import bench
-from campaign.identity import cell_identity, source_hash
+import campaign.identity
+from campaign.identity import REPLAYS, VERDICTS, cell_identity, source_hash
 from campaign.journal import open_journal
 from campaign.plan import Build, Cell, Input, Plan
 from campaign.process import Measurement, is_disturbed
@@ -919,27 +920,81 @@ class IdentityTest(unittest.TestCase):
                 "bench/replay/loop.cc": '#include "queues/roster.h"\n',
                 "impls/queues/roster.h": '#include "queues/other.h"\n',
                 "impls/queues/other.h": "",
+                "bench/verify/contract.cc": "",
             }
             for file, text in files.items():
                 path = Path(name, file)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
 
-            def changes(file: str) -> bool:
+            def hash_of(harness: tuple[str, ...]) -> str:
                 source_hash.cache_clear()
-                before = source_hash(str(Path(name, "impls/queues/wheel.h")))
+                return source_hash(str(Path(name, "impls/queues/wheel.h")), harness, Path("none"))
+
+            def changes(file: str, harness: tuple[str, ...]) -> bool:
+                before = hash_of(harness)
                 with Path(name, file).open("a") as edited:
                     edited.write("// edited\n")
-                source_hash.cache_clear()
-                return source_hash(str(Path(name, "impls/queues/wheel.h"))) != before
+                return hash_of(harness) != before
 
-            changed = {file for file in files if changes(file)}
-        self.assertEqual(changed, {file for file in list(files)[:6]})
+            changed = {file for file in files if changes(file, REPLAYS)}
+            self.assertEqual(changed, set(list(files)[:7]))
+            changed = {file for file in files if changes(file, VERDICTS)}
+            self.assertEqual(changed, {*list(files)[:4], "bench/verify/contract.cc"})
+
+    def test_a_cell_depends_on_what_measures_it(self) -> None:
+        backends = {"scan": {"file": str(ROOT / "impls" / "queues" / "scan.h")}}
+        for kind, folder in (("replays", "bench/replay"), ("realtime", "bench/realtime")):
+            with unittest.mock.patch("campaign.identity.source_hash", return_value="") as asked:
+                self.identity(kind=kind, seconds=1, seed=1, backends=backends)
+            self.assertIn(folder, asked.call_args.args[1])
+
+    def test_out_of_tree_all_that_is_read_counts(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            files = {
+                "build.ninja": "rule compile\n"
+                " command = g++ -MD -MF $out.d -I. -c $in -o $out\n depfile = $out.d\n deps = gcc\n"
+                "rule link\n command = cat $in > $out\n"
+                "build roster_shard.o: compile roster_shard.cc\n"
+                "build timerbench: link roster_shard.o | ../lib.a\n",
+                "roster_shard.cc": '#include "../my_wheel.h"\n',
+                "../my_wheel.h": "#include <../slots.h>\n",
+                "../slots.h": '#include "part.c"\n',
+                "../part.c": "",
+                "../lib.a": "",
+                "../other.h": "",
+            }
+            (folder / "build").mkdir()
+            for file, text in files.items():
+                (folder / "build" / file).write_text(text)
+            subprocess.run(["ninja", "-C", folder / "build"], check=True, capture_output=True)
+
+            def changes(file: str) -> bool:
+                caches = (source_hash, campaign.identity._read_from_outside)
+                hashes = []
+                for text in ("", "// edited\n"):
+                    with (folder / file).open("a") as edited:
+                        edited.write(text)
+                    for cache in caches:
+                        cache.cache_clear()
+                    hashes.append(
+                        source_hash(
+                            str(folder / "my_wheel.h"), REPLAYS, folder / "build" / "timerbench"
+                        )
+                    )
+                return hashes[0] != hashes[1]
+
+            changed = [path.name for path in sorted(folder.glob("*.*")) if changes(path.name)]
+            self.assertEqual(changed, ["lib.a", "my_wheel.h", "part.c", "slots.h"])
+            (folder / "build" / "build.ninja").unlink()
+            self.assertTrue(changes("build/timerbench"), "of another build system: the program")
 
     def test_backends_have_sources_of_their_own(self) -> None:
         queues = ROOT / "impls" / "queues"
         names = ("scan", "ring", "kafka_wheel", "ordered_map")
-        self.assertEqual(len({source_hash(str(queues / f"{name}.h")) for name in names}), 4)
+        hashes = {source_hash(str(queues / f"{name}.h"), REPLAYS, Path("none")) for name in names}
+        self.assertEqual(len(hashes), 4)
 
 
 class DisturbanceTest(unittest.TestCase):

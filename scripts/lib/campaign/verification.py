@@ -4,7 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
-from campaign.identity import build_of, digest, source_hash
+from campaign.identity import VERDICTS, build_of, digest, source_hash
 from campaign.journal import Journal
 from campaign.plan import Plan
 from campaign.process import Limits, how_it_ended, run_limited
@@ -64,7 +64,13 @@ def verify(
 
 def _identities(plan: Plan) -> dict[Contender, str]:
     return {
-        (build.timerbench, name): digest([name, source_hash(one["file"]), build_of(build.facts)])
+        (build.timerbench, name): digest(
+            [
+                name,
+                source_hash(one["file"], VERDICTS, build.timerbench),
+                build_of(build.facts),
+            ]
+        )
         for build in plan.builds.values()
         for name, one in build.facts["backends"].items()
     }
