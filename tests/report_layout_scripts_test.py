@@ -7,16 +7,18 @@ import itertools
 import math
 import random
 import re
+import subprocess
 import sys
 import unittest
 import xml.etree.ElementTree
+from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from report_testing import ReportTest, costs
+from report_testing import PAGES, ReportTest, costs, entry, failed
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -391,6 +393,242 @@ class Lines(ReportTest):
         texts = [node.text for node in svg.iter()]
         self.assertLessEqual(set(self.NAMES), set(texts))
         self.assertEqual([node for node in svg.iter() if node.attrib.get("opacity")], [])
+
+
+class Services(ReportTest):
+    """What whiskers are."""
+
+    def open_rounds(self, *counts: int) -> None:
+        entries = [
+            entry(f"accuracy/rate/{1000 * (i + 1)}", "swift", "exact", j, lateness_p50_ns=1e4 * (j + 1))
+            for i, count in enumerate(counts)
+            for j in range(count)
+        ]
+        self.open(self.report(self.campaign(entries, suite="accuracy")), "accuracy")
+
+    def test_whiskers_are_intervals_where_there_are_rounds_enough(self) -> None:
+        self.open_rounds(10, 10)
+        self.assertEqual(self.tables()[0][1][3:6], ["55.0 µs", "20.0 µs", "90.0 µs"])
+        [point, _] = self.run_js("mounted[0].data.datasets[0].data")
+        self.assertEqual((point["low"], point["high"]), (2e4, 9e4))
+        self.assertIn("Median of 10 rounds; whiskers are 95 % intervals of it.", self.text())
+        self.open_rounds(10, 3)
+        self.assertEqual(self.tables()[0][2][3:6], ["20.0 µs", "10.0 µs", "30.0 µs"])
+        self.assertIn("Median of 3 to 10 rounds; whiskers are 95 % intervals of it, or", self.text())
+        self.open_rounds(3, 3)
+        self.assertIn(
+            "Median of 3 rounds; whiskers reach from the least to the greatest, since", self.text()
+        )
+
+
+
+# What is wrong with how the page is laid out now, as sentences. Boxes are {what, left, top, right, bottom}.
+FAULTS = """
+  const faults = [];
+  const boxOf = (what, {left, top, right, bottom}) => ({what, left, top, right, bottom});
+  const cut = (box, by) => ({
+    ...box,
+    left: Math.max(box.left, by.left),
+    right: Math.min(box.right, by.right),
+  });
+  const overlaps = (a, b, slack) =>
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > slack &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > slack;
+  // All pairs of boxes that overlap.
+  const check = (where, boxes, slack) => {
+    boxes.sort((a, b) => a.top - b.top);
+    boxes.forEach((a, i) => {
+      for (let j = i + 1; j < boxes.length && boxes[j].top < a.bottom; ++j)
+        if (overlaps(a, boxes[j], slack) && !(a.within && a.within === boxes[j].within))
+          faults.push(`${where}: '${a.what}' overlaps '${boxes[j].what}'`);
+    });
+  };
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > width) faults.push('the page is wider than the window');
+
+  // Text, controls and charts.
+  const boxes = [];
+  const scrollerOf = (element) => element.closest('.wide, nav');
+  const add = (element, box) => {
+    const scroller = scrollerOf(element);
+    const limit = scroller ? scroller.getBoundingClientRect() : {left: 0, right: width};
+    if (!scroller && (box.left < -1 || box.right > width + 1))
+      faults.push(`'${box.what}' leaves the window`);
+    const seen = cut(box, limit);
+    if (seen.right - seen.left > 1) boxes.push(seen);
+  };
+  const isSeen = (element) =>
+    element.checkVisibility() && !element.closest('.unseen, .skip, noscript, canvas, option, svg');
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const element = node.parentElement;
+    if (!node.data.trim() || ['SCRIPT', 'STYLE'].includes(element.tagName) || !isSeen(element)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const rect of range.getClientRects()) {
+      const box = boxOf(node.data.trim().slice(0, 40), rect);
+      box.within = element.closest('button');
+      add(element, box);
+      for (let at = element; at && at !== document.body; at = at.parentElement) {
+        if (getComputedStyle(at).overflowX !== 'hidden') continue;
+        const limit = at.getBoundingClientRect();
+        if (rect.right > limit.right + 1 || rect.bottom > limit.bottom + 1)
+          faults.push(`'${box.what}' is clipped`);
+      }
+    }
+  }
+  for (const control of document.querySelectorAll('button, select, input, canvas')) {
+    if (!isSeen(control) && control.tagName !== 'CANVAS') continue;
+    if (!control.checkVisibility()) continue;
+    const name = control.dataset.key ?? control.textContent.slice(0, 20) ?? control.tagName;
+    add(control, {...boxOf(`[${name}]`, control.getBoundingClientRect()), within: control});
+  }
+  check('page', boxes, 1.5);
+
+  // What charts write.
+  for (const chart of mounted) {
+    const {ctx} = chart;
+    const written = [];
+    const fillText = ctx.fillText;
+    ctx.fillText = (text, x, y, ...rest) => {
+      const {width, actualBoundingBoxAscent: up, actualBoundingBoxDescent: down} = ctx.measureText(text);
+      const start = {center: width / 2, right: width, end: width}[ctx.textAlign] ?? 0;
+      const matrix = ctx.getTransform();
+      const ends = [[-start, -up], [width - start, down]].map(([across, along]) =>
+        matrix.transformPoint({x: x + across, y: y + along}));
+      const by = (side, how) => how(...ends.map((end) => end[side])) / chart.currentDevicePixelRatio;
+      written.push({what: text, left: by('x', Math.min), right: by('x', Math.max),
+        top: by('y', Math.min), bottom: by('y', Math.max)});
+      fillText.call(ctx, text, x, y, ...rest);
+    };
+    chart.draw();
+    delete ctx.fillText;
+    const seen = written.filter(({what}) => String(what).trim());
+    for (const {what, left, right, top, bottom} of seen)
+      if (left < -1 || top < -1 || right > chart.width + 1 || bottom > chart.height + 1)
+        faults.push(`chart: '${what}' is clipped`);
+    check('chart', seen, 1.5);
+  }
+  return faults;
+"""
+
+
+class Layout(ReportTest):
+    """Nothing overlaps and nothing is cut off, on any page and of any width."""
+
+    REAL = sorted(ROOT.glob("results/2*"))
+
+    def look_at(self, width: int, height: int) -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+
+    def check_pages(self, width: int, height: int) -> None:
+        self.look_at(width, height)
+        page = self.report(*self.REAL)
+        for name in PAGES:
+            with self.subTest(page=name):
+                self.open(page, name)
+                self.check_layout()
+                self.browser.execute_script(
+                    "for (const one of document.querySelectorAll('details')) one.open = true"
+                )
+                self.settle()
+                self.check_layout()
+
+    def check_layout(self) -> None:
+        faults = self.browser.execute_script(FAULTS)
+        self.assertEqual(faults[:12], [], f"{len(faults)} in all")
+
+    def test_on_a_phone(self) -> None:
+        self.check_pages(390, 844)
+
+    def test_on_a_tablet(self) -> None:
+        self.check_pages(1024, 768)
+
+    def test_on_a_screen(self) -> None:
+        self.check_pages(1440, 900)
+
+    def test_on_paper(self) -> None:
+        """No word reaches into the margin, and only the last sheet is less than half full."""
+        page = self.report(*self.REAL)
+        for name in PAGES:
+            with self.subTest(page=name):
+                self.open(page, name)
+                printed = self.folder / "page.pdf"
+                printed.write_bytes(b64decode(self.browser.print_page()))
+                boxes = subprocess.run(
+                    ["pdftotext", "-bbox", printed, "-"], text=True, capture_output=True, check=True
+                ).stdout
+                sheets = re.findall(r'<page width="([\d.]+)".*?>(.*?)</page>', boxes, re.DOTALL)
+                rights = [
+                    [float(width) - float(right) for right in re.findall(r'xMax="([\d.]+)"', words_)]
+                    for width, words_ in sheets
+                ]
+                self.assertNotIn([], rights, "an empty sheet")
+                filled = self.filled(printed)
+                self.assertGreater(min(filled[:-1], default=1), 0.5, filled)
+                margin = 1 / 2.54 * 72
+                self.assertGreater(min(map(min, rights)), margin - 1)
+                self.browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+                self.check_layout()
+                self.browser.execute_script("dispatchEvent(new Event('afterprint'))")
+
+    def filled(self, printed: Path) -> list[float]:
+        """Of each sheet, down to where something is drawn."""
+        for old in self.folder.glob("sheet-*.pgm"):
+            old.unlink()
+        subprocess.run(
+            ["pdftoppm", "-gray", "-r", "18", printed, self.folder / "sheet"], check=True
+        )
+        shares = []
+        for file in sorted(self.folder.glob("sheet-*.pgm")):
+            _, size, _, pixels = file.read_bytes().split(b"\n", 3)
+            width, height = map(int, size.split())
+            rows = [pixels[i * width : (i + 1) * width] for i in range(height)]
+            shares.append(max(i for i, row in enumerate(rows) if min(row) < 200) / height)
+        return shares
+
+    def test_tables_sort(self) -> None:
+        entries: list[Any] = []
+        for name, cost in (("oak", 100), ("ash", 9), ("elm", 20)):
+            entries += costs("quick/churn/1000", name, "exact", cost, 0)
+        entries.append(failed("quick/churn/1000", "fir", "timeout: over 5 s"))
+        self.open(self.report(self.campaign(entries)), "raw")
+
+        def names_by(title: str) -> list[str]:
+            heads = self.browser.find_elements(By.CSS_SELECTOR, "#page th .sort")
+            next(head for head in heads if head.text.rstrip(" ▴▾") == title).click()
+            column = self.tables()[0][0].index("backend")
+            return [row[column] for row in self.tables()[0][1:]]
+
+        self.assertEqual(names_by("backend"), ["ash", "elm", "fir", "oak"])
+        self.assertEqual(names_by("backend"), ["oak", "fir", "elm", "ash"])
+        self.assertEqual(names_by("backend"), ["oak", "ash", "elm", "fir"], "as it was")
+        self.assertEqual(names_by("ns [95 %]"), ["ash", "elm", "oak", "fir"])
+        self.assertEqual(names_by("ns [95 %]"), ["oak", "elm", "ash", "fir"], "none comes last")
+        self.assertEqual(
+            self.run_js("document.querySelector('[aria-sort]').getAttribute('aria-sort')"), "descending"
+        )
+        self.go("decide")
+        self.go("raw")
+        column = self.tables()[0][0].index("backend")
+        self.assertEqual([row[column] for row in self.tables()[0][1:]], ["oak", "elm", "ash", "fir"])
+
+    def test_names_stay_while_a_table_scrolls(self) -> None:
+        self.look_at(390, 844)
+        page = self.report(*self.REAL)
+        for name in ("memory", "tails", "raw", "accuracy"):
+            self.open(page, name)
+            left = self.browser.execute_script(
+                "const tables = [...document.querySelectorAll('.wide')];"
+                "const wide = tables.find((one) => one.scrollWidth > one.clientWidth + 300);"
+                "wide.scrollLeft = 300;"
+                "return wide.querySelector('td.stays').getBoundingClientRect().left"
+                " - wide.getBoundingClientRect().left"
+            )
+            self.assertAlmostEqual(left, 0, delta=1, msg=name)
 
 
 if __name__ == "__main__":

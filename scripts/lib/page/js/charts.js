@@ -376,10 +376,21 @@ function shortened(name, width) {
 
 // What names take at the right of a chart.
 function labelRoom(names, width) {
+  return (
+    textWidth(
+      names.map((name) => shortened(name, width)),
+      labelSize(width),
+    ) +
+    LABEL_GAP +
+    2
+  );
+}
+
+// Of the longest.
+function textWidth(texts, size) {
   const ruler = document.createElement('canvas').getContext('2d');
-  ruler.font = `${labelSize(width)}px ${Chart.defaults.font.family}`;
-  const widths = names.map((name) => ruler.measureText(shortened(name, width)).width);
-  return Math.ceil(Math.max(0, ...widths)) + LABEL_GAP + 2;
+  ruler.font = `${size}px ${Chart.defaults.font.family}`;
+  return Math.ceil(Math.max(0, ...texts.map((text) => ruler.measureText(text).width)));
 }
 
 // One line stands out while the pointer is at it or at its name, or the keyboard has come to it.
@@ -479,9 +490,7 @@ function card({title, note, remake, height, config, columns, rows, rowClass, isO
   const figure = h(
     'figure',
     {'data-title': title},
-    h('h3', {}, title),
-    note && h('figcaption', {}, note),
-    plot,
+    h('div', {class: 'whole'}, h('h3', {}, title), note && h('p', {class: 'note'}, note), plot),
     h(
       'div',
       {class: 'below'},
@@ -505,12 +514,22 @@ function card({title, note, remake, height, config, columns, rows, rowClass, isO
   return figure;
 }
 
+const TALLEST = 620; // pixels of paper, which leaves room for what stands above
+
 function mountCharts() {
+  const isOnPaper = document.querySelector('main').classList.contains('on-paper');
   for (const {canvas, plot, config, height} of waiting.splice(0)) {
-    const width = plot.clientWidth;
-    plot.style.height = `${typeof height === 'function' ? height(width) : height}px`;
-    mounted.push(new Chart(canvas, config(themeOf(), width)));
+    const tall = typeof height === 'function' ? height(plot.clientWidth) : height;
+    plot.style.height = `${isOnPaper ? Math.min(tall, TALLEST) : tall}px`;
+    mounted.push(new Chart(canvas, config(themeOf(), plot.clientWidth)));
   }
+  if (isOnPaper) fitTables();
+}
+
+// Paper does not scroll: what is too wide is made smaller.
+function fitTables() {
+  for (const table of document.querySelectorAll('.wide table'))
+    table.style.zoom = Math.min(1, table.parentElement.clientWidth / table.offsetWidth);
 }
 
 // Those to come are of that page.
@@ -634,6 +653,9 @@ const TWO_LINES = 500; // pixels, below which long names are on two lines
 function dotsChart(theme, width, {points, styles, title, unit, reach = [], marks: drawn}) {
   const values = [...points.flatMap(({x, low, high}) => [x, low, high]), ...reach];
   const colours = styles.map(({colour}) => colour);
+  const names = points.map(({y}) =>
+    width < TWO_LINES ? y.replace(' at ', '\nat ').split('\n') : y,
+  );
   return {
     type: 'line',
     data: {
@@ -665,11 +687,9 @@ function dotsChart(theme, width, {points, styles, title, unit, reach = [], marks
           type: 'category',
           offset: true,
           labels: points.map(({y}) => y),
-          ticks: {
-            autoSkip: false,
-            color: theme.ink,
-            callback: (i) =>
-              width < TWO_LINES ? points[i].y.replace(' at ', '\nat ').split('\n') : points[i].y,
+          ticks: {autoSkip: false, color: theme.ink, callback: (i) => names[i]},
+          afterFit: (axis) => {
+            axis.width = textWidth(names.flat(), Chart.defaults.font.size) + 12;
           },
         }),
       },

@@ -63,44 +63,82 @@ function remakeNote(command) {
   return h('span', {}, 'Reproduce with: ', h('code', {}, command));
 }
 
-// Columns are {title, text: row => string or node, value: row => what CSV has, left: whether it is
-// text, only: 'table' or 'csv' if it is not in both}. rowClass says how a row looks.
+const sortedBy = new Map(); // by the titles of a table, the column and direction that the reader chose
+
+// Columns are {title, text: row => string or node, value: row => what CSV has and sorting goes by, left:
+// whether it is text, only: 'table' or 'csv' if it is not in both}. rowClass says how a row looks. The
+// column of names stays while the others scroll.
 function tableOf(all, rows, rowClass = () => '') {
   const columns = all.filter(({only}) => only !== 'csv');
-  return h(
-    'div',
-    {class: 'wide', tabindex: 0},
+  const sticky = columns.find(isOfNames) ?? columns.find(({left}) => left);
+  const classOf = (column) =>
+    [
+      column.left && (column.left === 'words' ? 'words' : 'text'),
+      column === sticky && 'stays',
+    ]
+      .filter(Boolean)
+      .join(' ') || undefined;
+  const lines = rows.map((row) =>
     h(
-      'table',
-      {},
-      h(
-        'thead',
-        {},
-        h(
-          'tr',
-          {},
-          columns.map(({title, left}) => h('th', {class: left && 'text', scope: 'col'}, title)),
-        ),
-      ),
-      h(
-        'tbody',
-        {},
-        rows.map((row) =>
-          h(
-            'tr',
-            {class: rowClass(row) || undefined},
-            columns.map(({text, value, left}) =>
-              h(
-                'td',
-                {class: left && (left === 'words' ? 'words' : 'text')},
-                show((text ?? value)(row)),
-              ),
-            ),
-          ),
-        ),
+      'tr',
+      {class: rowClass(row) || undefined},
+      columns.map((column) =>
+        h('td', {class: classOf(column)}, show((column.text ?? column.value)(row))),
       ),
     ),
   );
+  const keysOf = ({value}, i) =>
+    new Map(lines.map((line, j) => [line, sortKey(value ? value(rows[j]) : line.cells[i].textContent)]));
+  const body = h('tbody', {}, lines);
+  const heads = columns.map((column) =>
+    h(
+      'th',
+      {class: classOf(column), scope: 'col'},
+      column.title && h('button', {type: 'button', class: 'sort', onclick: () => turn(column)}, column.title),
+    ),
+  );
+  const table = h('table', {}, h('thead', {}, h('tr', {}, heads)), body);
+  const place = columns.map(({title}) => title).join();
+  const sort = () => {
+    const {title, isDown} = sortedBy.get(place) ?? {};
+    const at = columns.findIndex((column) => column.title === title);
+    heads.forEach((head) => head.removeAttribute('aria-sort'));
+    table.classList.toggle('sorted', at >= 0);
+    if (at < 0) return body.replaceChildren(...lines);
+    heads[at].setAttribute('aria-sort', isDown ? 'descending' : 'ascending');
+    const keys = keysOf(columns[at], at);
+    const compare = (a, b) => compareKeys(keys.get(a), keys.get(b), isDown ? -1 : 1);
+    body.replaceChildren(...[...lines].sort(compare));
+  };
+  // Up, down, and as it was.
+  const turn = ({title}) => {
+    const {title: before, isDown} = sortedBy.get(place) ?? {};
+    if (before !== title) sortedBy.set(place, {title, isDown: false});
+    else if (!isDown) sortedBy.set(place, {title, isDown: true});
+    else sortedBy.delete(place);
+    sort();
+  };
+  if (sortedBy.has(place)) sort();
+  return h('div', {class: 'wide', tabindex: 0}, table);
+}
+
+function isOfNames({title}) {
+  return title === 'backend' || title === 'service';
+}
+
+// A number, if it is one.
+function sortKey(value) {
+  if (typeof value !== 'string') return value;
+  const number = Number.parseFloat(value.replace(/[×\u202f]/g, ''));
+  return Number.isNaN(number) ? value : number;
+}
+
+// What there is not comes last, and words come behind numbers.
+function compareKeys(a, b, direction) {
+  const group = (key) => (['', '–', null, undefined].includes(key) ? 2 : typeof key === 'string' ? 1 : 0);
+  if (group(a) !== group(b)) return group(a) - group(b);
+  if (group(a) === 2) return 0;
+  return direction * (typeof a === 'string' ? a.localeCompare(b) : a - b);
 }
 
 function show(content) {

@@ -209,7 +209,7 @@ function mapOf(campaign, columns, sizes, rows, theme, width) {
         x: scaleOf(
           theme,
           columns.some(({share}) => share !== null)
-            ? 'load, and the share of its timers that is cancelled or moved'
+            ? `load, and the share ${width > 480 ? 'of its timers that is ' : ''}cancelled or moved`
             : 'load',
           (i) => label(columns[i] ?? {scenario: '', share: null}),
           {

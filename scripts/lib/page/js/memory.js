@@ -128,10 +128,11 @@ function usesCard(campaign, scenario, size) {
     campaign.passes[pass]?.at(scenario, size).some((cell) => cell.value(counter) !== null),
   );
   const cells = Object.values(campaign.passes).flatMap((table) => table.at(scenario, size));
-  const text = (name, [pass, counter, , unit]) => {
-    const cell = campaign.pass(pass, scenario, size, name);
-    return inUnit(cell?.value(counter) ?? null, unit) ?? (cell?.status || null);
-  };
+  const value = (name, [pass, counter]) =>
+    campaign.pass(pass, scenario, size, name)?.value(counter) ?? null;
+  const text = (name, column) =>
+    inUnit(value(name, column), column[3]) ??
+    (campaign.pass(column[0], scenario, size, name)?.status || null);
   return h(
     'section',
     {class: 'card'},
@@ -141,7 +142,11 @@ function usesCard(campaign, scenario, size) {
       [
         {title: 'backend', left: true, text: (name) => named(name, campaign)},
         {title: 'precision', left: true, text: (name) => campaign.precisionOf(name)},
-        ...columns.map((column) => ({title: column[2], text: (name) => text(name, column)})),
+        ...columns.map((column) => ({
+          title: column[2],
+          value: (name) => value(name, column),
+          text: (name) => text(name, column),
+        })),
       ],
       [...new Set(cells.map((cell) => cell.backend))],
     ),

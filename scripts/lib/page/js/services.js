@@ -58,18 +58,30 @@ function drawServices(kind, command) {
 function measuredRows(campaign, counter, cells) {
   return cells.map((cell) => {
     const values = cell.values(counter);
-    return {
-      cell,
-      y: values.length ? median(values) : null,
-      low: Math.min(...values),
-      high: Math.max(...values),
-    };
+    if (!values.length) return {cell, y: null, low: null, high: null};
+    const {low, middle, high} = medianInterval(values);
+    return Number.isFinite(low)
+      ? {cell, y: middle, low, high}
+      : {cell, y: middle, low: Math.min(...values), high: Math.max(...values)};
   });
 }
 
-const RANGE_NOTE =
-  'Median of the rounds, whiskers from the least to the greatest. Crosses: the service did not keep up. ' +
-  'Services of different precision, as the data say, are not to be ranked with each other. ';
+// What the dots and the whiskers are.
+function rangeNote(counter, rows) {
+  const rounds = rows.map(({cell}) => cell.values(counter).length).filter((number) => number);
+  const [fewest, most] = [Math.min(...rounds), Math.max(...rounds)];
+  const whiskers =
+    fewest >= LEAST_ROUNDS
+      ? 'whiskers are 95 % intervals of it'
+      : most < LEAST_ROUNDS
+        ? `whiskers reach from the least to the greatest, since a 95 % interval takes ${LEAST_ROUNDS} rounds`
+        : `whiskers are 95 % intervals of it, or of fewer than ${LEAST_ROUNDS} rounds from the least to the greatest`;
+  return (
+    `Median of ${fewest === most ? '' : `${fewest} to `}${counted(most, 'round')}; ${whiskers}. ` +
+    'Crosses: the service did not keep up. ' +
+    'Services of different precision, as the data say, are not to be ranked with each other. '
+  );
+}
 
 function columnsOfCounter(campaign, scenario, counter) {
   const unit = unitOf(counter);
@@ -92,18 +104,10 @@ function columnsOfCounter(campaign, scenario, counter) {
       csv: counter,
       value: ({y}) => y,
       text: ({cell, y}) =>
-        !cell.hasFigure ? cell.failure : y === null ? whyMissing(cell, counter) : unit(y),
+        !cell.hasFigure ? cell.failure : (inUnit(y, unit) ?? whyMissing(cell, counter)),
     },
-    {
-      title: 'least',
-      value: ({y, low}) => (y === null ? null : low),
-      text: ({y, low}) => (y === null ? null : unit(low)),
-    },
-    {
-      title: 'greatest',
-      value: ({y, high}) => (y === null ? null : high),
-      text: ({y, high}) => (y === null ? null : unit(high)),
-    },
+    {title: 'low', value: ({low}) => low, text: ({low}) => inUnit(low, unit)},
+    {title: 'high', value: ({high}) => high, text: ({high}) => inUnit(high, unit)},
     {
       title: 'keeps up',
       left: true,
@@ -125,7 +129,7 @@ function againstLoadCard(campaign, scenario, counter) {
   return card({
     title: `${scenario}: ${campaign.counters[counter]} by ${campaign.sizeIs(scenario)}`,
     note:
-      RANGE_NOTE +
+      rangeNote(counter, rows) +
       (campaign.backends.has('control')
         ? 'The control is how late the machine itself wakes up.'
         : ''),
@@ -180,7 +184,7 @@ function atLoadCard(campaign, scenario, size, counter) {
   const unit = unitOf(counter);
   return card({
     title: `${scenario} at ${power(size)} ${campaign.sizeIs(scenario)}: ${campaign.counters[counter]}`,
-    note: RANGE_NOTE,
+    note: rangeNote(counter, rows),
     remake: campaign.remake,
     height: shown.length * 30 + 70,
     config: (theme, width) =>
@@ -226,12 +230,11 @@ function allCard(campaign, scenario, size) {
         {title: 'precision', left: true, value: ({backend}) => campaign.precisionOf(backend)},
         ...counters.map(([name, title], i) => ({
           title,
+          value: (cell) => cell.value(name),
           text: (cell) =>
             !cell.hasFigure && i === 0
               ? cell.failure
-              : cell.value(name) === null
-                ? whyMissing(cell, name)
-                : unitOf(name)(cell.value(name)),
+              : (inUnit(cell.value(name), unitOf(name)) ?? whyMissing(cell, name)),
         })),
       ],
       cells,
