@@ -10,7 +10,7 @@
 // Cost:
 //   schedule, cancel, advance O(1), no memory touched
 //
-// Good: as the harness's share of every other figure, but for the digest of the fires.
+// Good: it shows the harness's share of every other figure, except for the digest of the fires.
 // Bad: it fires nothing, so it is never ranked.
 // Follows: nothing.
 #pragma once

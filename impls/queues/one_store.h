@@ -12,7 +12,7 @@
 //   advance nothing
 //   8 bytes a timer
 //
-// Good: as the floor that a lazy structure may approach.
+// Good: it is the floor that a lazy structure may approach.
 // Bad: it fires nothing, so it is never ranked.
 // Follows: nothing.
 #pragma once

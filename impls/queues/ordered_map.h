@@ -18,7 +18,7 @@
 //   next_wakeup O(1)
 //   32 bytes a timer: three links, one of which holds the colour too, and the deadline
 //
-// Good: when a fire must be cheap, which needs no search, and no call may pause.
+// Good: when firing must be cheap (it needs no search) and no call may pause.
 // Bad: for arming and moving at random among many timers.
 // Follows: nginx (ngx_event_timer) and Linux hrtimer, both intrusive red-black trees; hrtimer
 //   caches the minimum too.

@@ -11,7 +11,7 @@
 //   advance 1 round trip, and 2 more per timer fired, each 90 bytes out, up to 40 back
 //   next_wakeup O(1): no round trip
 //
-// Good: as a dozen lines in any language, without a script.
+// Good: it takes a dozen lines in any language, and no script.
 // Bad: when many timers fire, each of which waits for two answers: the way to the server costs ten
 //   times the work there (redis_zset saves it); with now >= 2^53 every advance() takes and puts
 //   back all timers that are later still.
