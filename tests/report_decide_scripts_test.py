@@ -119,6 +119,27 @@ class Decide(ReportTest):
         self.type("never", "101")
         self.assertEqual(self.browser.current_url, address)
 
+    def test_a_load_that_is_named_shows_its_numbers_until_one_is_changed(self) -> None:
+        self.open(self.report(self.generated()), "decide&n=7&never=3&delay=5")
+        self.choose("load", "hold/1000")
+        fields = (
+            "['n', 'never', 'delay'].map((key) =>"
+            " document.querySelector(`[data-key='${key}:typed']`).value)"
+        )
+        self.assertEqual(self.run_js(fields), ["1\u202f000", "0 %", "1 s"])
+        self.type("n", "2k")
+        self.assertEqual(self.run_js(fields), ["2k", "0 %", "1 s"])
+        self.assertNotIn("load=", self.browser.current_url)
+        self.assertIn("1\u202f000 timers instead of 2\u202f000", self.text())
+
+    def test_what_is_typed_can_be_read(self) -> None:
+        self.open(self.report(self.generated()), "decide&n=100000000&rate=100000000")
+        hidden = self.run_js(
+            "[...document.querySelectorAll('.measure input[type=text]')]"
+            ".filter((field) => field.scrollWidth > field.clientWidth).map((field) => field.value)"
+        )
+        self.assertEqual(hidden, [])
+
     def type(self, key: str, text: str) -> None:
         field = self.browser.find_element(By.CSS_SELECTOR, f"[data-key='{key}:typed']")
         field.clear()

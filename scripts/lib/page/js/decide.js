@@ -65,12 +65,14 @@ function chooseLoads(view, loads) {
   const delays = loads.map((load) => load.delay).filter((delay) => delay !== null);
   const whole = loads.filter((load) => !load.isPart);
   const candidates = whole.length ? whole : loads;
-  // It begins with one that was measured, in the middle of them.
-  const [start] = nearestLoads(candidates, {
+  // It begins with the one that is named, or else one in the middle of those that were measured.
+  const picked = loads.find(({key}) => key === view.values.get('load'));
+  const [start] = nearestLoads(picked ? [picked] : candidates, {
     population: median(populations),
     share: shares.length ? 0.9 : null,
     delay: delays.length ? median(delays) : null,
   });
+  if (picked) showNumbersOf(view, picked);
   const wanted = {
     population: view.measure(
       'n',
@@ -98,12 +100,23 @@ function chooseLoads(view, loads) {
         )
       : null,
   };
-  const picked = view.choose('load', 'Load', [
+  view.choose('load', 'Load', [
     ['', 'the nearest'],
     ...loads.map((load) => [load.key, `${load.scenario} at ${power(load.size)}`]),
   ]);
-  const named = loads.find((load) => load.key === picked);
-  return named ? [[named], null] : [nearestLoads(candidates, wanted), wanted];
+  return picked ? [[picked], null] : [nearestLoads(candidates, wanted), wanted];
+}
+
+// The numbers of a load that is picked by name are shown, until one of them is changed: then the
+// nearest to what they are now is looked for.
+function showNumbersOf(view, {population, share, delay}) {
+  const numbers = Object.entries({n: population, never: share && 100 * share, delay});
+  for (const [key] of numbers) view.values.delete(key);
+  view.beforeSet = (changed) => {
+    if (!numbers.some(([key]) => key === changed)) return;
+    for (const [key, value] of numbers) if (value !== null) view.values.set(key, String(value));
+    view.values.delete('load');
+  };
 }
 
 function isPercentage(value) {

@@ -73,7 +73,7 @@ function pairCard(campaign, a, b) {
   const unlike =
     precisionA === precisionB
       ? ''
-      : ` Their precisions differ: A is ${precisionA}, B ${precisionB}. So ratios are told, and nothing is judged by them.`;
+      : `. Their precisions differ: A is ${precisionA}, B ${precisionB}. So ratios are told, and nothing is judged by them`;
   const reasons = left.map(([one, other]) => {
     const whose = [
       ['A', one],
@@ -103,7 +103,7 @@ function pairCard(campaign, a, b) {
   return card({
     title: `${b} compared with ${a}`,
     note:
-      `B's cost divided by A's, median over the rounds; the chance of any wrong verdict among the lines is 5 %, and each interval is at the level at which its line was judged.${unlike} ${noiseNote(campaign)} Shaded: the noise.` +
+      `B's cost divided by A's, median over the rounds${unlike || '; the chance of any wrong verdict among the lines is 5 %, and each interval is at the level at which its line was judged'}. ${noiseNote(campaign)} Shaded: the noise.` +
       (fewest < needed
         ? ` With ${counted(fewest, 'round')} none of ${counted(rows.length, 'comparison')} can be sure; it takes ${needed}.`
         : '') +

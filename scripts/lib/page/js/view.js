@@ -79,6 +79,7 @@ class View {
   }
 
   set(key, value) {
+    this.beforeSet?.(key);
     this.values.set(key, value);
     this.drawSoon();
   }
@@ -101,6 +102,7 @@ class View {
     this.explained = [];
     this.filtered = '';
     this.filterShown = null;
+    this.beforeSet = null; // what a page does before something else is chosen
     removeCharts(this.page);
     let shown;
     try {
