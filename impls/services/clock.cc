@@ -24,7 +24,8 @@ namespace {
 
 using SteadyInstant = std::chrono::steady_clock::time_point;
 
-// Later than the kernel's and the library's clocks can tell: 292 years after the machine's start.
+// Later than the clocks of the kernel and the library can express: 292 years after the machine's
+// start.
 constexpr Tick kEndOfClock = std::numeric_limits<std::int64_t>::max();
 
 Tick steady_now() {
@@ -94,7 +95,7 @@ class TimerfdAlarm final : public Alarm {
   }
 
   void do_wait_until(Tick instant) override {
-    // All zero would disarm it, which only the end of time shall do.
+    // All zeros disarm the timer, as an instant beyond the end of the clock should.
     itimerspec when{};
     if (instant < kEndOfClock) when.it_value = to_timespec(std::max<Tick>(instant, 1));
     timerfd_settime(timer_.fd, TFD_TIMER_ABSTIME, &when, nullptr);
@@ -110,7 +111,7 @@ class TimerfdAlarm final : public Alarm {
   Descriptor epoll_;
 };
 
-// What this thread's clock_nanosleep() is about to read or has read.
+// The instant that this thread's clock_nanosleep() is about to read or has read.
 thread_local timespec* volatile sleeping_until = nullptr;
 
 class NanosleepAlarm final : public Alarm {
@@ -128,7 +129,8 @@ class NanosleepAlarm final : public Alarm {
   }
 
  private:
-  // The thread sanitizer calls end_sleep() later than the signal comes, and perhaps after the sleep.
+  // The thread sanitizer calls end_sleep() later than the signal comes, and perhaps after the
+  // sleep.
 #ifdef __SANITIZE_THREAD__
   static constexpr Tick kLongestSleep = 10 * kMillisecond;
 #else
@@ -137,8 +139,8 @@ class NanosleepAlarm final : public Alarm {
 
   static int signal_number() { return SIGRTMIN; }
 
-  // A signal ends a sleep. One that comes just before it, after the sleeper's last look at rung_,
-  // finds here what the kernel is about to read, and makes of it an instant long past.
+  // A signal ends a sleep. If it comes just before the sleep, after the sleeper's last look at
+  // rung_, it sets the instant that the kernel is about to read to one long past.
   static void end_sleep(int) {
     if (timespec* until = sleeping_until) *until = {};
   }
@@ -166,12 +168,12 @@ class NanosleepAlarm final : public Alarm {
   }
 
   std::atomic<bool> rung_ = false;
-  std::mutex mutex_;  // the sleeper does not go away while it is signalled
+  std::mutex mutex_;  // keeps the sleeper alive while it is signalled
   pthread_t sleeper_;
   bool asleep_ = false;
 };
 
-// In a loop that spins: leaves the processor's units to its other hyperthread for a moment.
+// In a spinning loop, leaves the processor's units to its other hyperthread for a moment.
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -201,7 +203,7 @@ class SleepThenSpinAlarm final : public Alarm {
   }
 
  private:
-  // More than the kernel is late by as a rule: timer slack and a wakeup.
+  // More than the kernel is usually late by: timer slack and a wakeup.
   static constexpr Tick kSpin = 200'000;
 
   void do_wait_until(Tick instant) override {

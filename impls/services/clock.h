@@ -22,7 +22,7 @@ namespace timerbench {
 inline constexpr Tick kMillisecond = 1'000'000;
 inline constexpr Tick kHour = 3'600'000 * kMillisecond;
 
-// The instant that is so much later; kNever if there is none.
+// The instant that is `by` later, or kNever if that is beyond the end of time.
 constexpr Tick later(Tick instant, Tick by) { return instant + std::min(by, kNever - instant); }
 
 // REQUIRES: one thread at a time waits. Any thread may ring while the alarm exists.
@@ -33,8 +33,8 @@ class Alarm {
   Alarm& operator=(const Alarm&) = delete;
   virtual ~Alarm() = default;
 
-  // Returns once the clock shows `instant` (kNever: not for that reason), or somebody has rung since
-  // the last wait.
+  // Returns once the clock shows `instant` (kNever: never), or once somebody has rung since the
+  // last wait.
   void wait_until(Tick instant) {
     do_wait_until(instant);
     wakeups_.fetch_add(1, std::memory_order_relaxed);
@@ -61,7 +61,7 @@ class Clock {
 
   virtual Tick now() const = 0;
 
-  // Throws BackendError if the system refuses what the way of waiting needs.
+  // Throws BackendError if the system refuses what this way of waiting needs.
   virtual std::unique_ptr<Alarm> make_alarm() = 0;
 };
 
@@ -70,7 +70,7 @@ enum class Waiting {
   condition,        // a condition variable with a time-out: a futex
   timerfd,          // timerfd and eventfd under epoll, as an event loop does
   nanosleep,        // clock_nanosleep with 1 ns of timer slack; rung by a signal
-  spin,             // reads the clock until it is time: a whole processor
+  spin,             // reads the clock until then: uses a whole processor
   sleep_then_spin,  // a condition variable until shortly before, then spins
 };
 
@@ -100,7 +100,7 @@ class ManualClock final : public Clock {
   // Ends all waits for instants up to `instant`. Time does not run backwards.
   void set(Tick instant);
 
-  // Returns when every alarm is being waited for, unrung and for a later instant: when everything
+  // Returns when a thread waits on every alarm, for a later instant and without a ring: everything
   // that could happen by now has happened.
   void settle();
 

@@ -129,7 +129,7 @@ class DelayQueue {
     return due;
   }
 
-  // One that is to be rung, or nobody. The one that has slept longest, as a Java condition does.
+  // The sleeper to ring, or nullptr: the one that has slept longest, as a Java condition does.
   Alarm* pick_sleeper() {
     if (asleep_.empty()) return nullptr;
     Alarm* const sleeper = asleep_.front();

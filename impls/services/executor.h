@@ -47,10 +47,10 @@ class Executor {
     ++size_;
   }
 
-  // Returns whether the timer was here and had not begun to run; it does not, then. REQUIRES: if it
-  // was submitted, that happened before this call, by an order that the caller has seen to.
+  // Returns whether the timer was here and had not begun to run; if so, it will not. REQUIRES: a
+  // submit() of this timer happens before this call; the caller ensures that order.
   bool take_back(TimerId id) {
-    if (size_ == 0) return false;  // mostly; and the mutex is the busiest of all
+    if (size_ == 0) return false;  // the usual case, without the busiest mutex
     const std::lock_guard lock(mutex_);
     if (!timers_.linked(id)) return false;
     timers_.unlink(id);
@@ -58,7 +58,7 @@ class Executor {
     return true;
   }
 
-  // Sees that what was submitted is run. REQUIRES: the caller holds no lock.
+  // Runs what was submitted, or wakes the threads that do. REQUIRES: the caller holds no lock.
   void run_submitted() {
     if (workers_.empty()) {
       std::unique_lock lock(mutex_);
@@ -84,9 +84,9 @@ class Executor {
     closed_ = true;
   }
 
-  // Returns when no handler runs any more, but one that calls this, and appends to `pending` what
-  // had not begun. Ends the threads. REQUIRES: close() has been called; nothing is submitted any
-  // more.
+  // Returns when no handler runs any more, except one that calls this, and appends to `pending` the
+  // timers that had not begun. Ends the threads. REQUIRES: close() has been called; nothing is
+  // submitted any more.
   void stop(std::vector<PendingTimer>& pending) {
     {
       const std::lock_guard lock(mutex_);
@@ -99,7 +99,7 @@ class Executor {
     runs_.await_end();
   }
 
-  // Those that have not begun to run.
+  // Timers that have not begun to run.
   std::size_t size() const { return size_; }
 
   std::uint64_t failures() const { return runs_.failures(); }
@@ -134,7 +134,7 @@ class Executor {
   }
 
   HandlerRuns runs_;
-  std::mutex mutex_;  // of the following; size_ may be read without
+  std::mutex mutex_;  // of the following; size_ may be read without it
   IndexLists timers_;
   const IndexLists::List submitted_;
   std::atomic<std::size_t> size_ = 0;

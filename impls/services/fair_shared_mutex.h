@@ -10,8 +10,8 @@
 
 namespace timerbench {
 
-// Meets what std::unique_lock and std::shared_lock ask for. REQUIRES: no thread that holds it asks
-// for it again.
+// Has the interface that std::unique_lock and std::shared_lock need. REQUIRES: no thread locks it
+// twice.
 class FairSharedMutex {
  public:
   FairSharedMutex() {

@@ -15,17 +15,17 @@ class HandlerRuns {
  public:
   explicit HandlerRuns(FireHandler handler) : handler_(std::move(handler)) {}
 
-  // Announces a run: under the lock under which the service was seen not to be stopped, so that
-  // whoever stops it and then calls await_end() waits for this run too.
+  // Announces a run. The caller holds the lock under which it saw that the service is not stopped,
+  // so that a thread that stops the service and then calls await_end() waits for this run too.
   void begin() { running_.fetch_add(1); }
 
-  // Takes back the announcement of a run that is not to be.
+  // Takes back the announcement of a run that will not happen.
   void end() {
     if (running_.fetch_sub(1) == 1) running_.notify_all();
   }
 
-  // The run that begin() announced, under no lock. Returns whether the handler returned, and did
-  // not throw.
+  // Does the run that begin() announced, under no lock. Returns whether the handler returned, that
+  // is, did not throw.
   bool run(const PendingTimer& timer) {
     Run run{.of = this};
     current_run = &run;
@@ -41,7 +41,7 @@ class HandlerRuns {
     return returned;
   }
 
-  // Returns when no run is left, but those that have called this themselves.
+  // Returns when no run is left, except those that have called this themselves.
   void await_end() {
     if (current_run && current_run->of == this && std::exchange(current_run->awaited, false)) end();
     for (auto n = running_.load(); n > 0; n = running_.load()) running_.wait(n);

@@ -77,7 +77,7 @@ class JavaTimer {
     for (;;) {
       const Arming arming = armings_[id].load();
       if (!is_pending(arming)) return false;
-      if (end(id, arming)) return true;  // else it has ended meanwhile, or was moved
+      if (end(id, arming)) return true;  // otherwise it has ended or was moved meanwhile
     }
   }
 
@@ -96,7 +96,7 @@ class JavaTimer {
     return pending;
   }
 
-  // In the heap, with those that were cancelled.
+  // Entries in the heap, those that were cancelled included.
   std::size_t entries() const {
     const std::lock_guard lock(mutex_);
     return heap_.size();
@@ -107,7 +107,7 @@ class JavaTimer {
   std::uint64_t wakeups() const { return thread_.wakeups(); }
 
  private:
-  // How often a timer was armed and how often that has ended, added up: odd while it is pending.
+  // How often a timer was armed plus how often an arming has ended: odd while it is pending.
   using Arming = std::uint64_t;
 
   struct Entry {
@@ -123,19 +123,19 @@ class JavaTimer {
 
   static bool is_pending(Arming arming) { return arming % 2 == 1; }
 
-  // A new arming. One that is pending ends by the same step, so that no cancel() comes in between and
-  // finds neither. REQUIRES: the mutex is held.
+  // Begins a new arming. A pending one ends in the same step, so that no cancel() comes in between
+  // and finds neither. REQUIRES: the mutex is held.
   Arming begin(TimerId id) {
     Arming arming = armings_[id].load();
     if (is_pending(arming) && armings_[id].compare_exchange_strong(arming, arming + 2)) {
       return arming + 2;
     }
     ++size_;
-    armings_[id].store(arming + 1);  // nobody else changes one that is not pending
+    armings_[id].store(arming + 1);  // no other thread changes a timer that is not pending
     return arming + 1;
   }
 
-  // Whoever ends an arming, by cancelling or by firing it, is the only one.
+  // Ends an arming, by a cancel or a fire. Of several threads only one succeeds.
   bool end(TimerId id, Arming arming) {
     if (!armings_[id].compare_exchange_strong(arming, arming + 1)) return false;
     --size_;
@@ -186,7 +186,7 @@ class JavaTimer {
 
   mutable std::mutex mutex_;  // of the following
   std::vector<Entry> heap_;
-  Tick asleep_until_ = 0;  // 0: awake, and about to look by itself
+  Tick asleep_until_ = 0;  // 0: awake, and about to look
   bool ended_ = false;
 
   Worker thread_;  // last: it uses all the others

@@ -128,10 +128,10 @@ class Locked {
 
   Clock& clock_;
   const Granularity granularity_;
-  mutable std::mutex mutex_;  // of the following; with the executor, of which timer is in which
+  mutable std::mutex mutex_;  // of the following, and of moves from the queue to the executor
   Queue queue_;
   Executor executor_;
-  Tick asleep_until_ = 0;  // 0: awake, and about to look by itself
+  Tick asleep_until_ = 0;  // 0: awake, and about to look
   bool stopped_ = false;
 
   Worker driver_;  // last: it uses all the others

@@ -58,22 +58,23 @@ class DelayedOperation;
 // The timers of operations, as an operation sees them.
 class OperationTimers {
  public:
-  // Returns the operation if this prevented its expiry, and else nothing. The caller may be given
-  // the last reference, so it lets go of it under no lock of the operation.
+  // Returns the operation if this prevented its expiry, otherwise nullptr. The caller may get the
+  // last reference, so it must not drop it under a lock of the operation.
   virtual std::shared_ptr<DelayedOperation> cancel(TimerId id) = 0;
 
  protected:
   ~OperationTimers() = default;
 };
 
-// What waits. It belongs to whoever holds a std::shared_ptr to it; a purgatory does while it waits.
+// An operation that waits. Whoever holds a std::shared_ptr owns it; a purgatory does while it
+// waits.
 //
-// try_complete() runs under the operation's own lock, and so as a rule does on_complete(), which it
-// calls. on_complete() may call the purgatory nevertheless, for any keys: whoever waits for an
+// try_complete() runs under the operation's own lock, and on_complete(), which it calls, usually
+// does too. on_complete() may still call the purgatory, for any keys: a thread that waits for an
 // operation's lock has just seen it uncompleted, and holds only locks of operations that were
-// completed before, so no circle of threads waits for each other. What may not be: try_complete()
-// checking other keys before the operation is completed, or anybody calling the purgatory under a
-// lock that try_complete() or on_complete() takes.
+// completed before, so no circle of threads waits for each other. Two things are forbidden:
+// try_complete() must not check other keys before the operation is completed, and nobody may call
+// the purgatory under a lock that try_complete() or on_complete() takes.
 class DelayedOperation {
  public:
   // Expires at `deadline`, an instant of the purgatory's clock. REQUIRES: deadline < kNever.
@@ -83,8 +84,8 @@ class DelayedOperation {
   DelayedOperation& operator=(const DelayedOperation&) = delete;
   virtual ~DelayedOperation() = default;
 
-  // Completes the operation, unless that has been done; returns whether it did. At any time, by any
-  // thread, under any lock but those that on_complete() takes.
+  // Completes the operation, unless it is completed; returns whether it did. Any thread may call
+  // this at any time, under any lock except those that on_complete() takes.
   bool force_complete() {
     if (completed_.exchange(true)) return false;
     const auto self = cancel_timer();  // it lives until on_complete() has returned
@@ -96,7 +97,7 @@ class DelayedOperation {
   Tick deadline() const { return deadline_; }
 
  protected:
-  // Returns force_complete() if there is nothing left to wait for, and else false. Runs in one
+  // Returns force_complete() if there is nothing left to wait for, otherwise false. Runs in one
   // thread at a time.
   virtual bool try_complete() = 0;
 
@@ -115,13 +116,13 @@ class DelayedOperation {
     timer_ = id;
   }
 
-  // Returns whether it had one. Who is told so gives the id back.
+  // Returns whether it had one. The caller that gets true gives the id back.
   bool forget_timer() {
     const std::lock_guard lock(timer_mutex_);
     return std::exchange(timers_, nullptr) != nullptr;
   }
 
-  // Returns what OperationTimers::cancel() does.
+  // Returns the result of OperationTimers::cancel().
   std::shared_ptr<DelayedOperation> cancel_timer() {
     const std::lock_guard lock(timer_mutex_);
     timer_cancelled_ = true;
@@ -137,7 +138,7 @@ class DelayedOperation {
 
   const Tick deadline_;
   std::atomic<bool> completed_ = false;
-  std::recursive_mutex mutex_;  // whoever watches it holds this, and tries it
+  std::recursive_mutex mutex_;  // held to watch and to try the operation
 
   std::mutex timer_mutex_;  // of the following
   OperationTimers* timers_ = nullptr;
@@ -160,7 +161,7 @@ struct PurgatoryFull : std::runtime_error {
 };
 
 // All member functions may be called by any thread at any time, those of operations included.
-// Service: a TimerService, or what can be done with one. Key: what std::hash takes.
+// Service: a TimerService, or a type with its operations. Key: a type that std::hash takes.
 template <class Service, class Key = std::string>
 class Purgatory final : private OperationTimers {
  public:
@@ -189,12 +190,12 @@ class Purgatory final : private OperationTimers {
   // REQUIRES: not in an operation, and nobody is still completing one that waits here.
   ~Purgatory() { stop(); }
 
-  // Returns whether the operation could be completed. If not, all the keys watch it from now on, and
-  // it expires in its time. Throws
+  // Returns whether the operation could be completed. If not, all the keys watch it from now on,
+  // and it expires at its deadline. Throws
   //   PurgatoryFull        nothing has happened then
   //   ServiceStopped       it is watched then, and does not expire
-  //   what a service that fails throws: it is watched then, and may expire
-  //   std::bad_alloc and what a key throws: some of the keys may watch it then; it does not expire
+  //   the exception of a service that fails: it is watched then, and may expire
+  //   std::bad_alloc, or the exception of a key: some keys may watch it then; it does not expire
   // REQUIRES: no purgatory has watched it yet.
   bool try_complete_else_watch(const OperationPtr& operation, const std::vector<Key>& keys) {
     if (keys.empty()) throw std::invalid_argument("an operation must be watched by a key at least");
@@ -220,10 +221,10 @@ class Purgatory final : private OperationTimers {
     return false;
   }
 
-  // Tries the operations that the key watches, and returns how many that completed.
+  // Tries the operations that the key watches, and returns how many of them it completed.
   std::size_t check_and_complete(const Key& key) {
     std::size_t completed = 0;
-    bool any_completed = false;  // by whomever
+    bool any_completed = false;  // by this thread or another
     for (const OperationPtr& operation : watchers(key)) {
       if (!operation->completed() && safe_try_complete(*operation)) ++completed;
       any_completed |= operation->completed();
@@ -232,8 +233,8 @@ class Purgatory final : private OperationTimers {
     return completed;
   }
 
-  // The key no longer watches any operation, and those that it did no longer expire; other keys
-  // still watch them. Returns them.
+  // Removes all operations from the key and returns them. They no longer expire; other keys still
+  // watch them.
   std::vector<OperationPtr> cancel_for_key(const Key& key) {
     std::vector<OperationPtr> operations;
     {
@@ -245,8 +246,8 @@ class Purgatory final : private OperationTimers {
     return operations;
   }
 
-  // Returns when none is expiring any more (one that calls this itself apart), and hands back those
-  // that were to expire and now never will. Keys still watch them. O(capacity).
+  // Returns when no operation is expiring any more (except one that calls this itself), and hands
+  // back those that now never expire. Keys still watch them. O(capacity).
   std::vector<OperationPtr> stop() {
     std::vector<bool> is_handed_back(owners_.size());
     for (const PendingTimer& timer : service_->stop()) is_handed_back[timer.id] = true;
@@ -261,8 +262,8 @@ class Purgatory final : private OperationTimers {
     return pending;
   }
 
-  // The lengths of all lists together: an operation counts once for each of its keys, completed
-  // ones until they are dropped. O(keys).
+  // The sum of the lengths of all lists: an operation counts once for each of its keys, a completed
+  // one until it is dropped. O(keys).
   std::size_t watched() const {
     std::size_t watched = 0;
     for (const Shard& shard : shards_) {
@@ -278,7 +279,7 @@ class Purgatory final : private OperationTimers {
     return owners_.size() - free_ids_.size();
   }
 
-  // What operations threw when they were tried or expired; and of the service, cancels that it refused
+  // Counts exceptions of operations that were tried or expired, cancels that the service refused,
   // and timers that it did not hand back when it was stopped.
   std::uint64_t failures() const { return failures_.load(); }
 
@@ -357,11 +358,11 @@ class Purgatory final : private OperationTimers {
   }
 
   // An operation owns an id from before it is watched until it has ceased to wait. The id is given
-  // back once: by the watcher if the timer was never armed; by the canceller to whom the service
-  // said that it will not fire, or by stop(); by the fire, as the last thing that it does. Before, the
-  // owner has forgotten the id, or does under the lock under which it is cancelled, and nobody
-  // else names it to the service. So neither a fire nor a cancel meant for one owner meets the next.
-  // If a service fails, it is not known whether there is a timer: the id stays its owner's until that
+  // back once: by the watcher if the timer was never armed; by the thread whose cancel() the
+  // service confirmed; by stop(); or by the fire, as its last step. Before that the owner has
+  // forgotten the id, or forgets it under the lock under which it is cancelled, and no other thread
+  // names it to the service. So a fire or a cancel meant for one owner never meets the next. If a
+  // service fails, it is not known whether there is a timer: its owner keeps the id until that
   // fires, or until stop().
   TimerId take_id(const OperationPtr& owner) {
     const std::lock_guard lock(ids_mutex_);
@@ -399,12 +400,12 @@ class Purgatory final : private OperationTimers {
       if (operation.forget_timer()) give_back(id);
       throw;
     }
-    // Who cancelled it before there was a timer could not.
+    // A cancel that came before the timer existed had no effect.
     if (operation.timer_cancelled()) operation.cancel_timer();
   }
 
-  // A service that fails must not keep an operation from completing; if the timer does fire, that
-  // finds it completed.
+  // A service that fails must not keep an operation from completing. If the timer does fire, it
+  // finds the operation completed.
   OperationPtr cancel(TimerId id) override {
     try {
       return service_->cancel(id) ? give_back(id) : nullptr;
@@ -416,7 +417,7 @@ class Purgatory final : private OperationTimers {
 
   void expire(TimerId id) {
     const OperationPtr operation = owner(id);
-    if (!operation || !operation->forget_timer()) return;  // a timer of others, in a shared queue
+    if (!operation || !operation->forget_timer()) return;  // another process's, in a shared queue
     try {
       if (operation->force_complete()) operation->on_expiration();
     } catch (...) {

@@ -14,10 +14,10 @@
 namespace timerbench {
 namespace {
 
-// How long pollers leave a server alone that has failed them.
+// How long pollers wait before they try a failed server again.
 constexpr Tick kPause = 100'000'000;
 
-// How long an earlier timer of another process may go unnoticed.
+// How long an earlier timer of another process may stay unnoticed.
 constexpr Tick kLongestSharedSleep = 100'000'000;
 
 constexpr Tick kScoreUnit = 1000;
@@ -25,7 +25,7 @@ constexpr Tick kExactScore = Tick{1} << 53;
 constexpr Tick kCoarseStep = 4;  // between doubles, in the last quarter of the range
 constexpr Tick kLastInstant = kNever - 1;
 
-// The score of a deadline: as late or later.
+// The score of a deadline: not earlier than it.
 constexpr Tick score_of(Tick deadline) {
   const Tick score = deadline / kScoreUnit + (deadline % kScoreUnit != 0);
   return score <= kExactScore ? score : (score + kCoarseStep - 1) / kCoarseStep * kCoarseStep;
@@ -47,8 +47,8 @@ std::string_view text(const redisReply& reply) { return {reply.str, reply.len}; 
 
 // KEYS are waiting, claimed, payload and begun.
 
-// HSET stands first because a server that is short of memory refuses it, but nothing that follows a
-// write: all or nothing.
+// HSET is first because a server that is short of memory refuses it, but no command after a first
+// write: the script does all or nothing.
 constexpr const char* kSchedule = R"(
   local member, score, payload = unpack(ARGV)
   redis.call('HSET', KEYS[3], member, payload)
@@ -63,8 +63,8 @@ constexpr const char* kCancel = R"(
   return found
 )";
 
-// Returns {{member, payload}, ...} and the first score that is left in either set, or -1. ZREM
-// stands before ZADD so that timers fire although memory is short.
+// Returns {{member, payload}, ...} and the first score that is left in either set, or -1. ZREM is
+// before ZADD so that timers fire although memory is short.
 constexpr const char* kClaim = R"(
   local now, lease, batch = unpack(ARGV)
   local function up_to_now(key)
@@ -88,8 +88,8 @@ constexpr const char* kClaim = R"(
   return {claimed, first < math.huge and first or -1}
 )";
 
-// The last timer of the poller's, if it has begun and nobody was told, waits again. Not if it was armed
-// anew since: then it was moved. HDEL stands first so that this is done although memory is short.
+// If the poller's last timer has begun and the answer was lost, it waits again, unless it was armed
+// anew since: then it was moved. HDEL is first so that this works although memory is short.
 constexpr const char* kGiveBack = R"(
   local lease, now, member, payload, poller, answered = unpack(ARGV)
   if redis.call('HGET', KEYS[4], member) == payload .. poller then
@@ -119,7 +119,8 @@ constexpr const char* kBegin = R"(
   return redis.call('ZREM', KEYS[2], member)
 )";
 
-// Returns {{member, payload, ...}, {member, payload .. poller, ...}} of what has not begun and what has.
+// Returns {{member, payload, ...}, {member, payload .. poller, ...}}: timers that have not begun,
+// and those that have.
 constexpr const char* kTakeAll = R"(
   local all = {redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4])}
   redis.call('UNLINK', unpack(KEYS))
@@ -129,7 +130,7 @@ constexpr const char* kTakeAll = R"(
 }  // namespace
 
 struct RedisPoller::Poller {
-  // A timer as the server has it, which it was asked to begin.
+  // A timer, as the server has it, that the server was asked to begin.
   struct Begin {
     std::string member, payload;
     bool answered = true;
@@ -150,7 +151,7 @@ struct RedisPoller::Poller {
   const std::string name;
   RedisLink link;
   std::string lease;                   // of the claim it works on; empty: none
-  std::atomic<Tick> asleep_until = 0;  // 0: awake, and about to look by itself
+  std::atomic<Tick> asleep_until = 0;  // 0: awake, and about to look
   std::mutex mutex;                    // of the following, which stop() reads
   Begin last;
   Worker worker;  // last: it uses all the others
@@ -175,7 +176,7 @@ RedisPoller::RedisPoller(const ServiceConfig& config, RedisPollerOptions options
       give_back_(callers_.get(), kGiveBack),
       begin_(callers_.get(), kBegin),
       take_all_(callers_.get(), kTakeAll) {
-  // In a queue that is shared, handlers may run and call before all pollers are there.
+  // In a shared queue, handlers may run and call this before all pollers exist.
   const std::lock_guard lock(mutex_);
   const std::size_t pollers = handler_threads(config, traits);
   for (std::size_t i = 0; i < pollers; ++i) pollers_.emplace_back(*this);
@@ -216,7 +217,7 @@ std::vector<PendingTimer> RedisPoller::stop() {
   for (Poller& poller : pollers_) poller.worker.end();
   try {
     RedisConnection probe(endpoint_, RedisLink::kPatience);
-  } catch (const BackendError&) {  // Then nobody need wait for its answers.
+  } catch (const BackendError&) {  // no answer will come, so no thread waits for one
     callers_.interrupt();
     for (Poller& poller : pollers_) poller.link.interrupt();
   }
@@ -252,7 +253,7 @@ void RedisPoller::poll(Poller& poller, Alarm& alarm, const std::stop_token& endi
     Tick wake;
     try {
       const Tick now = clock_.now();
-      poller.asleep_until = kNever;  // whatever is scheduled while it looks, it might not see
+      poller.asleep_until = kNever;  // it might not see what is scheduled while it looks
       const Reply reply = claim(poller, now);
       if (const redisReply& claimed = *reply->element[0]; claimed.elements > 0) {
         poller.asleep_until = 0;
@@ -288,10 +289,10 @@ RedisPoller::Reply RedisPoller::claim(Poller& poller, Tick now) {
   return reply;
 }
 
-// What it has claimed and cannot begin: an error came between, or the end of the service.
+// The timers that it has claimed and cannot begin, because of an error or the end of the service.
 void RedisPoller::give_back(Poller& poller) {
   constexpr const char* kNoLease = "-1";
-  const Poller::Begin last = poller.last;  // nobody else changes it
+  const Poller::Begin last = poller.last;  // no other thread changes it
   call(give_back_, poller.link, REDIS_REPLY_INTEGER, poller.lease.empty() ? kNoLease : poller.lease,
        fmt::to_string(due_score(clock_.now())), last.member, last.payload, poller.name,
        last.answered ? "1" : "0");
@@ -317,7 +318,7 @@ void RedisPoller::run(Poller& poller, const redisReply& claimed) {
   poller.lease.clear();
 }
 
-// Whether the timer is to be run. It is announced, then.
+// Whether the timer should run. If so, its run is announced.
 bool RedisPoller::begin(Poller& poller, std::string_view member, std::string_view payload) {
   runs_.begin();
   try {
@@ -339,7 +340,7 @@ bool RedisPoller::begin(Poller& poller, std::string_view member, std::string_vie
   return false;
 }
 
-// Nothing if another program has put it there.
+// std::nullopt if another program has put it there.
 std::optional<PendingTimer> RedisPoller::timer(std::string_view member,
                                                std::string_view payload) const {
   const auto id = RedisMember::parse(member);
@@ -371,7 +372,7 @@ std::vector<PendingTimer> RedisPoller::take_all() {
   for_each_pair(*reply->element[0], [&](const redisReply& member, const redisReply& payload) {
     add(member, text(payload));
   });
-  // What has begun and nobody was told, has not run.
+  // A timer that has begun, but whose answer was lost, has not run.
   for_each_pair(*reply->element[1], [&](const redisReply& member, const redisReply& begun) {
     for (Poller& poller : pollers_) {
       const std::lock_guard lock(poller.mutex);

@@ -79,7 +79,7 @@ struct RedisPollerOptions {
   std::string queue = "";       // its name, to share it; empty: of this service alone
   Tick interval = 0;            // between looks; 0: sleep until the first timer is due
   Tick lease = 10'000'000'000;  // of what is claimed, in ns
-  std::size_t batch = 100;      // at most so many timers are claimed at once; 1 and more
+  std::size_t batch = 100;      // the most timers that are claimed at once; at least 1
 };
 
 class RedisPoller {
@@ -91,8 +91,8 @@ class RedisPoller {
       .paper = "Redis delay queue",
       .remote = true};
 
-  // Polls with config.threads threads, one at least, which run the handlers. The server is that of
-  // redis_endpoint(), for ever. Throws BackendUnavailable.
+  // Polls with config.threads threads, at least one, which run the handlers. The server is that of
+  // redis_endpoint() and stays the same. Throws BackendUnavailable.
   explicit RedisPoller(const ServiceConfig& config, RedisPollerOptions options = {});
 
   RedisPoller(const RedisPoller&) = delete;
@@ -104,10 +104,10 @@ class RedisPoller {
   void schedule(TimerId id, Tick deadline);
   bool cancel(TimerId id);
 
-  // The timers of a queue that is shared stay there for the others, and none is handed back.
+  // The timers of a shared queue stay there for the other processes; none is handed back.
   std::vector<PendingTimer> stop();
 
-  // Of all who share the queue.
+  // Pending timers of all who share the queue.
   std::size_t size() const;
 
   std::uint64_t failures() const { return runs_.failures(); }
@@ -143,7 +143,7 @@ class RedisPoller {
   mutable std::mutex mutex_;  // of the following three
   mutable RedisLink callers_;
   std::uint64_t arming_;
-  std::optional<BackendError> foreign_;  // what a poller has found; thrown to the next caller
+  std::optional<BackendError> foreign_;  // an error that a poller met; thrown to the next caller
 
   const RedisScript schedule_, cancel_, claim_, give_back_, begin_, take_all_;
   std::list<Poller> pollers_;  // last: they use all the others

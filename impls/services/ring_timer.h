@@ -66,7 +66,8 @@ class RingTimer {
     if (!slots_.remove(id)) executor_.take_back(id);
     const Tick due = granularity_.ceil(deadline);
     for (bool placed = false; !placed;) {
-      const Tick tick = std::max(due, hand_.load() + 1);  // what is past fires with the next
+      const Tick tick =
+          std::max(due, hand_.load() + 1);  // a past deadline fires with the next tick
       placed = slots_.append(slot_of(tick), id, deadline, [&] { return hand_.load() < tick; });
     }
   }
@@ -79,7 +80,7 @@ class RingTimer {
   std::vector<PendingTimer> stop() {
     executor_.close();
     stopped_.store(true);
-    slots_.await_timer_locks();  // nobody arms a timer any more
+    slots_.await_timer_locks();  // from here on no thread arms a timer
     std::vector<PendingTimer> pending;
     slots_.take_all(pending);
     clocker_.end();
@@ -101,7 +102,8 @@ class RingTimer {
       alarm.wait_until(granularity_.instant(hand_.load() + 1));
       const Tick last = hand_.load();
       const Tick now = granularity_.floor(clock_.now());
-      // First the hand, then the slots: nobody puts a timer into a slot behind it.
+      // The hand moves before the slots are visited, so that no thread puts a timer into a slot
+      // behind it.
       hand_.store(std::max(last, now));
       for (Tick tick = last + 1; tick <= now && tick - last <= kSlots; ++tick) {
         release(slot_of(tick), granularity_.instant(now));

@@ -53,8 +53,8 @@ class Sharded {
   Sharded(const Sharded&) = delete;
   Sharded& operator=(const Sharded&) = delete;
 
-  // All shards, before the first of them ends: handlers of one may use another. REQUIRES: not in the
-  // handler.
+  // Stops all shards before the first is destroyed, because handlers of one may use another.
+  // REQUIRES: not in the handler.
   ~Sharded() { stop(); }
 
   void schedule(TimerId id, Tick deadline) {
@@ -65,7 +65,7 @@ class Sharded {
   bool cancel(TimerId id) { return shard_of(id).cancel(id / kShards); }
 
   std::vector<PendingTimer> stop() {
-    stopped_ = true;  // all at once, for handlers of one shard may use another
+    stopped_ = true;  // all at once, because handlers of one shard may use another
     std::vector<PendingTimer> pending;
     TimerId index = 0;
     for (Service& shard : shards_) {
@@ -92,7 +92,7 @@ class Sharded {
   }
 
   std::atomic<bool> stopped_ = false;
-  std::deque<Service> shards_;  // which do not move
+  std::deque<Service> shards_;  // a deque, because services do not move
 };
 
 }  // namespace timerbench

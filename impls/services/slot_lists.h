@@ -39,13 +39,13 @@ class SlotLists {
     return std::unique_lock(timers_[id].mutex);
   }
 
-  // Returns when all who hold a timer's lock at this moment have given it back. O(ids).
+  // Returns when every thread that holds a timer's lock at this moment has released it. O(ids).
   void await_timer_locks() {
     for (Timer& timer : timers_) const std::lock_guard passed(timer.mutex);
   }
 
-  // Puts a timer at the end of a list if admits(), which is asked under the list's lock, says so;
-  // returns what it said. REQUIRES: lock_timer(id) is held; the timer is in no list.
+  // Puts a timer at the end of a list if admits(), called under the list's lock, returns true;
+  // returns that result. REQUIRES: lock_timer(id) is held; the timer is in no list.
   template <class Admits>
   bool append(List list, TimerId id, Tick deadline, Admits&& admits) {
     const std::lock_guard lock(lists_[list].mutex);
@@ -73,8 +73,9 @@ class SlotLists {
   }
 
   // Calls place(id, deadline) for each timer of the list in order, and moves the timer to the list
-  // that it returns: this one, another, or kNoList, if it has taken the timer over. Nobody sees a
-  // timer in between; whoever asks for one that was taken over waits until the sweep has ended.
+  // that it returns: this one, another, or kNoList, if it has taken the timer over. No thread sees
+  // a timer in between; a thread that looks for one that was taken over waits until the sweep has
+  // ended.
   template <class Place>
   void sweep(List from, Place&& place) {
     const std::lock_guard lock(lists_[from].mutex);
@@ -93,7 +94,8 @@ class SlotLists {
     }
   }
 
-  // Appends all timers to `taken` and leaves every list empty. REQUIRES: nobody appends any more.
+  // Appends all timers to `taken` and leaves every list empty. REQUIRES: no thread appends any
+  // more.
   void take_all(std::vector<PendingTimer>& taken) {
     for (List list = 0; list < lists_.size(); ++list) {
       sweep(list, [&](TimerId id, Tick deadline) {

@@ -127,14 +127,14 @@ class SystemTimer {
     }
   };
 
-  // Of a bucket of each level, in ticks; with the last one 20 buckets reach beyond `last`.
+  // The ticks of a bucket of each level; 20 buckets of the last one reach beyond `last`.
   static std::vector<Tick> widths_up_to(Tick last) {
     std::vector<Tick> widths{1};
     while (widths.back() <= last / kSlots) widths.push_back(widths.back() * kSlots);
     return widths;
   }
 
-  // The bucket for a tick to come, which is put into the delay queue if it is not there.
+  // The bucket for a future tick; puts it into the delay queue if it is not there.
   // REQUIRES: time_lock_ is held.
   SlotLists::List find_bucket(Tick tick) {
     std::size_t level = 0;
@@ -170,7 +170,7 @@ class SystemTimer {
     }
   }
 
-  // The bucket whose time has come first, if one's has.
+  // The due bucket that is first, if any is due.
   std::optional<QueuedBucket> poll() {
     const std::lock_guard lock(queue_mutex_);
     if (queue_.empty() || queue_.top().start > granularity_.floor(clock_.now())) return {};
@@ -186,11 +186,12 @@ class SystemTimer {
     return asleep_until_ = std::min(first, later(clock_.now(), kLongestPoll));
   }
 
-  // Empties this bucket, and all others whose time has come.
+  // Empties this bucket and all others that are due.
   void descend(QueuedBucket first) {
     const std::lock_guard time_moves(time_lock_);
     for (std::optional<QueuedBucket> due = first; due; due = poll()) {
-      // Never back: an earlier bucket may have come in between the first poll and the lock.
+      // Time never goes back: an earlier bucket may have been queued between the first poll and the
+      // lock.
       now_ = std::max(now_, due->start);
       buckets_.sweep(due->bucket, [this](TimerId id, Tick deadline) {
         const Tick tick = granularity_.ceil(deadline);
@@ -210,13 +211,13 @@ class SystemTimer {
   bool stopped_ = false;
 
   SlotLists buckets_;  // those of level 0 come first
-  // Of buckets, as which each was last put into the delay queue. What comes after a bucket has been
-  // emptied belongs to a later round of it, or to a lower level.
+  // By bucket, the start with which it was last put into the delay queue. Timers that come after a
+  // bucket was emptied belong to a later round of it, or to a lower level.
   std::vector<std::atomic<Tick>> starts_;
 
   std::mutex queue_mutex_;  // of the following two
   std::priority_queue<QueuedBucket> queue_;
-  Tick asleep_until_ = 0;  // of the reaper; 0: awake, and about to look by itself
+  Tick asleep_until_ = 0;  // of the reaper; 0: awake, and about to look
 
   Executor executor_;
   Worker reaper_;  // last: it uses all the others

@@ -57,7 +57,7 @@ struct ServiceTraits {
   Precision precision;
   std::string_view paper;
   std::string_view queue = "";  // the timer queue that it drives; none: its own structure
-  std::size_t threads = 1;      // that run handlers, unless the config says otherwise
+  std::size_t threads = 1;      // run handlers, unless the config says otherwise
   bool remote = false;          // operations are messages to another process
   // A handler that throws ends the service, as in the original: nothing fires any more.
   bool ends_when_handler_throws = false;
@@ -70,12 +70,12 @@ struct PendingTimer {
   bool operator==(const PendingTimer&) const = default;
 };
 
-// Threads that run handlers, for a service that has one at least.
+// The number of threads that run handlers, for a service that has at least one.
 inline std::size_t handler_threads(const ServiceConfig& config, const ServiceTraits& traits) {
   return std::max<std::size_t>(1, config.threads.value_or(traits.threads));
 }
 
-// What schedule() throws once nothing can fire any more.
+// Thrown by schedule() once nothing can fire any more.
 struct ServiceStopped : std::logic_error {
   ServiceStopped() : std::logic_error("the timer service is stopped: nothing can be scheduled") {}
 };

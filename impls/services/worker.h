@@ -15,8 +15,8 @@ namespace timerbench {
 
 class Worker {
  public:
-  // Starts a thread that calls work(alarm, ending), which returns once ending.stop_requested(); it
-  // is rung then.
+  // Starts a thread that calls work(alarm, ending). The alarm rings when the thread should end;
+  // work then sees ending.stop_requested() and returns.
   template <class Work>
   Worker(Clock& clock, Work work)
       : alarm_(clock.make_alarm()),
@@ -30,7 +30,7 @@ class Worker {
   // Waits for the thread. REQUIRES: not called by it.
   ~Worker() { end(); }
 
-  // Has the thread end, and does not wait for that.
+  // Asks the thread to end, and does not wait.
   void end() {
     thread_.request_stop();
     alarm_->ring();
@@ -44,7 +44,7 @@ class Worker {
   std::jthread thread_;
 };
 
-// Several that do the same work.
+// Several threads that do the same work.
 class Workers {
  public:
   template <class Work>
