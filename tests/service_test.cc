@@ -27,6 +27,7 @@
 #include "services/sharded.h"
 #include "services/timer_service.h"
 #include "verify/manual_scene.h"
+#include "verify/service_audit.h"
 #include "verify/service_contract.h"
 
 namespace timerbench {
@@ -213,6 +214,13 @@ void expect_every_arming_to_end_once(const ServiceBackend& backend, Clock& clock
     const OwnedTimer& timer = timers[id];
     const int was_fired = timer.arming ? fired[*timer.arming].load() : 0;
     EXPECT_EQ(was_fired + timer.cancelled + pending[id], timer.arming ? 1 : 0) << id;
+  }
+}
+
+TEST_P(RealTimeTest, PassesTheAudits) {
+  const StopFlag never = false;
+  for (const ServiceAudit& audit : service_audits()) {
+    EXPECT_EQ(audit.run(backend_, {.seconds = 0.2}, never), std::nullopt) << audit.name;
   }
 }
 
