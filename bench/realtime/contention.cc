@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <boost/lockfree/spsc_queue.hpp>
 #include <chrono>
 #include <deque>
@@ -136,14 +137,14 @@ class SamplingCaller : public Caller {
 // Calls in bursts, and pauses after each: what is due by then fires, while other threads go on.
 class alignas(64) AuditedCaller {
  public:
-  // Delays are of any magnitude from 1 ns to 2^magnitudes ns.
   AuditedCaller(AuditedService& service, const Signals& signals, const SteadyClock& clock,
-                std::size_t thread, const ContentionOptions& options, std::uint32_t magnitudes)
+                std::size_t thread, const ContentionOptions& options)
       : service_(service),
         signals_(signals),
         clock_(clock),
         thread_(thread),
-        magnitudes_(magnitudes),
+        magnitudes_(std::clamp<std::uint32_t>(std::bit_width(kGranules * options.granularity),
+                                              kFewestMagnitudes, kMostMagnitudes)),
         longest_pause_(static_cast<std::uint32_t>(
             std::clamp(2 * options.granularity, Tick{1}, 500 * kMillisecond))),
         random_(seed_of(options, thread)) {}
@@ -169,11 +170,16 @@ class alignas(64) AuditedCaller {
     std::this_thread::sleep_for(std::chrono::nanoseconds(random_.below(longest_pause_)));
   }
 
+  // So far ahead a timer passes some levels of a wheel, and goes round a ring.
+  static constexpr Tick kGranules = 512;
+  static constexpr std::uint32_t kFewestMagnitudes = 23;  // 8 ms
+  static constexpr std::uint32_t kMostMagnitudes = 31;    // 2 s
+
   AuditedService& service_;
   const Signals& signals_;
   const SteadyClock& clock_;
   const std::size_t thread_;
-  const std::uint32_t magnitudes_;
+  const std::uint32_t magnitudes_;  // of delays, in ns: powers of two
   const std::uint32_t longest_pause_;
   Random random_;
   std::uint32_t burst_ = 0;
@@ -408,7 +414,7 @@ std::optional<std::string> audit_contention(const ContentionOptions& given,
   Signals signals;
   std::deque<AuditedCaller> callers;
   for (std::size_t thread = 0; thread < options.threads; ++thread) {
-    callers.emplace_back(service, signals, clock, thread, options, is_amid_calls ? 23 : 29);
+    callers.emplace_back(service, signals, clock, thread, options);
   }
   run_threads(options, clock, signals, callers, stop, [&] {
     if (is_amid_calls) service.stop();

@@ -4,8 +4,8 @@
 // each with a service of its own:
 //
 //   audit       every call is recorded and every answer checked (audited_service.h). A service that
-//               fails is not measured. At most 256 timers a thread, delays of every magnitude from
-//               1 ns to half a second, threads that pause now and then: so that a timer is often
+//               fails is not measured. At most 256 timers a thread, delays of every magnitude up to
+//               512 granules, threads that pause now and then: so that a timer is often
 //               called, and often fires while it is.
 //   throughput  no clock inside: calls and processor time, until the time is up
 //   latency     of every 32nd call (every one, if the service is remote) its duration

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kThreads = 4;
 constexpr TimerId kTimers = 256;
+constexpr Tick kGranularity = kMillisecond / 8;  // fine, so that much happens in little time
 
 template <Pattern kPattern>
 std::optional<std::string> audit_pattern(const ServiceBackend& backend,
@@ -29,6 +30,7 @@ std::optional<std::string> audit_pattern(const ServiceBackend& backend,
                            .threads = kThreads,
                            .timers = kTimers,
                            .seconds = options.seconds,
+                           .granularity = kGranularity,
                            .seed = options.seed},
                           backend, AuditEnd::drained, counts, stop);
 }
@@ -43,7 +45,7 @@ std::optional<std::string> audit_stop(const ServiceBackend& backend,
                                        .threads = kThreads,
                                        .timers = kTimers,
                                        .seconds = kSeconds,
-                                       .granularity = kMillisecond / 4,
+                                       .granularity = kGranularity,
                                        .seed = options.seed + static_cast<std::uint64_t>(i)},
                                       backend, AuditEnd::amid_calls, counts, stop);
     if (violation) return violation;
@@ -115,7 +117,7 @@ std::optional<std::string> audit_wakeups_with(std::optional<std::size_t> handler
   const auto service = backend.make({.capacity = 8,
                                      .clock = clock,
                                      .handler = [&](TimerId, Tick) { ++fired; },
-                                     .granularity = kMillisecond / 20,
+                                     .granularity = kGranularity,
                                      .threads = handler_threads});
   Random random(options.seed);
   const Tick end = steady.now() + static_cast<Tick>(options.seconds * 1e9);
