@@ -66,8 +66,7 @@ class RingTimer {
     if (!slots_.remove(id)) executor_.take_back(id);
     const Tick due = granularity_.ceil(deadline);
     for (bool placed = false; !placed;) {
-      const Tick tick =
-          std::max(due, hand_.load() + 1);  // a past deadline fires with the next tick
+      const Tick tick = std::max(due, hand_.load() + 1);  // if due is past: the next tick
       placed = slots_.append(slot_of(tick), id, deadline, [&] { return hand_.load() < tick; });
     }
   }
