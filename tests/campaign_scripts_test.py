@@ -635,6 +635,26 @@ class CampaignTest(BenchScratch):
         self.assertLess(time.monotonic() - begin, 15)
         self.assertGreater(len(self.measured()), 4)
 
+    def test_a_budget_that_traces_would_use_up_is_refused_before(self) -> None:
+        choice = ("--workloads=fill,churn,hold", "--sizes=1000,900000")
+        begin = time.monotonic()
+        code, _, err = self.run_bench(*choice, "--budget=20s", SECONDS_A_TRACE="1.5")
+        self.assertLess(time.monotonic() - begin, 15, "long before the traces are made")
+        self.assertEqual(code, 1)
+        self.assertRegex(
+            err,
+            "^scripts/bench: --budget: 20 s are not enough for the traces, which take about .*; those of at most "
+            "10³ timers take about [45] s: choose them by --sizes, or a budget of .* and more.*kept\n$",
+        )
+        self.assertFalse(self.out.exists(), "nothing was measured")
+
+    def test_traces_for_which_there_is_no_room_are_no_result(self) -> None:
+        code, _, err = self.run_bench(NO_ROOM="1")
+        self.assertEqual(code, 1)
+        self.assertRegex(err, "^scripts/bench: .*traces: No space left on device, so traces cannot be kept")
+        self.assertEqual(self.run_bench()[0], 0)
+        self.assertEqual(self.failures(), {})
+
     def test_a_budget_holds_for_passes_too(self) -> None:
         """They come before further rounds, and are not begun when there is no time."""
         code, _, err = self.run_bench("--passes=tails,memory", "--budget=8s")

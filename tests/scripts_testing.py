@@ -116,11 +116,16 @@ if sys.argv[1] == "prepare":
         machine=dict(compiler="C", grade="B", grade_reasons=os.environ.get("REASONS", "")),
         kind="realtime" if REALTIME else "replays", seconds=0.5,
         replay_seconds=dict(local=1, remote=1), inputs=len(WORKLOADS) * len(SIZES),
+        sizes=[int(size) for _ in WORKLOADS for size in SIZES],
         backends={{name: of(name) for name in BACKENDS}})))
     for workload in WORKLOADS:
         for size in SIZES:
+            sys.stdout.flush()
+            time.sleep(float(os.environ.get("SECONDS_A_TRACE", 0)))
             line = dict(workload=workload, size=int(size), cells=cells(workload, size))
-            if not REALTIME:
+            if os.environ.get("NO_ROOM"):
+                line |= dict(failure="error: churn.npy: No space left on device")
+            elif not REALTIME:
                 line |= dict(hashes=["abd" if IS_OTHER and os.environ.get("OTHER_TRACE") else "abc"], item="insert", items=10, **{{"for": "both"}})
             print(json.dumps(line))
 elif sys.argv[1] == "limits":

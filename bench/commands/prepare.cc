@@ -1,6 +1,7 @@
 // timerbench prepare: what a run would measure, for programs that run its cells one by one.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -89,7 +90,13 @@ void prepare_replays(const RunOptions& options, const Suite& suite) {
   for (const Backend* backend : chosen) {
     first["backends"][std::string(backend->traits.name)] = described(backend->traits);
   }
-  first["inputs"] = campaign.inputs().size();
+  // Those that somebody replays, in order.
+  first["sizes"] = ordered_json::array();
+  for (const Input& input : campaign.inputs()) {
+    const auto replays = [&](const Backend* backend) { return input.is_for(*backend); };
+    if (std::ranges::any_of(chosen, replays)) first["sizes"].push_back(input.size());
+  }
+  first["inputs"] = first["sizes"].size();
   print_line(first);
   for (Input& input : campaign.inputs()) {
     ordered_json line{{"workload", printable(input.workload())},

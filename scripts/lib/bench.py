@@ -43,6 +43,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from campaign.forecast import Forecast
 from campaign.identity import digest, machine_key
 from campaign.journal import NAME as JOURNAL
 from campaign.journal import Journal, choice_of, open_journal
@@ -51,6 +52,7 @@ from campaign.plan import Plan, make_plan, prepare
 from campaign.process import TIED
 from campaign.results import write_results
 from campaign.runner import Options, Runner
+from campaign.scratch import no_room_in
 from campaign.verification import known_failures, verify
 from console import (
     ArgumentParser,
@@ -136,7 +138,7 @@ def _campaign(
     """Does what is missing; the exit code."""
     variants = (AGAIN, SLOWER) if arguments.slow_down else (AGAIN,)
     deadline = arguments.budget and time.monotonic() + arguments.budget
-    plan = make_or_recall_plan(journal, builds, variants)
+    plan = make_or_recall_plan(journal, builds, variants, arguments.budget)
     if deadline and time.monotonic() > deadline:
         raise Failure(
             "making the traces has taken the whole budget; they are kept, and the same command measures"
@@ -395,11 +397,17 @@ def _remove_if_empty(folder: Path) -> None:
 
 
 def make_or_recall_plan(
-    journal: Journal, builds: Mapping[str, Path], variants: Sequence[str]
+    journal: Journal,
+    builds: Mapping[str, Path],
+    variants: Sequence[str],
+    budget: float | None = None,
 ) -> Plan:
-    """Of the journal, if it was made by these programs on this machine: traces take time to make."""
+    """Of the journal, if it was made by these programs on this machine: traces take time to make.
+
+    Raises Failure if they will take more than the `budget`, in seconds.
+    """
     choice = journal.head["choice"]
-    told = {name: (path, _told(journal, choice, path)) for name, path in builds.items()}
+    told = {name: (path, _told(journal, choice, path, budget)) for name, path in builds.items()}
     backends = next(lines[0]["backends"] for _, lines in told.values())
     return make_plan(choice, told, twins_of(backends), variants)
 
@@ -419,7 +427,9 @@ def _with_control(choice: list[str]) -> list[str]:
     return [suite, *(re.sub(f"^{named}", f"{named}{CONTROL},", option) for option in options)]
 
 
-def _told(journal: Journal, choice: list[str], timerbench: Path) -> list[dict[str, Any]]:
+def _told(
+    journal: Journal, choice: list[str], timerbench: Path, budget: float | None
+) -> list[dict[str, Any]]:
     """What the program says of the choice and of the control."""
     choice = _with_control(choice)
     binary = hashlib.sha256(timerbench.read_bytes()).hexdigest()
@@ -427,14 +437,23 @@ def _told(journal: Journal, choice: list[str], timerbench: Path) -> list[dict[st
     for line in journal.of_kind("plan"):
         if line["key"] == key:
             return list(line["lines"])
-    lines = []
+    lines: list[dict[str, Any]] = []
+    forecast = None
     with Bar("Making traces", 0) as bar:
         for line in prepare(timerbench, choice, CACHE):
             lines.append(line)
-            if "inputs" in line:
+            if len(lines) == 1:
                 bar.begin(line["inputs"])
-            else:
-                bar.quiet_step(f"{line['workload']}/{line['size']}")
+                if budget is not None:
+                    forecast = Forecast(line.get("sizes", []), budget)
+                continue
+            bar.quiet_step(f"{line['workload']}/{line['size']}")
+            if why := no_room_in(line.get("failure", "")):
+                raise Failure(
+                    f"{CACHE}: {why}, so traces cannot be kept; make room there, and the same command goes on"
+                )
+            if forecast:
+                forecast.check()
     journal.append("plan", key=key, lines=lines)
     return lines
 

@@ -121,7 +121,7 @@ PLAN_HEAD: Schema = {
     "machine": {"grade": str, "grade_reasons": str, "*": str},
     "backends": {"*": {"precision": str, "file": str, "remote": bool, "summary?": str}},
     "replay_seconds?": {"local": NUMBER, "remote": NUMBER},
-    **{"seconds?": NUMBER, "pages?": str},
+    **{"seconds?": NUMBER, "pages?": str, "sizes?": [int]},
 }
 PLAN_INPUT: Schema = {
     **{"workload": str, "size": int, "cells": [str]},

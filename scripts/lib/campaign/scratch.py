@@ -46,9 +46,14 @@ def clear(folder: Path) -> None:
             path.unlink()
 
 
+def no_room_in(failure: str) -> str:
+    """What the system has said if nothing could be written; empty if it is another failure."""
+    return next((text for text in NO_ROOM if text in failure), "")
+
+
 def require_room(folder: Path, failure: str) -> None:
     """Raises Failure if that is what `failure` comes from: that nothing can be written there."""
-    if why := next((text for text in NO_ROOM if text in failure), ""):
+    if why := no_room_in(failure):
         raise _no_room(folder, why)
     probe = folder / "room"
     try:
