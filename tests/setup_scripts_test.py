@@ -1,0 +1,92 @@
+"""scripts/setup, with an apt-get that only pretends.
+
+Run by scripts/test, or: /usr/bin/python3 -m unittest tests/setup_scripts_test.py
+"""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# All is installed but ninja-build and valgrind; these need two packages more.
+DPKG_QUERY = """#!/bin/sh
+for name; do :; done
+case $name in ninja-build | valgrind) exit 1 ;; *) echo installed ;; esac
+"""
+APT_GET = """#!/bin/sh
+cd "$(dirname "$0")"
+echo "$*" >>calls
+case "$*" in
+  *update) touch updated && exit ;;
+  *--assume-no*)
+    [ -z "$STALE" ] || [ -e updated ] || { echo "E: Unable to locate package valgrind"; exit 100; }
+    echo "0 upgraded, 4 newly installed, 0 to remove and 0 not upgraded."
+    echo "Need to get 12.3 MB of archives."
+    echo "After this operation, 45.6 MB of additional disk space will be used."
+    echo Abort.
+    exit 1 ;;
+esac
+for step in "Get:%s http://debian package" "Unpacking package-%s (1.2)" "Setting up package-%s (1.2)"; do
+  for i in 1 2 3 4; do printf "$step ...\\n" $i; done
+done
+[ -z "$FAILS" ] || { echo "E: no space left"; exit 100; }
+"""
+
+
+class SetupTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        sudo = '#!/bin/sh\nexec "$@"\n'
+        for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET), ("sudo", sudo)):
+            (self.folder / name).write_text(text)
+            (self.folder / name).chmod(0o755)
+
+    def run_setup(self, *prefix: str, **environment: str) -> tuple[int, str, str]:
+        """Its status, what it prints, and its errors."""
+        told = subprocess.run(
+            [*prefix, str(ROOT / "scripts" / "setup")],
+            capture_output=True,
+            env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", **environment},
+        )
+        return told.returncode, told.stdout.decode(), told.stderr.decode()
+
+    def test_says_what_it_takes_and_how_far_it_is(self) -> None:
+        code, out, err = self.run_setup()
+        self.assertEqual((code, err), (0, ""))
+        lines = out.splitlines()
+        self.assertEqual(
+            lines[:3],
+            [
+                "Installing 2 packages that are missing, and 2 that they need: ninja-build valgrind",
+                "  Need to get 12.3 MB of archives.",
+                "  After this operation, 45.6 MB of additional disk space will be used.",
+            ],
+        )
+        self.assertIn("2 of 4 packages fetched", lines)
+        self.assertEqual(lines[-1], "4 of 4 packages installed")
+
+    def test_on_a_terminal_progress_is_one_line(self) -> None:
+        code, out, _ = self.run_setup("script", "--quiet", "--return", "/dev/null", "--command")
+        self.assertEqual(code, 0)
+        self.assertTrue(out.endswith("\r4 of 4 packages installed\033[K\r\033[K"), out)
+        self.assertEqual(out.count("\n"), 3)
+
+    def test_fetches_lists_that_are_not_there(self) -> None:
+        code, out, err = self.run_setup(STALE="yes")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("4 of 4 packages installed", out)
+
+    def test_a_failure_shows_what_apt_said(self) -> None:
+        code, _, err = self.run_setup(FAILS="yes")
+        self.assertEqual(code, 1)
+        self.assertIn("E: no space left", err)
+        self.assertEqual(
+            err.splitlines()[-1], "scripts/setup: installing failed; apt-get's output is above"
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
