@@ -3,6 +3,7 @@
 Run by scripts/test, or: /usr/bin/python3 -m unittest tests/realtime_scripts_test.py
 """
 
+import gzip
 import io
 import itertools
 import json
@@ -225,6 +226,21 @@ class LoadTest(RealtimeScratch):
             with self.subTest(content), self.assertRaisesRegex(Failure, complaint):
                 self.load(late(self.NAME), content)
 
+    def test_distributions_may_be_compressed(self) -> None:
+        entries = late(self.NAME)
+        plain = self.open(entries, distributions_of(entries))
+        beside = self.folder / "results.distributions.json"
+        compressed = beside.with_suffix(".json.gz")
+        compressed.write_bytes(gzip.compress(beside.read_bytes()))
+        beside.unlink()
+        self.assertEqual(self.open(entries).results, plain.results)
+        self.assertEqual(self.open(entries).warnings(), [])
+        for content in (compressed.read_bytes()[:-9], b"{}"):
+            compressed.write_bytes(content)
+            complaint = "results.distributions.json.gz: not a complete JSON file"
+            with self.subTest(content), self.assertRaisesRegex(Failure, complaint):
+                self.open(entries)
+
     def test_whatever_is_not_a_cell_is_refused_by_name(self) -> None:
         good = measured(self.NAME)[0]
         for change in (
@@ -417,7 +433,7 @@ class PlotCommandTest(RealtimeScratch):
 
 
 class BenchTest(BenchScratch):
-    LEFT = ("results.json", "results.distributions.json", "table.md", "cpu_by_rate.png")
+    LEFT = ("results.json", "results.distributions.json.gz", "table.md", "cpu_by_rate.png")
 
     def test_measures_and_reports_without_verifying(self) -> None:
         code, out, err = self.run_bench("purgatory", "--seconds=0.5")
@@ -430,7 +446,9 @@ class BenchTest(BenchScratch):
         results = json.loads((self.out / "results.json").read_text())
         self.assertEqual(results["context"]["command"], "scripts/bench purgatory --seconds=0.5")
         self.assertEqual([entry["round"] for entry in results["benchmarks"]], [0, 1] * 6, "two services and a twin")
-        distributions = json.loads((self.out / "results.distributions.json").read_text())
+        distributions = json.loads(
+            gzip.decompress((self.out / "results.distributions.json.gz").read_bytes())
+        )
         self.assertEqual(len(distributions["purgatory/low/1000/delay_queue"]), 2)
 
     def test_what_is_saturated_at_two_sizes_is_not_tried_at_larger_ones(self) -> None:

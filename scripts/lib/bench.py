@@ -545,7 +545,7 @@ def _report(folder: Path) -> None:
     from plot import write_report
 
     paths = write_report(report, folder)
-    files = [folder / JOURNAL, *sorted(folder.glob("*.json")), *paths]
+    files = [folder / JOURNAL, *sorted(folder.glob("*.json")), *sorted(folder.glob("*.json.gz")), *paths]
     say(f"{shown(folder)} has {', '.join(path.name for path in files)}")
     say(f"One page of it all: scripts/report {shown(folder)}")
     for warning in report.warnings():

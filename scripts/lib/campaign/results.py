@@ -1,5 +1,6 @@
 """What a journal has come to, as Google Benchmark's JSON: a repetition for each round."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,8 +25,8 @@ def write_results(
     journal: Journal,
     facts: dict[str, Any],
 ) -> None:
-    """Writes the file of a pass, results.json if it is the total cost; and NAME.distributions.json if
-    there are any.
+    """Writes the file of a pass, results.json if it is the total cost; and, compressed,
+    NAME.distributions.json.gz if there are any.
     """
     path = folder / PASSES[runner.pass_]
     entries = []
@@ -56,12 +57,12 @@ def write_results(
     }
     context["rounds"] = max((line["round"] + 1 for line in runner.chosen.values()), default=0)
     with replacing(path) as partial:
-        partial.write_text(
-            json.dumps({"context": context, "benchmarks": entries}, indent=1), encoding="utf-8"
-        )
+        partial.write_text(_results_text(context, entries), encoding="utf-8")
     if distributions or not plan.is_replayed:
-        with replacing(path.with_suffix(".distributions.json")) as partial:
-            partial.write_text(_by_line(distributions), encoding="utf-8")
+        beside = path.with_suffix(".distributions.json.gz")
+        with replacing(beside) as partial:  # the same content is the same file: without a time
+            partial.write_bytes(gzip.compress(_compact(distributions).encode(), mtime=0))
+        beside.with_suffix("").unlink(missing_ok=True)
 
 
 def entries_so_far(plan: Plan, runner: Runner) -> list[dict[str, Any]]:
@@ -114,10 +115,11 @@ def _entry(cell: Cell, index: int, line: Line, lines: list[Line]) -> dict[str, A
     return entry
 
 
-def _by_line(distributions: dict[str, Any]) -> str:
-    """A line for each cell: hundreds of numbers each, of which a line each would be megabytes."""
-    lines = (
-        f"{json.dumps(name)}: {json.dumps(histograms, separators=(',', ':'))}"
-        for name, histograms in distributions.items()
-    )
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+def _results_text(context: dict[str, Any], entries: list[dict[str, Any]]) -> str:
+    """An entry is a line: a line for each of its members would be megabytes."""
+    lines = ",\n".join(map(_compact, entries))
+    return f'{{\n"context": {json.dumps(context, indent=1)},\n"benchmarks": [\n{lines}\n]\n}}\n'
+
+
+def _compact(content: Any) -> str:
+    return json.dumps(content, separators=(",", ":"))

@@ -1,7 +1,7 @@
 """Cells of which every number of an entry is a counter, and the distributions beside them.
 
 A percentile is absent where there were too few samples. The distributions of NAME.json stand in
-NAME.distributions.json, or nowhere.
+NAME.distributions.json, or compressed in NAME.distributions.json.gz, or nowhere.
 """
 
 import json
@@ -78,8 +78,9 @@ class CounterCell(Outcome):
 
 
 def distributions_beside(path: Path) -> Path:
-    """The file of the distributions of a file of results."""
-    return path.with_suffix(".distributions.json")
+    """The file of the distributions of a file of results: compressed if a campaign has left it."""
+    compressed = path.with_suffix(".distributions.json.gz")
+    return compressed if compressed.exists() else compressed.with_suffix("")
 
 
 def add_distributions(grid: Grid[Any], path: Path) -> None:

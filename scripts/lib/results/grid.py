@@ -7,7 +7,9 @@ its status.
 """
 
 import glob
+import gzip
 import json
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -294,11 +296,12 @@ def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
 def read_json(file: Path) -> Any:
     """The content of a file that a run has left."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        content = file.read_bytes()
+        return json.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
+    except (EOFError, RecursionError, ValueError, gzip.BadGzipFile, zlib.error) as error:
+        raise Failure(f"{file}: not a complete JSON file ({error}); measure again") from None
     except OSError as error:
         raise Failure(f"{file}: {error.strerror}; {_instead(file)}") from None
-    except (RecursionError, ValueError) as error:
-        raise Failure(f"{file}: not a complete JSON file ({error}); measure again") from None
 
 
 def _instead(file: Path) -> str:
