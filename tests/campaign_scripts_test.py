@@ -32,7 +32,7 @@ import campaign.identity
 from campaign.identity import REPLAYS, VERDICTS, cell_identity, source_hash
 from campaign.journal import open_journal
 from campaign.plan import Build, Cell, Input, Plan
-from campaign.process import Measurement, is_disturbed
+from campaign.process import Measurement
 from campaign.rounds import order, widest
 from campaign.scratch import scratch_folder
 from results.replays import load
@@ -1018,17 +1018,6 @@ class IdentityTest(unittest.TestCase):
 
 
 class DisturbanceTest(unittest.TestCase):
-    def test_switches_migrations_and_faults_disturb(self) -> None:
-        for entry, disturbs in (
-            ({"migrations": 1}, True),
-            ({"major_faults": 1}, True),
-            ({"switches": 1, "away_share": 0.006}, True),
-            ({"switches": 1, "away_share": 0.004}, False),
-            ({"switches": 0, "away_share": 0.5}, False),  # it was not taken away, it waited
-            ({}, False),
-        ):
-            self.assertEqual(is_disturbed(entry), disturbs, entry)
-
     def test_one_that_moved_is_worse_than_one_that_was_away(self) -> None:
         moved, away = (
             Measurement("noisy", 1, entry=entry).disturbance

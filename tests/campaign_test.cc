@@ -116,9 +116,10 @@ class WrongOnce : public Sound {
 };
 
 // Tells how often it was made for each capacity.
+// Counts its replays. A remote one, so that a disturbed replay is not made again.
 class Counted : public Sound {
  public:
-  static constexpr Traits traits = sound_traits("counted");
+  static constexpr Traits traits = sound_traits("counted", /*remote=*/true);
   static inline std::map<TimerId, int> made{};
   explicit Counted(const QueueConfig& config) : Sound(config) { ++made[config.capacity]; }
 };
@@ -165,6 +166,15 @@ class Wanderer : public Sound {
     sched_setaffinity(0, sizeof set, &set);
     return Sound::cancel(id);
   }
+};
+
+// Wanders while there are journeys left.
+class Settler : public Wanderer {
+ public:
+  static constexpr Traits traits = sound_traits("settler");
+  static inline int journeys = 0;
+  using Wanderer::Wanderer;
+  bool cancel(TimerId id) { return journeys-- > 0 ? Wanderer::cancel(id) : Sound::cancel(id); }
 };
 
 class RemoteAndLate : public BrokenRing<Bug::late_by_a_round> {
@@ -332,6 +342,19 @@ TEST_F(CampaignTest, ReplaysThatEndOnAnotherProcessorAreCounted) {
   ASSERT_EQ(sched_setaffinity(0, sizeof Wanderer::allowed, &Wanderer::allowed), 0);
   const auto& cell = cells.at("test/once/2/wanderer");
   EXPECT_EQ(cell.counters.at("migrations"), static_cast<double>(cell.iterations));
+}
+
+TEST_F(CampaignTest, AShortReplayThatWasDisturbedIsMadeAgain) {
+  ASSERT_EQ(sched_getaffinity(0, sizeof Wanderer::allowed, &Wanderer::allowed), 0);
+  if (CPU_COUNT(&Wanderer::allowed) < 2) GTEST_SKIP() << "one processor only";
+  Settler::journeys = 3;  // of the warm-up, and of two that are made again
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+  campaign.add_input(input("once", {cancel_op(0)}));
+  const auto cells = run(campaign, {make_backend<Settler>()});
+  ASSERT_EQ(sched_setaffinity(0, sizeof Wanderer::allowed, &Wanderer::allowed), 0);
+  const auto& counters = cells.at("test/once/2/settler").counters;
+  EXPECT_EQ(counters.at("migrations"), 0);
+  EXPECT_LT(Settler::journeys, 0);
 }
 
 TEST_F(CampaignTest, WhateverAReplayDidOtherwiseIsWrong) {

@@ -135,6 +135,16 @@ TEST_F(DisturbanceTest, AnotherProcessorIsAMigration) {
   EXPECT_EQ(meter.stop().migrations, 1U);
 }
 
+TEST_F(DisturbanceTest, AMoveADiskOrALostProcessorSpoilsAFigure) {
+  constexpr auto kElapsed = 1ms;
+  EXPECT_FALSE((Disturbance{}.spoils(kElapsed)));
+  EXPECT_TRUE((Disturbance{.migrations = 1}.spoils(kElapsed)));
+  EXPECT_TRUE((Disturbance{.faults = 1}.spoils(kElapsed)));
+  EXPECT_TRUE((Disturbance{.switches = 1, .away = 6us}.spoils(kElapsed)));
+  EXPECT_FALSE((Disturbance{.switches = 1, .away = 4us}.spoils(kElapsed)));
+  EXPECT_FALSE((Disturbance{.away = 500us}.spoils(kElapsed))) << "it was not taken away, it slept";
+}
+
 TEST_F(DisturbanceTest, SumsUp) {
   Disturbance sum{.switches = 1, .migrations = 2, .faults = 3, .away = 4ns};
   sum += {.switches = 10, .migrations = 20, .faults = 30, .away = 40ns};

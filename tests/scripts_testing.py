@@ -195,6 +195,7 @@ else:
                       float(attempt) if noisy else 1.0,
                       away_share=(0.5, 0.1, 0.3)[attempt % 3 - 1] if noisy else 0.0,
                       memory_probe_ns=200.0 if act == "waits" and attempt in (15, 16, 18) else 80.0,
+                      disturbed=float(noisy),
                       processors=len(os.sched_getaffinity(0)))
     out = option("--benchmark_out")
     json.dump(dict(context=dict(num_cpus=2, grade="E"), benchmarks=[entry]), open(out, "w"))

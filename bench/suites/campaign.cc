@@ -22,8 +22,12 @@ constexpr std::size_t kMostVariants = 32;
 // The unmeasured parts of a round's replays may take this many times what one replay may.
 constexpr double kUnmeasuredReplays = 3;
 
-// A replay this long needs no warm-up: its own beginning is one.
-constexpr std::chrono::milliseconds kNoWarmUp{100};
+// A replay this long, setup included, needs no warm-up: its own beginning is one. Nor is it made again
+// when it was disturbed: that is for whoever runs the campaign.
+constexpr std::chrono::milliseconds kLongReplay{100};
+
+// How often a short replay is made until nothing has disturbed it.
+constexpr int kMostAttempts = 4;
 
 // The time that has passed when so many percent of `elapsed` have been spent waiting.
 std::chrono::nanoseconds lengthened(std::chrono::nanoseconds elapsed, double percent) {
@@ -112,6 +116,7 @@ void Campaign::measure_cost(Cell& cell, benchmark::State& state) {
   state.counters["ns_per_item"] = total.elapsed.count() * 1e9 / items;
   state.counters["away_share"] =
       std::chrono::duration<double>(total.disturbance.away).count() / total.elapsed.count();
+  state.counters["disturbed"] = total.is_disturbed() ? 1 : 0;
   state.counters["switches"] = static_cast<double>(total.disturbance.switches);
   state.counters["migrations"] = static_cast<double>(total.disturbance.migrations);
   state.counters["major_faults"] = static_cast<double>(total.disturbance.faults);
@@ -144,7 +149,7 @@ std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell,
     prepare(cell.input);
     if (!cell.checked) check(cell);
     if (const auto ready = std::exchange(cell.ready, std::nullopt)) return ready;
-    return checked_replay(cell);
+    return undisturbed_replay(cell);
   } catch (...) {
     cell.failure = current_failure();
   }
@@ -164,11 +169,27 @@ void Campaign::prepare(Input& input) {
 void Campaign::check(Cell& cell) {
   const Measurement first = checked_replay(cell);
   cell.checked = true;
-  if (first.elapsed >= kNoWarmUp) {
+  if (first.elapsed + first.unmeasured >= kLongReplay) {
     cell.ready = first;
   } else {
     cell.turn = 0;
   }
+}
+
+Campaign::Measurement Campaign::undisturbed_replay(Cell& cell) {
+  const std::size_t turn = cell.turn;
+  Measurement best = checked_replay(cell);
+  if (cell.backend.traits.remote) return best;  // it waits by its nature
+  std::chrono::duration<double> unmeasured = best.unmeasured;
+  for (int attempt = 1; attempt < kMostAttempts && best.is_disturbed(); ++attempt) {
+    if (best.elapsed + best.unmeasured >= kLongReplay) break;
+    cell.turn = turn;
+    const Measurement other = checked_replay(cell);
+    unmeasured += other.elapsed + other.unmeasured;
+    if (!other.is_disturbed() || other.disturbance.away < best.disturbance.away) best = other;
+  }
+  best.unmeasured = unmeasured;
+  return best;
 }
 
 Campaign::Measurement Campaign::checked_replay(Cell& cell) {

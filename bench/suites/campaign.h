@@ -113,6 +113,8 @@ class Campaign {
     std::chrono::duration<double> unmeasured;  // setup, destruction and checks
     std::uint64_t items;
     Disturbance disturbance;
+
+    bool is_disturbed() const { return disturbance.spoils(elapsed); }
   };
 
   struct Cell {
@@ -149,6 +151,8 @@ class Campaign {
   std::optional<Measurement> next_measurement(Cell& cell, const Measurement& so_far);
   void check(Cell& cell);
   Measurement checked_replay(Cell& cell);
+  // The least disturbed of a few, where another one is cheap.
+  Measurement undisturbed_replay(Cell& cell);
   // The smaller size at which the cell's backend timed out on this workload, or 0.
   std::uint64_t timed_out_below(const Cell& cell) const;
 

@@ -20,6 +20,14 @@ struct Disturbance {
     away += other.away;
     return *this;
   }
+
+  // Whether the figure of what took so long is not its own: it changed processors, waited for a disk,
+  // or lost its processor for more than kMostAway of its time. Who is away without a switch has slept.
+  bool spoils(std::chrono::duration<double> elapsed) const {
+    return migrations > 0 || faults > 0 || (switches > 0 && away > kMostAway * elapsed);
+  }
+
+  static constexpr double kMostAway = 0.005;
 };
 
 // Counts those of the calling thread from its construction on. Three system calls, at the beginning

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -17,10 +18,6 @@ from typing import Any
 
 from campaign.scratch import clear, require_room
 from console import Stop
-
-# Of a replay that was not on its processor for so much of its time, or that changed processors or
-# waited for a disk, the figure is not its own.
-MOST_AWAY = 0.005
 
 # Before a command: it ends with us, even if we are killed.
 TIED = ("setpriv", "--pdeathsig", "KILL")
@@ -98,7 +95,7 @@ def measure(
     with contextlib.suppress(OSError, ValueError):
         beside = json.loads(out.with_suffix(".distributions.json").read_text(encoding="utf-8"))
         result.distributions = next(iter(beside.values()), [])
-    if not sleeps and is_disturbed(entry):
+    if not sleeps and entry.get("disturbed"):
         result.status = "noisy"
     return result
 
@@ -127,15 +124,6 @@ def count_instructions(
     return result
 
 
-def is_disturbed(entry: dict[str, Any]) -> bool:
-    """By context switches, migrations or faults, which timerbench counts."""
-    return bool(
-        entry.get("migrations", 0)
-        or entry.get("major_faults", 0)
-        or (entry.get("switches", 0) and entry.get("away_share", 0) > MOST_AWAY)
-    )
-
-
 def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop) -> int | None:
     """The exit code; None if the limit has passed. The process and all its children are gone then."""
     program = subprocess.Popen(
@@ -154,14 +142,24 @@ def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop)
             Path(f"/proc/{program.pid}/oom_score_adj").write_text("1000", encoding="ascii")
             if limits.processor is not None:
                 os.sched_setaffinity(program.pid, {limits.processor})
-        return program.wait(timeout=limits.seconds)
-    except subprocess.TimeoutExpired:
-        return None
+        return program.wait() if _has_ended(program, limits.seconds) else None
     finally:
         stop.kill = lambda: None
         with contextlib.suppress(OSError):
             kill()
         program.wait()
+
+
+def _has_ended(program: "subprocess.Popen[bytes]", seconds: float) -> bool:
+    """Waits for it so long at most.
+
+    Popen.wait(timeout) looks every 50 ms, which would be half of what a short cell takes.
+    """
+    descriptor = os.pidfd_open(program.pid)
+    try:
+        return bool(select.select([descriptor], [], [], seconds)[0])
+    finally:
+        os.close(descriptor)
 
 
 def how_it_ended(code: int, log: Path) -> str:
