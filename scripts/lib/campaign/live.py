@@ -1,5 +1,6 @@
 """The table of a campaign that is still being measured."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from tables.terminal import height_of
 
 
 def table_so_far(plan: Plan, runner: Runner, width: int, height: int) -> Sequence[RenderableType]:
-    """As much as there is room for, but of each workload and precision at least the first: all of it is
-    printed in the end. Nothing of what is no ranking of costs.
+    """As much as there is room for: of each precision the first rows, and where not even one has room,
+    the first columns. All of it is printed in the end. Nothing of what is no ranking of costs.
     """
     entries = entries_so_far(plan, runner)
     if not plan.is_replayed or runner.pass_ != "total" or not entries:
@@ -26,10 +27,20 @@ def table_so_far(plan: Plan, runner: Runner, width: int, height: int) -> Sequenc
     if not results.has_figure:
         return []
     size = results.telling_size()
-    note = Text(f"{table.caption(results, size)}", "dim")
-    shown: list[RenderableType] = []
-    for most_rows in (None, *range(max(1, len(results.backends)), 0, -1)):
-        shown = [*table.terminal_tables(results, size, width, most_rows), note]
-        if sum(height_of(one, width) for one in shown) <= height:
-            break
-    return shown
+    rows = table.rows(results, size)
+    note = Text(table.caption(results, size), "dim")
+
+    def shown(most_rows: int | None) -> list[RenderableType]:
+        return [*table.terminal_tables(results, size, width, rows, most_rows), note]
+
+    def is_too_high(parts: Sequence[RenderableType]) -> bool:
+        return sum(height_of(part, width) for part in parts) > height
+
+    parts = shown(None)
+    if is_too_high(parts):
+        counts = range(2, len(rows))
+        most = bisect_left(counts, True, key=lambda count: is_too_high(shown(count))) + 1
+        parts = shown(most)
+    while is_too_high(parts) and len(parts) > 1:
+        parts.pop()
+    return parts

@@ -125,7 +125,7 @@ def print_on_terminal(results: Results, size: int) -> None:
     for sentence in answers(results, sizes_at(results, size)):
         console.print(sentence, highlight=False, markup=False)
     console.print()
-    for table in terminal_tables(results, size, console.width):
+    for table in terminal_tables(results, size, console.width, rows(results, size)):
         console.print(table)
         console.print()
     doubts = *noise_lines(results), *pace_lines(results), *memory_lines(results)
@@ -134,15 +134,17 @@ def print_on_terminal(results: Results, size: int) -> None:
 
 
 def terminal_tables(
-    results: Results, size: int, width: int, most_rows: int | None = None
+    results: Results, size: int, width: int, made: list[Row], most_rows: int | None = None
 ) -> list[Table]:
-    """Side by side what fits. With `most_rows` only those that are ranked, so many of each precision."""
+    """Of these rows; side by side what fits. With `most_rows` only those that are ranked, so many of each
+    precision.
+    """
     titles = [f"{power(size)} timers"]
     for name, note in headers(results, size):
         titles.append("\n".join([name, *note.replace(" + ", "\n+ ").split(", ")]))
     shown = [
         row
-        for precision, alike in groupby(rows(results, size), key=lambda row: row.precision)
+        for precision, alike in groupby(made, key=lambda row: row.precision)
         if most_rows is None or precision in RANKED
         for row in islice(alike, most_rows)
     ]
