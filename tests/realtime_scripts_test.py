@@ -22,7 +22,7 @@ from scripts_testing import BenchScratch, Scratch, texts_of
 import plot
 from console import Failure
 from results.realtime import RealtimeResults
-from reports import RealtimeReport, open_report
+from reports import Choice, RealtimeReport, open_report
 from words import time
 
 Entries = list[dict[str, Any]]
@@ -165,7 +165,7 @@ class RealtimeScratch(Scratch):
         if distributions is not None:
             beside = path.with_suffix(".distributions.json")
             beside.write_text(json.dumps(distributions))
-        report = open_report([path], size)
+        report = open_report([path], Choice(size=size))
         assert isinstance(report, RealtimeReport)
         return report
 

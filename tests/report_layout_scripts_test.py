@@ -22,12 +22,18 @@ from report_testing import PAGES, ReportTest, costs, entry, failed
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from scripts_testing import ROOT
+from scripts_testing import ROOT, Scratch
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 import style
 import words
 from figures.against_size import spread_out
 from results import statistics
+from reports import Choice, Report, open_report
 from results.grid import read_json
 
 Vector = Sequence[float]
@@ -179,6 +185,137 @@ class Colours(unittest.TestCase):
                 ("ink", "faint", "accent", "good", "bad"), ("paper", "raised", "shade")
             ):
                 self.assertGreaterEqual(contrast(paper[word], paper[ground]), 4.5, (word, ground))
+
+
+def written(figure: Figure) -> list[tuple[str, Bbox]]:
+    """All that is to be read in a figure, and where; without the ticks beyond an axis."""
+    figure.canvas.draw()
+    unseen = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                if not low - 1e-9 * abs(low) <= tick.get_loc() <= high + 1e-9 * abs(high):
+                    unseen |= {id(tick.label1), id(tick.label2)}
+    return [
+        (text.get_text(), Text.get_window_extent(text))  # of an arrow without it
+        for text in figure.findobj(Text)
+        if text.get_visible() and text.get_text().strip() and id(text) not in unseen
+        if text.axes is None or text.axes.get_visible()
+    ]
+
+
+class Pictures(Scratch):
+    """Of scripts/plot."""
+
+    def faults(self, report: Report) -> list[str]:
+        found = []
+        for name, draw in (*report.figures(), *report.paper_figures()):
+            figure = draw()
+            texts = written(figure)
+            width, height = figure.bbox.width, figure.bbox.height
+            for i, (text, box) in enumerate(texts):
+                if min(box.x0, box.y0) < -1 or box.x1 > width + 1 or box.y1 > height + 1:
+                    found.append(f"{name}: '{text}' is clipped")
+                for other, its in texts[i + 1 :]:
+                    across = min(box.x1, its.x1) - max(box.x0, its.x0)
+                    if across > 2 and min(box.y1, its.y1) - max(box.y0, its.y0) > 2:
+                        found.append(f"{name}: '{text}' overlaps '{other}'")
+            plt.close(figure)
+        return found
+
+    def test_nothing_is_cut_off_or_overlaps(self) -> None:
+        for folder, width in itertools.product(sorted(ROOT.glob("results/2*")), (None, 7.5)):
+            with self.subTest(folder=folder.name, width=width):
+                self.assertEqual(self.faults(open_report([folder], Choice(width=width)))[:8], [])
+
+    def test_long_titles_take_two_lines(self) -> None:
+        workload = "all_connections_of_a_proxy_that_are_idle_most_of_the_time"
+        entries = [
+            one | {"items": 1000.0 if backend == "heap" else 10.0, "status": "noisy"}
+            for size in (10, 1000)
+            for backend in ("heap", "lazy_heap", "scan")
+            for one in costs(f"quick/{workload}/{size}", backend, "exact", 5)[:7]
+        ]
+        report = open_report([self.write(entries)])
+        self.assertEqual(self.faults(report), [])
+        figure = dict(report.figures())[f"cost_{workload}"]()
+        self.addCleanup(plt.close, figure)
+        heads = [text.get_text() for text in figure.texts if text.get_fontsize() == 12]
+        self.assertEqual(len(heads), 2)
+        self.assertIn(workload, heads[0])
+
+    def test_a_paper_names_who_has_no_figure(self) -> None:
+        entries = [
+            *(failed(f"quick/churn/{size}", "oak", "timeout: over 5 s") for size in (10, 1000)),
+            *(one for size in (10, 1000) for one in costs(f"quick/churn/{size}", "heap", "exact", 5)),
+            failed("quick/nginx/77", "oak", "wrong: early"),
+            *costs("quick/nginx/77", "heap", "exact", 5),
+        ]
+        figures = dict(open_report([self.write(entries)]).paper_figures())
+        for name, said in (("cost_churn", "oak: timeout"), ("cost_nginx", "✕ wrong")):
+            figure = figures[name]()
+            self.addCleanup(plt.close, figure)
+            self.assertIn(said, [text for text, _ in written(figure)])
+
+    def plot(self, *arguments: object) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [ROOT / "scripts" / "plot", *map(str, arguments)], text=True, capture_output=True
+        )
+
+    def test_a_choice_of_backends_and_workloads(self) -> None:
+        names = ("kafka_wheel_20", "kafka_wheel_256", "my_heap", "your_heap")
+        entries = [
+            one
+            for workload, size, name in itertools.product(("churn", "hold"), (10, 1000), names)
+            for one in costs(f"quick/{workload}/{size}", name, "exact", 5)
+        ]
+        entries += costs("quick/churn/10", "my_heap@again", "exact", 6)
+        file = self.write(entries)
+        chosen = open_report([file], Choice(["kafka_*", "your_heap"], ["ch*"]))
+        everything = open_report([file])
+        self.assertEqual(chosen.results.backends, [names[0], names[1], names[3]])
+        self.assertEqual([name for name, _ in chosen.figures()][0], "cost_churn")
+        self.assertEqual(chosen.results.looks, everything.results.looks)
+        self.assertEqual(chosen.results.noise, everything.results.noise)
+        self.assertGreater(chosen.results.noise, 0)
+
+        out = self.folder / "some"
+        ended = self.plot(file, "--backends=kafka_*", "--workloads=hold", "--out", out)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertEqual(
+            sorted(path.name for path in out.glob("*.png")),
+            ["cost_hold.png", "cost_per_workload_1000.png", "overview.png"],
+        )
+        self.assertNotIn("your_heap", (out / "table.md").read_text())
+        for arguments, says in (
+            (["--backends=oak", "--table"], "--backends: no backend is 'oak'; there are kafka_wheel_20, "),
+            (["--workloads=x*", "--table"], "--workloads: no workload is 'x*'; there are churn, hold"),
+            (["--backends=my_heap"], "need --out, lest the figures of all be replaced"),
+            (["--backends=,", "--table"], "--backends: invalid names value: ','"),
+        ):
+            ended = self.plot(file, *arguments)
+            self.assertEqual(ended.returncode, 2, ended.stderr)
+            self.assertIn(says, ended.stderr)
+
+    def test_the_width_of_figures(self) -> None:
+        file = self.write(
+            [one for size in (10, 99) for one in costs(f"quick/w/{size}", "heap", "exact", 5)]
+        )
+        for draw in (open_report([file], Choice(width=7.75)).figures(),
+                     open_report([file], Choice(width=7.75)).paper_figures()):  # fmt: skip
+            for name, one in draw:
+                figure = one()
+                self.assertAlmostEqual(figure.get_figwidth(), 7.75, places=6, msg=name)
+                plt.close(figure)
+        for arguments, says in (
+            (["--width=2"], "--width: names take their room, so it is to be 7.5 inches at least"),
+            (["--width=2", "--paper"], "so it is to be 2.5 inches at least"),
+            (["--width=wide"], "invalid inches value: 'wide'"),
+        ):
+            ended = self.plot(file, *arguments)
+            self.assertEqual(ended.returncode, 2, ended.stderr)
+            self.assertIn(says, ended.stderr)
 
 
 class Alike(ReportTest):

@@ -18,10 +18,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from console import ArgumentParser, Failure, run_main
+from console import ArgumentParser, Failure, UsageError, run_main
 from figures.paper import STYLE
 from files import replacing
-from reports import Report, open_report, print_table
+from reports import Choice, Report, open_report, print_table
 
 
 TABLE = "table.md"  # once it is there, all is
@@ -29,7 +29,12 @@ TABLE = "table.md"  # once it is there, all is
 
 def main() -> int:
     arguments = _parse()
-    report = open_report(arguments.results, arguments.size)
+    choice = Choice(arguments.backends, arguments.workloads, arguments.size, arguments.width)
+    if choice.is_partial and not (arguments.out or arguments.table):
+        raise UsageError("--backends and --workloads need --out, lest the figures of all be replaced")
+    if arguments.width and arguments.width < (least := 2.5 if arguments.paper else 7.5):
+        raise UsageError(f"--width: names take their room, so it is to be {least} inches at least")
+    report = open_report(arguments.results, choice)
     if len(arguments.results) > 1:
         print(
             f"{len(arguments.results)} results merged: {len(report.results.cells)} cells, "
@@ -113,6 +118,22 @@ def _parse() -> argparse.Namespace:
         "quarters of the cells have a figure. On the wall clock: the only size in the table, and "
         "the rate of lateness_ecdf",
     )
+    parser.add_argument(
+        "--backends",
+        type=names,
+        default=(),
+        metavar="A,B",
+        help="show these alone; names may have * and ?, as in 'kafka_*,lazy_heap'",
+    )
+    parser.add_argument(
+        "--workloads", type=names, default=(), metavar="A,B", help="show these alone, likewise"
+    )
+    parser.add_argument(
+        "--width",
+        type=inches,
+        metavar="INCHES",
+        help="of each figure; if not given, as wide as its panels, or with --paper a column of 3.33",
+    )
     parser.add_argument("--paper", action="store_true", help="for LaTeX, in DIR/paper")
     parser.add_argument("--table", action="store_true", help="print the table and write nothing")
     return parser.parse_args()
@@ -124,6 +145,21 @@ def timers(text: str) -> int:
     if not value.is_integer() or value < 1:
         raise ValueError
     return int(value)
+
+
+def names(text: str) -> list[str]:
+    """Separated by commas."""
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise ValueError
+    return found
+
+
+def inches(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 100:
+        raise ValueError
+    return value
 
 
 def _folder_of(path: Path) -> Path:

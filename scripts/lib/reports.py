@@ -1,5 +1,6 @@
 """What is shown of results: a table and figures, of each kind of suite its own."""
 
+import fnmatch
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ class CostReport:
 
     results: costs.Results
     size: int
+    width: float | None = None  # inches of figures
 
     def markdown(self) -> str:
         return table.markdown(self.results, self.size)
@@ -38,7 +40,7 @@ class CostReport:
     def figures(self) -> Figures:
         from figures import all_figures
 
-        return all_figures(self.results, self.size)
+        return all_figures(self.results, self.size, self.width)
 
     def latex(self) -> str:
         return latex.latex_table(self.results, self.size)
@@ -49,7 +51,7 @@ class CostReport:
     def paper_figures(self) -> Figures:
         from figures.paper import paper_figures
 
-        return paper_figures(self.results)
+        return paper_figures(self.results, self.width)
 
     def warnings(self) -> list[str]:
         return []
@@ -61,6 +63,7 @@ class RealtimeReport:
 
     results: realtime_results.RealtimeResults
     size: int | None = None
+    width: float | None = None
 
     def markdown(self) -> str:
         return realtime_table.markdown(self.results, self.size)
@@ -71,7 +74,7 @@ class RealtimeReport:
     def figures(self) -> Figures:
         from figures.realtime import realtime_figures
 
-        return realtime_figures(self.results, self.size)
+        return realtime_figures(self.results, self.size, self.width)
 
     def latex(self) -> str:
         return latex.latex_realtime_table(self.results, self.size)
@@ -82,7 +85,7 @@ class RealtimeReport:
     def paper_figures(self) -> Figures:
         from figures.paper import paper_figures
 
-        return paper_figures(self.results)
+        return paper_figures(self.results, self.width)
 
     def warnings(self) -> list[str]:
         """Only lateness_ecdf needs the distributions."""
@@ -97,20 +100,52 @@ class RealtimeReport:
 Report = CostReport | RealtimeReport
 
 
-def open_report(paths: Sequence[Path], size: int | None = None) -> Report:
+@dataclass(frozen=True)
+class Choice:
+    """What of the results is shown; names may have * and ?."""
+
+    backends: Sequence[str] = ()
+    workloads: Sequence[str] = ()
+    size: int | None = None
+    width: float | None = None
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(self.backends or self.workloads)
+
+
+def open_report(paths: Sequence[Path], choice: Choice = Choice()) -> Report:
     """Of files and folders that are all of one kind."""
+    size = choice.size
     files = read_files(paths)
     suites = list(dict.fromkeys(suite for file in files for suite in file.suites))
     realtime = [suite for suite in suites if suite in realtime_results.SUITES]
     if realtime:
         results = realtime_results.load_files(files)
-        return RealtimeReport(
-            results, size and _known(results, size, realtime_results.SUITES[results.suite])
-        )
+        _choose(results, choice)
+        size = size and _known(results, size, realtime_results.SUITES[results.suite])
+        return RealtimeReport(results, size, choice.width)
     replayed = costs.load_files(files)
+    _choose(replayed, choice)
     if size:
         _known(replayed, size, "timers")
-    return CostReport(replayed, size or replayed.telling_size())
+    return CostReport(replayed, size or replayed.telling_size(), choice.width)
+
+
+def _choose(results: Grid[Any], choice: Choice) -> None:
+    if choice.is_partial:
+        results.keep(
+            set(_matching("backend", choice.backends, results.backends)),
+            set(_matching("workload", choice.workloads, results.scenarios)),
+        )
+
+
+def _matching(what: str, wanted: Sequence[str], known: Sequence[str]) -> Sequence[str]:
+    """Of the known; all if none is wanted."""
+    for pattern in wanted:
+        if not fnmatch.filter(known, pattern):
+            raise UsageError(f"--{what}s: no {what} is '{pattern}'; there are {', '.join(known)}")
+    return [name for pattern in wanted for name in fnmatch.filter(known, pattern)] or known
 
 
 def print_table(report: Report) -> None:

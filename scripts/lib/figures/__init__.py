@@ -9,10 +9,12 @@ from figures import against_size, overview, per_workload
 from results.replays import Results
 
 
-def all_figures(results: Results, size: int) -> Iterator[tuple[str, Callable[[], Figure]]]:
-    """The name of each figure that the results allow, and what draws it."""
+def all_figures(
+    results: Results, size: int, width: float | None = None
+) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """The name of each figure that the results allow, and what draws it, so many inches wide."""
     for workload in results.workloads:
         if len(results.sizes(workload)) > 1 and results.costs(workload):
-            yield f"cost_{workload}", partial(against_size.draw, results, workload)
-    yield f"cost_per_workload_{size}", partial(per_workload.draw, results, size)
-    yield "overview", partial(overview.draw, results)
+            yield f"cost_{workload}", partial(against_size.draw, results, workload, width)
+    yield f"cost_per_workload_{size}", partial(per_workload.draw, results, size, width)
+    yield "overview", partial(overview.draw, results, width)

@@ -18,7 +18,7 @@ TASK = re.compile(r"task_(?P<cost>[^_]+)(_executor_(?P<threads>\d+))?")
 
 
 def figures(
-    results: RealtimeResults, size: int | None
+    results: RealtimeResults, size: int | None, width: float | None = None
 ) -> Iterator[tuple[str, Callable[[], Figure]]]:
     """The name of each, and what draws it; `size` is the rate of lateness_ecdf, if not its own."""
     if results.sizes("rate"):
@@ -27,18 +27,18 @@ def figures(
         else:
             shown = results.shown_size("rate", size)
         if lateness_ecdf.cells_with_distribution(results, shown):
-            yield "lateness_ecdf", partial(lateness_ecdf.draw, results, shown)
+            yield "lateness_ecdf", partial(lateness_ecdf.draw, results, shown, width)
         if any(results.measured("rate", own) for own in results.sizes("rate")):
-            yield "lateness_by_rate", partial(_draw_by_rate, results)
+            yield "lateness_by_rate", partial(_draw_by_rate, results, width)
     for name, pattern, title in (
         ("waiting", WAITING, "Ways to wait: lateness of the machine itself and of services"),
         ("granularity", LOOKING, "Lateness of services that look once a granule or an interval"),
     ):
         if panel := _grouped(results, pattern):
-            yield name, partial(dots.draw, results, title, _note(results), [panel], columns=1)
+            yield name, partial(dots.draw, results, title, _note(results), [panel], 1, width)
     if panels := _tasks(results):
         title = "Handlers that take their time, with and without threads to run them"
-        yield "task_cost", partial(dots.draw, results, title, _note(results), panels, columns=3)
+        yield "task_cost", partial(dots.draw, results, title, _note(results), panels, 3, width)
 
 
 def _note(results: RealtimeResults) -> str:
@@ -46,7 +46,7 @@ def _note(results: RealtimeResults) -> str:
     return f"{shown}; a percentile only where there are samples enough"
 
 
-def _draw_by_rate(results: RealtimeResults) -> Figure:
+def _draw_by_rate(results: RealtimeResults, width: float | None) -> Figure:
     panels = [
         against_load.Panel(
             "rate",
@@ -59,7 +59,7 @@ def _draw_by_rate(results: RealtimeResults) -> Figure:
     ]
     note = f"{what_is_shown(results)}; the control is how late the machine itself wakes up"
     title = "Lateness against the offered rate of timers"
-    return against_load.draw(results, title, note, panels, same_axis=True)
+    return against_load.draw(results, title, note, panels, same_axis=True, width=width)
 
 
 def _grouped(results: RealtimeResults, pattern: re.Pattern[str]) -> dots.Panel | None:

@@ -15,6 +15,7 @@ from figures.parts import (
     FAINT,
     FOOTER,
     SHADE,
+    columns_within,
     format_decades,
     legend_below,
     legend_height,
@@ -64,6 +65,7 @@ def draw(
     columns: int = 3,
     limit: int | None = None,
     same_axis: bool = False,
+    width: float | None = None,
 ) -> Figure:
     """Panels without any value are left out. What lies beyond the size `limit` is shaded.
 
@@ -73,9 +75,11 @@ def draw(
     services = [
         name for name in results.backends if any(name in _members(results, p) for p in panels)
     ]
-    columns = min(columns, len(panels))
+    around = LEFT + 0.25
+    columns = min(columns, len(panels), columns_within(width, WIDTH + GAP, around - GAP))
     rows = math.ceil(len(panels) / columns)
-    wide = max(columns, 2) * (WIDTH + GAP) + LEFT - GAP + 0.25
+    wide = width or max(columns, 2) * (WIDTH + GAP) - GAP + around
+    panel_width = (wide - around + GAP) / columns - GAP
     legend_columns = max(1, int(wide / 2.4))
     has_saturated = any(cell.saturated and cell.has_figure for cell in results.cells.values())
     legend = legend_height(len(services) + has_saturated, legend_columns)
@@ -84,7 +88,7 @@ def draw(
     figure.subplots_adjust(
         left=LEFT / wide,
         right=1 - 0.25 / wide,
-        wspace=GAP / WIDTH if columns > 1 else 0,
+        wspace=GAP / panel_width,
         bottom=(AXIS + legend + FOOTER) / high,
         top=1 - TITLE / high,
         hspace=BETWEEN / HEIGHT,

@@ -12,6 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from figures.parts import (
     FAINT,
     SHADE,
+    footer_height,
     format_costs,
     limits_around,
     line_of,
@@ -26,12 +27,25 @@ from style import PRECISIONS
 from words import digits, power
 
 LABEL_SIZE = 7.5
+WIDTH = 8  # inches of the figure
+PLOT, TITLE, AXIS = 3.67, 0.67, 0.42  # inches of the plot, above it, and below it
+ROW = 0.145  # inches of a line on precisions
+LEFT, RIGHT = 0.68, 2.32  # inches beside the plot
 
 
-def draw(results: Results, workload: str) -> Figure:
+def draw(results: Results, workload: str, width: float | None = None) -> Figure:
     """Whiskers go from the least to the greatest of the rounds."""
-    figure = plt.figure(figsize=(8, 5.6), dpi=200)
-    axes = figure.add_axes((0.085, 0.225, 0.625, 0.655))
+    wide = width or WIDTH
+    backends = [name for name in results.backends if results.sizes(workload, name)]
+    precisions = {results.precision(backend) for backend in backends}
+    columns = 2 if wide > 6.8 else 1
+    footer = footer_height(results, wide)
+    below = AXIS + math.ceil(len(precisions) / columns) * ROW + footer
+    high = PLOT + TITLE + below
+    figure = plt.figure(figsize=(wide, high), dpi=200)
+    axes = figure.add_axes(
+        (LEFT / wide, below / high, 1 - (LEFT + RIGHT) / wide, PLOT / high)
+    )
     sizes = results.sizes(workload)
     axes.set(
         xscale="log",
@@ -40,7 +54,6 @@ def draw(results: Results, workload: str) -> Figure:
         ylim=limits_around(results.costs(workload), margin=1.5),
     )
     _shade_harness(axes, results, workload)
-    backends = [name for name in results.backends if results.sizes(workload, name)]
     _label_ends(axes, [_draw_line(axes, results, workload, backend) for backend in backends])
 
     axes.xaxis.set_major_locator(FixedLocator(sizes))
@@ -54,7 +67,7 @@ def draw(results: Results, workload: str) -> Figure:
         f"{what_is_shown(results)}; at the right in ns at the largest size"
         + note_on_marks(results, workload),
     )
-    _explain_precisions(figure, {results.precision(backend) for backend in backends})
+    _explain_precisions(figure, precisions, columns, footer)
     write_footer(figure, results)
     return figure
 
@@ -166,7 +179,9 @@ def _shade_harness(axes: Axes, results: Results, workload: str) -> None:
         axes.fill_between(*zip(*costs), axes.get_ylim()[0], color=SHADE, zorder=0, linewidth=0)
 
 
-def _explain_precisions(figure: Figure, precisions: set[str]) -> None:
+def _explain_precisions(
+    figure: Figure, precisions: set[str], columns: int, footer: float
+) -> None:
     handles = [
         Line2D(
             [],
@@ -182,8 +197,8 @@ def _explain_precisions(figure: Figure, precisions: set[str]) -> None:
     figure.legend(
         handles=handles,
         loc="lower left",
-        bbox_to_anchor=(0.01, 0.075),
-        ncols=2,
+        bbox_to_anchor=(0.01, (footer - 0.13) / figure.get_figheight()),
+        ncols=columns,
         frameon=False,
         fontsize=7,
         handlelength=3,

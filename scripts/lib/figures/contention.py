@@ -20,11 +20,14 @@ PATTERNS = {
 }
 
 
-def figures(results: RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure]]]:
+def figures(
+    results: RealtimeResults, width: float | None = None
+) -> Iterator[tuple[str, Callable[[], Figure]]]:
     """The name of each, and what draws it."""
     processors = int(results.facts.get("num_cpus", "0")) or None
     on = f"{processors or 'unknown number of'} processor{'' if processors == 1 else 's'}"
     note = what_is_shown(results)
+    drawn = partial(draw, results, limit=processors, width=width)
     if processors:
         note += "; shaded: more threads than processors"
     measured = [name for name in results.scenarios if _is_measured(results, name)]
@@ -33,14 +36,14 @@ def figures(results: RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure
         title = f"{scenario}: {what}, {on}"
         yield (
             f"throughput_{scenario}",
-            partial(draw, results, title, note, _panels(results, scenario), limit=processors),
+            partial(drawn, title, note, _panels(results, scenario)),
         )
     ratios = [_relative(results, scenario) for scenario in measured]
     if ratios := [panel for panel in ratios if panel]:
         title = f"Does a wheel need finer locks than a heap? Throughput against one thread's, {on}"
         yield (
             "finer_locks",
-            partial(draw, results, title, note, ratios, limit=processors, same_axis=True),
+            partial(drawn, title, note, ratios, same_axis=True),
         )
 
 

@@ -13,6 +13,7 @@ from figures.parts import (
     FAINT,
     FOOTER,
     INK,
+    columns_within,
     format_costs,
     legend_below,
     legend_height,
@@ -52,13 +53,18 @@ class Panel:
 
 
 def draw(
-    results: RealtimeResults, title: str, note: str, panels: Sequence[Panel], columns: int
+    results: RealtimeResults,
+    title: str,
+    note: str,
+    panels: Sequence[Panel],
+    columns: int,
+    width: float | None = None,
 ) -> Figure:
     """The names stand at the left of the first panel of each line."""
-    columns = min(columns, len(panels))
+    columns = min(columns, len(panels), columns_within(width, PANEL - 0.6, NAMES + 0.15))
     lines = math.ceil(len(panels) / columns)
     tall = LINE * max(len(panel.rows) for panel in panels)
-    wide = max(NAMES + columns * (PANEL + 0.2) + 0.15, 7.5)
+    wide = width or max(NAMES + columns * (PANEL + 0.2) + 0.15, 7.5)
     panel_width = (wide - NAMES - 0.15) / columns - 0.2
     below = 0.35 + legend_height(1, 4) + FOOTER
     high = TITLE + lines * tall + (lines - 1) * BETWEEN + below

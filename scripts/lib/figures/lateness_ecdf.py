@@ -16,6 +16,8 @@ from results.counters import Distribution
 from figures.parts import (
     FOOTER,
     INK,
+    TITLE_LETTER,
+    columns_within,
     format_decades,
     legend_below,
     legend_height,
@@ -55,21 +57,25 @@ def cells_with_distribution(results: RealtimeResults, size: int) -> dict[str, Re
     }
 
 
-def draw(results: RealtimeResults, size: int) -> Figure:
+def draw(results: RealtimeResults, size: int, width: float | None = None) -> Figure:
     """At `size` timers per second. REQUIRES: there are cells with distributions."""
     cells = cells_with_distribution(results, size)
     machine = results.cell("rate", size, CONTROL)
     control = machine.distribution("lateness") if machine else None
-    columns = min(4, max(3, math.ceil(len(cells) / 2)))
+    panel = max(0.7 * WIDTH, TITLE_LETTER * max(map(len, cells)))
+    most = columns_within(width, panel + GAP, 0.5)
+    columns = min(4, max(3, math.ceil(len(cells) / 2)), most)
     rows = math.ceil(len(cells) / columns)
-    legend = legend_height(5, 3)
-    wide = 0.5 + columns * (WIDTH + GAP)
+    wide = width or 0.5 + columns * (WIDTH + GAP)
+    panel_width = (wide - 0.5) / columns - GAP
+    legend_columns = 3 if wide > 8 else 2
+    legend = legend_height(5, legend_columns)
     high = TITLE + rows * HEIGHT + (rows - 1) * BETWEEN + 0.45 + legend + FOOTER
     figure, grid = plt.subplots(rows, columns, figsize=(wide, high), dpi=170, squeeze=False)
     figure.subplots_adjust(
         left=0.55 / wide,
         right=1 - 0.35 / wide,
-        wspace=GAP / WIDTH,
+        wspace=GAP / panel_width,
         bottom=(0.45 + legend + FOOTER) / high,
         top=1 - TITLE / high,
         hspace=BETWEEN / HEIGHT,
@@ -105,7 +111,7 @@ def draw(results: RealtimeResults, size: int) -> Figure:
         handles.append(
             Line2D([], [], color=results.looks[CONTROL].colour, linewidth=2.6, alpha=0.55, label=label)
         )
-    legend_below(figure, handles, 3)
+    legend_below(figure, handles, legend_columns)
     write_footer(figure, results)
     return figure
 

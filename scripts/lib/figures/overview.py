@@ -15,6 +15,8 @@ from figures.parts import (
     FAINT,
     INK,
     SHADE,
+    TITLE_LETTER,
+    columns_within,
     format_costs,
     limits_around,
     note_on_marks,
@@ -30,24 +32,28 @@ from words import power
 
 LINE = 0.15  # inches that a backend takes
 NAMES = 1.45  # inches for the names at the left
-PANELS = 9.2  # inches for the panels beside one another
+PANELS, PANEL = 9.2, 1.2  # inches for the panels beside one another, and for one at least
 LETTER = 0.042  # inches that one of what is written beside dots takes, on average
 TITLE = 0.75  # inches between the panels above one another
 
 
-def draw(results: Results) -> Figure:
-    """The panels stand in one row if they are few, otherwise in two."""
+def draw(results: Results, width: float | None = None) -> Figure:
+    """The panels stand in one row if they are few, otherwise in two, or in more if they must."""
     lines: list[tuple[str, bool]] = []  # a backend, or the heading of those of the same precision
     for precision, backends in results.backends_by_precision().items():
         lines += [(HEADINGS[precision], False), *((name, True) for name in backends)]
     rows = 1 if len(results.workloads) <= 3 else 2
-    columns = math.ceil(len(results.workloads) / rows)
+    wide = width or NAMES + PANELS + 0.2
+    panel = TITLE_LETTER * max(len(name) for name in results.workloads)
+    most = columns_within(wide, max(PANEL, panel), NAMES + 0.2)
+    columns = min(most, math.ceil(len(results.workloads) / rows))
+    rows = math.ceil(len(results.workloads) / columns)
     panel_height = LINE * len(lines)
-    width, height = NAMES + PANELS + 0.2, rows * (panel_height + TITLE) + 0.9
-    figure, grid = plt.subplots(rows, columns, figsize=(width, height), dpi=170, squeeze=False)
+    height = rows * (panel_height + TITLE) + 0.9
+    figure, grid = plt.subplots(rows, columns, figsize=(wide, height), dpi=170, squeeze=False)
     figure.subplots_adjust(
-        left=NAMES / width,
-        right=1 - 0.2 / width,
+        left=NAMES / wide,
+        right=1 - 0.2 / wide,
         wspace=0.08,
         bottom=0.7 / height,
         top=1 - 0.95 / height,

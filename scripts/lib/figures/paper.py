@@ -49,7 +49,9 @@ SHOWN: dict[str, dict[str, tuple[str, Callable[[float], str]]]] = {
 
 @dataclass(frozen=True)
 class Line:
-    """A contender: its median at each size, with an interval; NaN where it has none."""
+    """A contender: its median at each size, with an interval; NaN where it has none. One that has none
+    at all is named with what became of it.
+    """
 
     name: str
     sizes: list[int]
@@ -57,25 +59,35 @@ class Line:
     lows: list[float]
     highs: list[float]
     saturated: Sequence[int] = ()  # sizes at which a service does not keep up
+    failure: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}: {self.failure}" if self.failure else self.name
 
 
-def paper_figures(results: Results | RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure]]]:
+def paper_figures(
+    results: Results | RealtimeResults, width: float | None = None
+) -> Iterator[tuple[str, Callable[[], Figure]]]:
     """The name of each figure that the results allow, and what draws it."""
+    width = width or WIDTH
     if isinstance(results, Results):
         for workload in results.workloads:
             if results.costs(workload):
                 draw = _draw_costs if len(results.sizes(workload)) > 1 else _draw_costs_at_one_size
-                yield f"cost_{workload}", partial(draw, results, workload)
+                yield f"cost_{workload}", partial(draw, results, workload, width)
         return
     for scenario in results.scenarios:
         for name, (label, unit) in SHOWN[results.suite].items():
             lines = _lines_of_counter(results, scenario, name)
-            if len(results.sizes(scenario)) > 1 and lines:
-                shown = partial(_draw, results, lines, SUITES[results.suite], label, unit)
+            if len(results.sizes(scenario)) > 1 and any(line.sizes for line in lines):
+                shown = partial(
+                    _draw, results, lines, SUITES[results.suite], label, unit, width
+                )
                 yield f"{results.suite}_{scenario}_{name.removesuffix('_ns').replace('.', '_')}", shown
 
 
-def _draw_costs(results: Results, workload: str) -> Figure:
+def _draw_costs(results: Results, workload: str, width: float) -> Figure:
     """Whiskers are 95 % intervals; without them, where there are too few rounds for one."""
     lines = []
     for backend in results.backends:
@@ -84,48 +96,59 @@ def _draw_costs(results: Results, workload: str) -> Figure:
         costs = [cell.costs if cell.has_figure else [math.nan] for cell in cells]
         intervals = [median_interval(values) for values in costs]
         middles = [interval.middle for interval in intervals]
-        if not all(map(math.isnan, middles)):
-            lines.append(
-                Line(
-                    backend,
-                    sizes,
-                    middles,
-                    [_finite(interval.low, interval.middle) for interval in intervals],
-                    [_finite(interval.high, interval.middle) for interval in intervals],
-                )
+        if all(map(math.isnan, middles)):
+            lines += [_failed(backend, cell.status) for cell in cells[:1]]
+            continue
+        lines.append(
+            Line(
+                backend,
+                sizes,
+                middles,
+                [_finite(interval.low, interval.middle) for interval in intervals],
+                [_finite(interval.high, interval.middle) for interval in intervals],
             )
+        )
     label = f"cost per {results.item(workload)}"
-    return _draw(results, lines, "pending timers", label, None)
+    return _draw(results, lines, "pending timers", label, None, width)
 
 
-def _draw_costs_at_one_size(results: Results, workload: str) -> Figure:
-    """A line for each backend that has a figure, precision by precision, with the same intervals."""
+def _draw_costs_at_one_size(results: Results, workload: str, width: float) -> Figure:
+    """A line for each backend, precision by precision, with the same intervals."""
     [size] = results.sizes(workload)
     cells = [
         (backend, cell)
         for backends in results.backends_by_precision().values()
         for backend in backends
-        if (cell := results.cell(workload, size, backend)) and cell.has_figure
+        if (cell := results.cell(workload, size, backend))
     ]
     with plt.rc_context(STYLE):
         height = ROW * len(cells) + BELOW
         names = LETTER * 1.25 * max(len(backend) for backend, _ in cells) + 0.08
-        figure = plt.figure(figsize=(WIDTH, height))
-        across, up = names / WIDTH, BELOW / height
-        axes = figure.add_axes((across, up, 1 - across - 0.14 / WIDTH, 1 - up))
+        figure = plt.figure(figsize=(width, height))
+        across, up = names / width, BELOW / height
+        axes = figure.add_axes((across, up, 1 - across - 0.14 / width, 1 - up))
+        axes.set(xscale="log", ylim=(len(cells) - 0.4, -0.6))
         for y, (backend, cell) in enumerate(cells):
+            if not cell.has_figure:
+                place = {"xytext": (2, 0), "textcoords": "offset points"}
+                said, across_ = f"✕ {cell.status}", axes.get_yaxis_transform()
+                axes.annotate(said, (0, y), xycoords=across_, va="center", fontsize=5.5, **place)
+                continue
             interval = median_interval(cell.costs)
             low, high = (_finite(end, interval.middle) for end in (interval.low, interval.high))
             whiskers = ([interval.middle - low], [high - interval.middle])
             style = line_of(results, backend, markersize=3)
             axes.errorbar(interval.middle, y, xerr=whiskers, elinewidth=0.6, capsize=1.4, **style)
-        axes.set(xscale="log", ylim=(len(cells) - 0.4, -0.6))
         axes.set_yticks(range(len(cells)), [backend for backend, _ in cells])
         axes.tick_params(labelsize=6, length=2, width=0.5, pad=1.5)
         axes.tick_params(axis="y", length=0)
         format_decades(axes.xaxis, with_unit)
         axes.set_xlabel(f"cost per {results.item(workload)}, {power(size)} timers", labelpad=1.5)
     return figure
+
+
+def _failed(name: str, status: str) -> Line:
+    return Line(name, [], [], [], [], failure=status)
 
 
 def _finite(bound: float, middle: float) -> float:
@@ -144,6 +167,8 @@ def _lines_of_counter(results: RealtimeResults, scenario: str, name: str) -> lis
             lows, highs = [point[0] for point in points], [point[-1] for point in points]
             saturated = [size for size in sizes if results.cells[scenario, size, service].saturated]
             lines.append(Line(service, sizes, middles, lows, highs, saturated))
+        elif failures := [results.cells[scenario, size, service].status for size in sizes]:
+            lines += [_failed(service, status) for status in failures[:1] if status]
     return lines
 
 
@@ -153,19 +178,21 @@ def _draw(
     xlabel: str,
     ylabel: str,
     unit: Callable[[float], str] | None,
+    width: float,
 ) -> Figure:
     """`unit` writes a tick; of costs the axis is that of all other figures of costs. A cross ends the
     line of one that has no figure at larger sizes, and is where a service does not keep up.
     """
     with plt.rc_context(STYLE):
-        longest = max(len(line.name) for line in lines)
-        columns = min(4, max(1, int(WIDTH / (longest * LETTER + SAMPLE))))
+        longest = max(len(line.label) for line in lines)
+        columns = min(4, max(1, int(width / (longest * LETTER + SAMPLE))))
         legend = math.ceil(len(lines) / columns) * LEGEND_SIZE * 1.3 / 72 + 0.06
         height = HEIGHT + BELOW + legend
-        figure = plt.figure(figsize=(WIDTH, height))
+        figure = plt.figure(figsize=(width, height))
         bottom = (legend + BELOW) / height
-        axes = figure.add_axes((LEFT / WIDTH, bottom, 1 - (LEFT + 0.06) / WIDTH, 0.98 - bottom))
-        for line in lines:
+        axes = figure.add_axes((LEFT / width, bottom, 1 - (LEFT + 0.06) / width, 0.98 - bottom))
+        drawn = [line for line in lines if not line.failure]
+        for line in drawn:
             whiskers = (
                 [middle - low for middle, low in zip(line.middles, line.lows)],
                 [high - middle for middle, high in zip(line.middles, line.highs)],
@@ -179,7 +206,7 @@ def _draw(
             for size, middle in zip(line.sizes, line.middles):
                 if size in crossed:
                     axes.plot(size, middle, "x", color=style["color"], markersize=5, markeredgewidth=0.9)
-        sizes = sorted({size for line in lines for size in line.sizes})
+        sizes = sorted({size for line in drawn for size in line.sizes})
         axes.set(xscale="log", yscale="log", xlim=(sizes[0] / 1.2, sizes[-1] * 1.2))
         axes.xaxis.set_major_locator(FixedLocator(sizes))
         axes.xaxis.set_minor_locator(NullLocator())
@@ -195,8 +222,9 @@ def _draw(
             Line2D(
                 [],
                 [],
-                label=line.name,
-                **line_of(results, line.name, linewidth=0.9, markersize=2.6),
+                label=line.label,
+                **line_of(results, line.name, linewidth=0.9, markersize=2.6)
+                | ({"linestyle": "", "marker": "x"} if line.failure else {}),
             )
             for line in lines
         ]

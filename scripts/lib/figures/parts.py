@@ -1,6 +1,7 @@
 """What the figures have in common: the look, the axis of costs, title and footer."""
 
 import math
+import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,6 +27,7 @@ FAINT = "#707070"
 SHADE = "#eaeaea"
 LEGEND_SIZE = 7.5
 FOOTER = 0.55  # inches below a legend
+TITLE_LETTER = 0.083  # inches of a letter above a panel, on average
 
 plt.rcParams.update(
     {
@@ -52,6 +54,13 @@ plt.rcParams.update(
 def limits_around(costs: Sequence[float], margin: float, end: float = 0) -> tuple[float, float]:
     """Limits of a logarithmic axis, with factors of room: `end` is that at the upper end."""
     return min(costs) / margin, max(costs) * (end or margin)
+
+
+def columns_within(width: float | None, column: float, others: float) -> int:
+    """How many of so many inches there is room for, beside what else is there; any number if the width
+    does not matter.
+    """
+    return max(1, int((width - others) / column)) if width else sys.maxsize
 
 
 def format_costs(axis: Axis, every: int = 1) -> None:
@@ -96,25 +105,73 @@ def note_on_marks(results: Results, *workloads: str) -> str:
 
 
 def write_title(figure: Figure, title: str, note: str) -> None:
-    """At the top left, and below it in small print what must be known to read the figure."""
+    """At the top left, and below it in small print what must be known to read the figure. Each takes
+    as many lines as it needs; for more than one the figure grows.
+    """
+    above, gap = 0.16, 0.26
+    for text, style, line in (
+        (title, {"fontsize": 12, "fontweight": "bold"}, 0.2),
+        (note, {"fontsize": 8, "color": FAINT}, 0.14),
+    ):
+        lines = _wrapped(figure, text, **style)
+        _grow(figure, (len(lines) - 1) * line)
+        width, height = figure.get_size_inches()
+        for i, part in enumerate(lines):
+            place = 1 - (above + i * line) / height
+            figure.text(0.15 / width, place, part, va="top", **style)
+        above += (len(lines) - 1) * line + gap
+
+
+def _wrapped(figure: Figure, text: str, **style: Any) -> list[str]:
+    """Lines that are no wider than the figure."""
+    probe = figure.text(0, 0, "", **style)
+    room = (figure.get_figwidth() - 0.3) * figure.dpi
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".lstrip()
+        probe.set_text(longer)
+        if lines[-1] and probe.get_window_extent().width > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    probe.remove()
+    return lines
+
+
+def _grow(figure: Figure, inches: float) -> None:
+    """At the top; the rest stays as far from the bottom, and as tall, as it is."""
     width, height = figure.get_size_inches()
-    figure.text(0.15 / width, 1 - 0.16 / height, title, fontsize=12, fontweight="bold", va="top")
-    figure.text(0.15 / width, 1 - 0.42 / height, note, fontsize=8, color=FAINT, va="top")
+    share = height / (height + inches)
+    places = [(axes, axes.get_position().bounds) for axes in figure.axes]
+    texts = [(text, text.get_position()) for text in figure.texts]
+    figure.set_size_inches(width, height + inches)
+    for axes, (left, bottom, wide, tall) in places:
+        axes.set_position((left, bottom * share, wide, tall * share))
+    for text, (left, bottom) in texts:
+        text.set_position((left, 1 - (1 - bottom) * share))
 
 
 def write_footer(figure: Figure, results: Grid[Any]) -> None:
     """The machine, and the command that makes the figure again."""
     width, height = figure.get_size_inches()
+    text = "\n".join(_footer(results, width))
+    figure.text(
+        0.15 / width, 0.1 / height, text, fontsize=6.5, color=FAINT, va="bottom", linespacing=1.4
+    )
+
+
+def footer_height(results: Grid[Any], width: float) -> float:
+    """Inches below a legend; as many lines as usual, or more."""
+    return FOOTER + max(0, len(_footer(results, width)) - 3) * 0.13
+
+
+def _footer(results: Grid[Any], width: float) -> list[str]:
     cut = f" · interrupted, {results.interrupted} cells missing" if results.interrupted else ""
     lines = [
         f"{machine_line(results.facts)} · suite {results.facts.get('suite', 'unknown')}{cut}",
         f"reproduce with: {remake_line(results.facts)}",
     ]
-    letters = int(width * 20)
-    text = "\n".join(part for line in lines for part in textwrap.wrap(line, letters))
-    figure.text(
-        0.15 / width, 0.1 / height, text, fontsize=6.5, color=FAINT, va="bottom", linespacing=1.4
-    )
+    return [part for line in lines for part in textwrap.wrap(line, int(width * 20))]
 
 
 def title_panel(axes: Axes, results: Results, workload: str, note: str = "") -> None:

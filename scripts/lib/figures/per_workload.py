@@ -11,6 +11,7 @@ from figures.parts import (
     FAINT,
     INK,
     SHADE,
+    columns_within,
     format_costs,
     limits_around,
     marker_of,
@@ -29,23 +30,23 @@ LINE = 0.155  # inches that a backend takes
 COLUMN = 2.5  # inches that a panel is wide at least
 NAMES = 1.5  # inches for the names at its left
 TITLE = 0.8  # inches between the panels
-PAGE = 8.3  # inches that the page is wide at least
+PAGE = 8.3  # inches that the page is wide at least, unless told
 
 
-def draw(results: Results, size: int) -> Figure:
+def draw(results: Results, size: int, width: float | None = None) -> Figure:
     """In each panel backends of the same precision stand together, the cheapest first."""
     panels = [(name, results.shown_size(name, size)) for name in results.workloads]
     lines = [_lines(results, *panel) for panel in panels]
-    columns = min(3, len(panels))
+    columns = min(3, len(panels), columns_within(width, NAMES + COLUMN, 0.3))
     rows = math.ceil(len(panels) / columns)
     panel_height = LINE * max(map(len, lines))
-    panel_width = max(COLUMN, (PAGE - 0.3) / columns - NAMES)
-    width = columns * (NAMES + panel_width) + 0.3
+    panel_width = max(COLUMN, ((width or PAGE) - 0.3) / columns - NAMES)
+    wide = columns * (NAMES + panel_width) + 0.3
     height = rows * (panel_height + TITLE) + 1.0
-    figure, grid = plt.subplots(rows, columns, figsize=(width, height), dpi=150, squeeze=False)
+    figure, grid = plt.subplots(rows, columns, figsize=(wide, height), dpi=150, squeeze=False)
     figure.subplots_adjust(
-        left=NAMES / width,
-        right=1 - 0.3 / width,
+        left=NAMES / wide,
+        right=1 - 0.3 / wide,
         wspace=NAMES / panel_width,
         bottom=0.75 / height,
         top=1 - 1.0 / height,

@@ -10,7 +10,9 @@ from figures.parts import what_is_shown, with_unit
 from results.realtime import RealtimeResults
 
 
-def figures(results: RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure]]]:
+def figures(
+    results: RealtimeResults, width: float | None = None
+) -> Iterator[tuple[str, Callable[[], Figure]]]:
     """The name of each, and what draws it."""
     shown = what_is_shown(results)
     load = f"{shown}; the load's own time is in it, for all alike"
@@ -32,7 +34,7 @@ def figures(results: RealtimeResults) -> Iterator[tuple[str, Callable[[], Figure
         ]
         if any(cell.value(quantity) for cell in results.cells.values()):
             title += ", against the rate of requests"
-            yield name, partial(draw, results, title, note, panels, same_axis=True)
+            yield name, partial(draw, results, title, note, panels, same_axis=True, width=width)
 
 
 def _plain(value: float) -> str:

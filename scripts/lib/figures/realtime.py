@@ -9,12 +9,12 @@ from results.realtime import RealtimeResults
 
 
 def realtime_figures(
-    results: RealtimeResults, size: int | None
+    results: RealtimeResults, size: int | None, width: float | None = None
 ) -> Iterator[tuple[str, Callable[[], Figure]]]:
     """The name of each figure that the results allow, and what draws it."""
     if results.suite == "accuracy":
-        yield from accuracy.figures(results, size)
+        yield from accuracy.figures(results, size, width)
     elif results.suite == "contention":
-        yield from contention.figures(results)
+        yield from contention.figures(results, width)
     else:
-        yield from purgatory.figures(results)
+        yield from purgatory.figures(results, width)

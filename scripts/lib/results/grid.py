@@ -204,6 +204,17 @@ class Grid(Generic[AnyOutcome]):
             if (backends := [name for name in self.backends if self.precision(name) == precision])
         }
 
+    def keep(self, backends: set[str], scenarios: set[str]) -> None:
+        """Leaves out all other cells. Looks, and what is known of the noise, stay as they are of all."""
+        self.looks  # so that they are known
+        self.cells = {
+            key: cell
+            for key, cell in self.cells.items()
+            if key[0] in scenarios and key[2] in backends
+        }
+        if not self.cells:
+            raise Failure("none of the chosen backends was measured on any of the chosen workloads")
+
     @cached_property
     def looks(self) -> dict[str, Look]:
         """Of backends, once loaded."""

@@ -105,6 +105,10 @@ class Results(Grid[Cell]):
         if (read := float(entry.get("memory_probe_ns", 0))) > 0:
             cell.memory_reads.append(read)
 
+    def keep(self, backends: set[str], scenarios: set[str]) -> None:
+        self.twin_ratios  # so that they are known
+        super().keep(backends, scenarios)
+
     @property
     def workloads(self) -> list[str]:
         return self.scenarios
