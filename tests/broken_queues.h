@@ -1,7 +1,7 @@
 // Deliberately broken timer queues, to prove that the checks bite.
 //
-// Three small sound queues, a hierarchical wheel, a ring with rounds and a heap, are each written
-// once. A bug is a deviation of a line or two, `if constexpr (kBug == ...)` or a condition that
+// Four small sound queues, a hierarchical wheel, a ring with rounds, a heap and one with lazy
+// deletion, are each written once. A bug is a deviation of a line or two, `if constexpr (kBug == ...)` or a condition that
 // names it. None of them is undefined behaviour, and none hangs: a broken queue gives wrong
 // answers.
 #pragma once
@@ -10,7 +10,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <queue>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -18,6 +21,7 @@
 #include <vector>
 
 #include "core/granularity.h"
+#include "core/joined_name.h"
 #include "core/timer_queue.h"
 #include "trace/model.h"
 
@@ -34,6 +38,7 @@ enum class Bug {
   late_by_a_granule,
   wakeup_misses_past,
   wakeup_while_empty,
+  wakeup_looks_one_level_up,
   size_counts_moves,
   early_by_two_granules,
   // BrokenRing
@@ -50,6 +55,10 @@ enum class Bug {
   falsely_ordered,
   time_runs_backwards,
   walks_every_tick,
+  walks_when_32_bits_are_few,
+  elapsed_in_31_bits,
+  elapsed_in_32_bits,
+  elapsed_in_48_bits,
   // BrokenHeap
   removal_sifts_only_down,
   signed_deadline,
@@ -64,6 +73,11 @@ enum class Bug {
   cancel_denies,
   next_wakeup_stuck,
   next_wakeup_walks,
+  // BrokenLazyHeap
+  arming_in_8_bits,
+  arming_in_16_bits,
+  id_in_16_bits,
+  id_in_24_bits,
 };
 
 struct BugText {
@@ -90,6 +104,9 @@ constexpr BugText describe(Bug bug) {
       return {"broken_wakeup_misses_past", "next_wakeup() does not see pending past deadlines"};
     case Bug::wakeup_while_empty:
       return {"broken_wakeup_while_empty", "next_wakeup() sees buckets that cancels have emptied"};
+    case Bug::wakeup_looks_one_level_up:
+      return {"broken_wakeup_looks_one_level_up",
+              "next_wakeup() misses a bucket two levels up, which opens where both wrap"};
     case Bug::size_counts_moves:
       return {"broken_size_counts_moves", "size() counts a moved timer twice"};
     case Bug::early_by_two_granules:
@@ -120,6 +137,15 @@ constexpr BugText describe(Bug bug) {
     case Bug::time_runs_backwards:
       return {"broken_time_runs_backwards", "a smaller now sets the clock back"};
     case Bug::walks_every_tick: return {"broken_walks_every_tick", "a jump costs its distance"};
+    case Bug::walks_when_32_bits_are_few:
+      return {"broken_walks_when_32_bits_are_few",
+              "a jump costs its distance if the low 32 bits of that are little"};
+    case Bug::elapsed_in_31_bits:
+      return {"broken_elapsed_in_31_bits", "a jump of 2^31 ticks or more counts as none"};
+    case Bug::elapsed_in_32_bits:
+      return {"broken_elapsed_in_32_bits", "keeps the low 32 bits of a jump"};
+    case Bug::elapsed_in_48_bits:
+      return {"broken_elapsed_in_48_bits", "keeps the low 48 bits of a jump"};
     case Bug::removal_sifts_only_down:
       return {"broken_removal_sifts_only_down", "what fills a removed place never rises"};
     case Bug::signed_deadline: return {"broken_signed_deadline", "compares deadlines as signed"};
@@ -145,6 +171,12 @@ constexpr BugText describe(Bug bug) {
       return {"broken_next_wakeup_stuck", "next_wakeup() is always now while timers are pending"};
     case Bug::next_wakeup_walks:
       return {"broken_next_wakeup_walks", "next_wakeup() looks at every timer"};
+    case Bug::arming_in_8_bits:
+      return {"broken_arming_in_8_bits", "after 2^8 moves an entry left behind counts again"};
+    case Bug::arming_in_16_bits:
+      return {"broken_arming_in_16_bits", "after 2^16 moves an entry left behind counts again"};
+    case Bug::id_in_16_bits: return {"broken_id_in_16_bits", "keeps the low 16 bits of an id"};
+    case Bug::id_in_24_bits: return {"broken_id_in_24_bits", "keeps the low 24 bits of an id"};
   }
   return {};
 }
@@ -159,15 +191,21 @@ constexpr Traits traits_of(Bug bug, std::string_view sound_name, Precision preci
           .paper = ""};
 }
 
-// Levels of eight buckets, each level eight times as wide as the one below, and a queue of buckets
-// by the instant at which they open. An opened bucket fires what is due and inserts the rest again,
-// on a lower level. A past deadline goes to the bucket of the clock.
-template <Bug kBug>
+// Levels of so many buckets, each level as many times as wide as the one below, and a queue of
+// buckets by the instant at which they open. An opened bucket fires what is due and inserts the rest
+// again, on a lower level. A past deadline goes to the bucket of the clock.
+template <Bug kBug, std::size_t kSlots = 8>
 class BrokenWheel {
  public:
-  static constexpr Traits traits =
-      traits_of(kBug, "sound_wheel",
-                kBug == Bug::early_by_two_granules ? Precision::early : Precision::granular, true);
+  static constexpr Traits traits = [] {
+    Traits traits = traits_of(
+        kBug, "sound_wheel",
+        kBug == Bug::early_by_two_granules ? Precision::early : Precision::granular, true);
+    if constexpr (kSlots != 8) {
+      traits.name = JoinedName<NamePart<BrokenWheel<kBug>>, NumberPart<kSlots>>::view;
+    }
+    return traits;
+  }();
 
   explicit BrokenWheel(const QueueConfig& config)
       : granularity_(config.granularity),
@@ -218,6 +256,12 @@ class BrokenWheel {
 
   Tick next_wakeup() const {
     if (size_ == 0 && kBug != Bug::wakeup_while_empty) return kNever;
+    if constexpr (kBug == Bug::wakeup_looks_one_level_up) {
+      const std::size_t lowest = std::ranges::min(queue_ | std::views::transform(level_of));
+      return std::ranges::find_if(
+                 queue_, [=](const auto& queued) { return level_of(queued) <= lowest + 1; })
+          ->first;
+    }
     const auto next =
         kBug == Bug::wakeup_misses_past ? queue_.upper_bound({now_, kNoBucket}) : queue_.begin();
     return next == queue_.end() ? kNever : next->first;
@@ -228,10 +272,27 @@ class BrokenWheel {
  private:
   using Timer = std::pair<Tick, TimerId>;  // its deadline comes first, so that a bucket is in order
 
-  static constexpr std::size_t kBits = 3;
-  static constexpr std::size_t kSlots = 1 << kBits;
-  static constexpr std::size_t kLevels = (64 + kBits - 1) / kBits;
   static constexpr std::size_t kNoBucket = ~std::size_t{0};
+
+  // As many as reach the end of time.
+  static constexpr std::size_t kLevels = [] {
+    std::size_t levels = 1;
+    for (Tick reach = kNever / kSlots; reach > 0; reach /= kSlots) ++levels;
+    return levels;
+  }();
+
+  // The ticks of a bucket, by level.
+  static constexpr auto kWidths = [] {
+    std::array<Tick, kLevels> widths{1};
+    for (std::size_t level = 1; level < kLevels; ++level) {
+      widths[level] = widths[level - 1] * kSlots;
+    }
+    return widths;
+  }();
+
+  static constexpr std::size_t level_of(const std::pair<Tick, std::size_t>& queued) {
+    return queued.second / kSlots;
+  }
 
   Tick due(Tick deadline) const {
     if constexpr (kBug == Bug::early_by_a_granule) {
@@ -250,10 +311,10 @@ class BrokenWheel {
     const auto [deadline, id] = timer;
     const Tick at = std::max(due(deadline), now_);
     std::size_t level = 0;
-    while ((at >> kBits * level) - (now_ >> kBits * level) >= kSlots) ++level;
-    const Tick position = at >> kBits * level;
+    while (at / kWidths[level] - now_ / kWidths[level] >= kSlots) ++level;
+    const Tick position = at / kWidths[level];
     const std::size_t bucket = level * kSlots + position % kSlots;
-    Tick opens = position << kBits * level;
+    Tick opens = position * kWidths[level];
     if constexpr (kBug == Bug::queued_key_mutated) {
       std::erase_if(queue_, [&](const auto& queued) { return queued.second == bucket; });
       opens = at;
@@ -269,7 +330,7 @@ class BrokenWheel {
   std::size_t size_ = 0;
   std::vector<Tick> deadlines_;
   std::vector<std::size_t> bucket_of_;  // kNoBucket: not pending
-  std::array<std::set<Timer>, kLevels * kSlots> buckets_;
+  std::vector<std::set<Timer>> buckets_{kLevels * kSlots};
   std::set<std::pair<Tick, std::size_t>> queue_;  // when a bucket opens, and which; it may be empty
 };
 
@@ -319,13 +380,17 @@ class BrokenRing {
       return 0;
     }
     std::size_t fired = visit(kOverdue, 1, sink);
-    if constexpr (kBug == Bug::walks_every_tick) {
+    if (kBug == Bug::walks_every_tick || (kBug == Bug::walks_when_32_bits_are_few &&
+                                          static_cast<std::uint32_t>(now - now_) <= kSlots)) {
       Tick patience = 1 << 21;  // of a test: enough to be noticed
       for (; now - now_ > kSlots && patience > 0; --patience) {
         fired += visit(++now_ % kSlots, 1, sink);
       }
     }
-    const Tick elapsed = now - now_;
+    Tick elapsed = now - now_;
+    if (kBug == Bug::elapsed_in_31_bits && elapsed >> 31 != 0) elapsed = 0;
+    if (kBug == Bug::elapsed_in_32_bits) elapsed %= Tick{1} << 32;
+    if (kBug == Bug::elapsed_in_48_bits) elapsed %= Tick{1} << 48;
     for (Tick ahead = 1; ahead <= std::min<Tick>(elapsed, kSlots); ++ahead) {
       const std::size_t slot = (now_ + ahead) % kSlots;
       if (kBug == Bug::visits_only_last_slot && slot != now % kSlots) continue;
@@ -509,22 +574,101 @@ class BrokenHeap {
   std::vector<TimerId> heap_;
 };
 
-// Of Precision::relative, late by a part of the delay: a timer waits under that instant. Sound if
-// it is an eighth.
-template <Tick kPart>
+// A binary heap with lazy deletion: an entry counts if it is of its timer's last arming.
+template <Bug kBug>
+class BrokenLazyHeap {
+ public:
+  static constexpr Traits traits = traits_of(kBug, "sound_lazy_heap", Precision::exact, true);
+
+  explicit BrokenLazyHeap(const QueueConfig& config)
+      : now_(config.start), timers_(config.capacity) {}
+
+  void schedule(TimerId id, Tick deadline) {
+    cancel(id);
+    timers_[kept(id)] = {deadline, next_arming(id)};
+    heap_.emplace(deadline, kept(id), timers_[kept(id)].arming);
+    ++size_;
+  }
+
+  bool cancel(TimerId id) {
+    Timer& timer = timers_[kept(id)];
+    if (timer.deadline == kNever) return false;
+    timer.deadline = kNever;
+    --size_;
+    drop_dead_tops();
+    return true;
+  }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) return 0;
+    now_ = now;
+    std::size_t fired = 0;
+    for (; !heap_.empty() && std::get<Tick>(heap_.top()) <= now; ++fired) {
+      const auto [deadline, id, arming] = heap_.top();
+      heap_.pop();
+      timers_[id].deadline = kNever;
+      --size_;
+      drop_dead_tops();
+      sink(id, deadline);
+    }
+    return fired;
+  }
+
+  Tick next_wakeup() const { return heap_.empty() ? kNever : std::get<Tick>(heap_.top()); }
+  std::size_t size() const { return size_; }
+
+ private:
+  using Entry = std::tuple<Tick, TimerId, std::uint32_t>;  // deadline, id, arming
+
+  struct Timer {
+    Tick deadline = kNever;  // kNever: not pending
+    std::uint32_t arming = 0;
+  };
+
+  static TimerId kept(TimerId id) {
+    if (kBug == Bug::id_in_16_bits) return id % (1U << 16);
+    if (kBug == Bug::id_in_24_bits) return id % (1U << 24);
+    return id;
+  }
+
+  std::uint32_t next_arming(TimerId id) const {
+    const std::uint32_t next = timers_[kept(id)].arming + 1;
+    if (kBug == Bug::arming_in_8_bits) return next % (1U << 8);
+    if (kBug == Bug::arming_in_16_bits) return next % (1U << 16);
+    return next;
+  }
+
+  void drop_dead_tops() {
+    while (!heap_.empty()) {
+      const auto& [deadline, id, arming] = heap_.top();
+      if (timers_[id].deadline != kNever && timers_[id].arming == arming) return;
+      heap_.pop();
+    }
+  }
+
+  Tick now_;
+  std::size_t size_ = 0;
+  std::vector<Timer> timers_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
+};
+
+// Of Precision::relative, late by so many 63rds of the delay: a timer waits under that instant. Sound
+// up to eight.
+template <Tick k63rds>
 class LateByAPart {
  public:
-  static constexpr Traits traits{
-      .name = kPart >= 8 ? "late_by_an_eighth" : "broken_late_by_a_fourth",
-      .summary = "fires a part of its delay late",
-      .precision = Precision::relative,
-      .ordered = false,
-      .paper = ""};
+  static constexpr Traits traits{.name = k63rds <= 8 ? "late_by_8_63rds" : "broken_late_by_9_63rds",
+                                 .summary = "fires a part of its delay late",
+                                 .precision = Precision::relative,
+                                 .ordered = false,
+                                 .paper = ""};
 
   explicit LateByAPart(const QueueConfig& config) : waiting_(config), deadlines_(config.capacity) {}
 
   void schedule(TimerId id, Tick deadline) {
-    const Tick late = deadline > waiting_.now() ? (deadline - waiting_.now()) / kPart : 0;
+    const Tick delay = deadline - std::min(deadline, waiting_.now());
+    const Tick late = delay / 63 * k63rds + delay % 63 * k63rds / 63;
     waiting_.schedule(id, deadline + std::min(late, kNever - 1 - deadline));
     deadlines_[id] = deadline;
   }
@@ -544,8 +688,9 @@ class LateByAPart {
   std::vector<Tick> deadlines_;
 };
 
-using SoundQueues = std::tuple<BrokenWheel<Bug::none>, BrokenRing<Bug::none>, BrokenHeap<Bug::none>,
-                               LateByAPart<8>>;
+using SoundQueues =
+    std::tuple<BrokenWheel<Bug::none>, BrokenWheel<Bug::none, 100>, BrokenRing<Bug::none>,
+               BrokenHeap<Bug::none>, BrokenLazyHeap<Bug::none>, LateByAPart<8>>;
 
 // What a trace can show.
 using BrokenOnTraces = std::tuple<  //
@@ -553,7 +698,14 @@ using BrokenOnTraces = std::tuple<  //
     BrokenWheel<Bug::cancel_misses_cascaded>, BrokenWheel<Bug::queued_key_mutated>,
     BrokenWheel<Bug::early_by_a_granule>, BrokenWheel<Bug::late_by_a_granule>,
     BrokenWheel<Bug::wakeup_misses_past>, BrokenWheel<Bug::wakeup_while_empty>,
-    BrokenWheel<Bug::size_counts_moves>, BrokenWheel<Bug::early_by_two_granules>,  //
+    BrokenWheel<Bug::size_counts_moves>, BrokenWheel<Bug::early_by_two_granules>,
+    BrokenWheel<Bug::wakeup_looks_one_level_up, 16>,
+    BrokenWheel<Bug::wakeup_looks_one_level_up, 20>,
+    BrokenWheel<Bug::wakeup_looks_one_level_up, 64>,
+    BrokenWheel<Bug::wakeup_looks_one_level_up, 100>,
+    BrokenWheel<Bug::wakeup_looks_one_level_up, 256>,
+    BrokenWheel<Bug::wakeup_looks_one_level_up, 512>,
+    BrokenWheel<Bug::wakeup_looks_one_level_up, 4096>,  //
     BrokenRing<Bug::ignores_rounds>, BrokenRing<Bug::late_by_a_round>,
     BrokenRing<Bug::stops_at_future_round>, BrokenRing<Bug::visits_only_last_slot>,
     BrokenRing<Bug::counts_one_round>, BrokenRing<Bug::past_deadline_lost>,
@@ -565,12 +717,16 @@ using BrokenOnTraces = std::tuple<  //
     BrokenHeap<Bug::one_fire_an_advance>, BrokenHeap<Bug::reports_now_as_deadline>,
     BrokenHeap<Bug::signed_deadline>, BrokenHeap<Bug::deadline_in_53_bits>,
     BrokenHeap<Bug::fires_twice_in_one_advance>, BrokenHeap<Bug::advance_counts_too_many>,
-    BrokenHeap<Bug::cancel_denies>, BrokenHeap<Bug::next_wakeup_stuck>, LateByAPart<4>>;
+    BrokenHeap<Bug::cancel_denies>, BrokenHeap<Bug::next_wakeup_stuck>, LateByAPart<9>>;
 
-// What no trace shows: it takes a smaller now, or a stopwatch.
+// What no random trace shows: it takes a smaller now, a stopwatch, longer jumps, more calls or ids.
 using BrokenBeyondTraces =
     std::tuple<BrokenRing<Bug::time_runs_backwards>, BrokenRing<Bug::walks_every_tick>,
-               BrokenHeap<Bug::next_wakeup_walks>>;
+               BrokenRing<Bug::walks_when_32_bits_are_few>, BrokenRing<Bug::elapsed_in_31_bits>,
+               BrokenRing<Bug::elapsed_in_32_bits>, BrokenRing<Bug::elapsed_in_48_bits>,
+               BrokenHeap<Bug::next_wakeup_walks>, BrokenLazyHeap<Bug::arming_in_8_bits>,
+               BrokenLazyHeap<Bug::arming_in_16_bits>, BrokenLazyHeap<Bug::id_in_16_bits>,
+               BrokenLazyHeap<Bug::id_in_24_bits>>;
 
 using BrokenQueues =
     decltype(std::tuple_cat(std::declval<BrokenOnTraces>(), std::declval<BrokenBeyondTraces>()));

@@ -60,7 +60,7 @@ class BrokenOnRandomTracesTest : public testing::TestWithParam<Backend> {};
 TEST_P(BrokenOnRandomTracesTest, IsCaughtWithinTenSecondsAndShrunk) {
   const auto found = counterexample(GetParam(), seconds(10));
   ASSERT_TRUE(found.has_value());
-  EXPECT_LE(found->ops.size(), 20U) << found->violation;
+  EXPECT_LE(found->ops.size(), 20U) << found->violation.text;
 }
 
 INSTANTIATE_TEST_SUITE_P(Bugs, BrokenOnRandomTracesTest,
@@ -73,7 +73,8 @@ TEST(FindViolationTest, KeepsToTheConditions) {
   const auto violation = [&](const Backend& backend, const Conditions& conditions) {
     const Trace trace({.capacity = 2},
                       {schedule_op(0, 22), schedule_op(1, 21), advance_op(20), advance_op(10)});
-    return find_violation(backend, trace, conditions, never).value_or("");
+    const auto found = find_violation(backend, trace, conditions, never);
+    return found ? found->text : "";
   };
   const auto in_53_bits = make_backend<BrokenHeap<Bug::deadline_in_53_bits>>();
   EXPECT_EQ(violation(in_53_bits, {}), "");

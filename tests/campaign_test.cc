@@ -264,6 +264,23 @@ TEST_F(CampaignTest, WhoeverIsWrongHasNoFigureAndTheOthersDo) {
   EXPECT_GT(sound.counters.at("ns_per_item"), 0);
 }
 
+TEST_F(CampaignTest, WhoeverIsRefusedIsNotMeasured) {
+  const std::vector<Backend> backends = {make_backend<Counted>(), make_backend<Sound>()};
+  for (const Pass pass : {Pass::total, Pass::tails, Pass::memory}) {
+    Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
+    campaign.choose_pass(pass);
+    campaign.add_input(drain(100));
+    campaign.refuse(backends[0], "wrong: for a reason");
+    Counted::made.clear();
+    const auto cells = run(campaign, backends);
+    benchmark::ClearRegisteredBenchmarks();
+    EXPECT_EQ(cells.at("test/drain/100/counted").error_message, "wrong: for a reason");
+    EXPECT_TRUE(Counted::made.empty());
+    EXPECT_FALSE(cells.at("test/drain/100/sound_ring").error_occurred);
+    EXPECT_EQ(campaign.counts().failed, 1U);
+  }
+}
+
 TEST_F(CampaignTest, RoundedDeadlinesAreCheckedToo) {
   Campaign campaign("test", /*granularity=*/10, /*replay_seconds=*/{60});
   campaign.add_input(drain(100));

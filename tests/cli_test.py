@@ -8,14 +8,18 @@ import ctypes
 import errno
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
 import tempfile
 import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+T = TypeVar("T")
 PROGRAM = str(Path(os.environ["TIMERBENCH"]).resolve())
 TRACES = Path(__file__).parent.parent / "bench" / "traces"
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
@@ -39,6 +43,23 @@ def forbid_timerfd() -> None:
     no_new_privileges, set_seccomp, with_filter = 38, 22, 2
     if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(set_seccomp, with_filter, filter_of):
         raise OSError(ctypes.get_errno(), "prctl")
+
+
+def wait_for(condition: Callable[[], T]) -> T:
+    """What the condition says as soon as it holds."""
+    deadline = time.monotonic() + 30
+    while not (result := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError("has not come to be within 30 s")
+        time.sleep(0.01)
+    return result
+
+
+def is_alive(pid: int | str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 class CliTest(unittest.TestCase):
@@ -461,6 +482,77 @@ class CliTest(unittest.TestCase):
         done = timerbench("verify", "ring", "null", "--seconds=0.05", "--seed=3")
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stdout, r"ring_512\s+ok: .*\nring_65536\s+ok: ")
+
+    def test_a_backend_that_is_being_verified_does_not_outlive_the_program(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            program = subprocess.Popen([PROGRAM, "verify", "scan", "--seconds=60"], text=True,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+            child = wait_for(lambda: children.read_text().split())[0]
+            program.send_signal(number)
+            out, error = program.communicate(timeout=30)
+            wait_for(lambda: not is_alive(child))
+            self.assertNotIn("scan", out)
+            if number == signal.SIGKILL:
+                continue
+            self.assertEqual(program.returncode, 1, error)
+            self.assertEqual(error, "timerbench: interrupted; what is not listed was not verified\n")
+
+    def test_a_backend_that_hangs_does_not_keep_the_program(self) -> None:
+        program = subprocess.Popen([PROGRAM, "verify", "scan", "--seconds=60"], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+        child = int(wait_for(lambda: children.read_text().split())[0])
+        os.kill(child, signal.SIGSTOP)
+        program.terminate()
+        self.assertEqual(program.wait(timeout=30), 1)
+        wait_for(lambda: not is_alive(child))
+        program.communicate()
+
+    def test_a_crash_while_verifying_names_the_scenario_and_the_others_go_on(self) -> None:
+        program = subprocess.Popen([PROGRAM, "verify", "scan", "ring_512", "--seconds=1"], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+        child = int(wait_for(lambda: children.read_text().split())[0])
+        time.sleep(0.5)
+        os.kill(child, signal.SIGABRT)
+        out, error = program.communicate(timeout=60)
+        self.assertEqual(program.returncode, 1, error)
+        self.assertRegex(out, r"^scan +ERROR: crash: SIGABRT in \w+[\w ]*\n  the last calls:\n")
+        self.assertRegex(out, r"\nring_512 +ok: ")
+
+    def test_a_backend_is_verified_before_it_is_measured_once_a_build(self) -> None:
+        program = shutil.copy(PROGRAM, self.folder)
+        kept = self.folder / "timerbench.verified"
+
+        def run(*options: str) -> str:
+            command = [program, "run", "--workloads=fill", "--sizes=10", "--backends=scan,null",
+                       "--benchmark_repetitions=1", "--benchmark_min_time=0", *options]
+            return subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120,
+                                  check=True).stdout
+
+        told = "Verifying backends first, once for this build, half a second each: 1\n"
+        self.assertNotIn(told, run("--verified"))
+        self.assertNotIn(told, run("--benchmark_list_tests"))
+        self.assertFalse(kept.exists())
+        self.assertIn(told, run())
+        self.assertIn("\nscan\n", kept.read_text())
+        self.assertNotIn(told, run())
+        kept.write_text("of another build\nscan\n")
+        self.assertIn(told, run())
+
+    def test_what_fails_to_be_verified_has_no_figure(self) -> None:
+        copy = shutil.copy(PROGRAM, self.folder)
+        program = subprocess.Popen([copy, "run", "--workloads=fill", "--sizes=10",
+                                    "--backends=scan,null", "--benchmark_repetitions=1"],
+                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+        os.kill(int(wait_for(lambda: children.read_text().split())[0]), signal.SIGABRT)
+        out, error = program.communicate(timeout=60)
+        self.assertEqual(program.returncode, 1, error)
+        self.assertRegex(out, r"scan +wrong: does not keep the contract; see timerbench verify scan")
+        self.assertRegex(out, r"null +[0-9.]+ ns")
+        self.assertFalse((self.folder / "timerbench.verified").exists())
 
     # What does not
 

@@ -46,7 +46,7 @@ TEST_P(DifferentialTest, AgreesWithTheModelOnRandomTraces) {
       test_differentially(GetParam(), /*seed=*/1, std::chrono::milliseconds(500), never);
   EXPECT_GT(result.fired, 0U);
   EXPECT_FALSE(result.counterexample.has_value())
-      << result.counterexample->violation << '\n'
+      << result.counterexample->violation.text << '\n'
       << to_text(*result.counterexample, GetParam().traits.name, "timerbench");
 }
 

@@ -22,7 +22,7 @@ TEST(ExtraBackendTest, IsFoundByTheNameOfItsHeaderAndVerified) {
   const StopFlag never = false;
   const auto result = test_differentially(backend, 1, std::chrono::milliseconds(200), never);
   EXPECT_GT(result.fired, 0U);
-  EXPECT_FALSE(result.counterexample.has_value()) << result.counterexample->violation;
+  EXPECT_FALSE(result.counterexample.has_value()) << result.counterexample->violation.text;
 }
 
 }  // namespace

@@ -89,6 +89,23 @@ TEST(LazyHeap, KeepsNoMoreDeadEntriesThanLiveOnes) {
   EXPECT_EQ(queue.size(), 100U);
 }
 
+// Fires take from the living, so that what was a bearable share of dead entries no longer is.
+TEST(LazyHeap, KeepsNoMoreDeadEntriesThanLiveOnesAfterFires) {
+  constexpr TimerId kTimers = 1000;
+  LazyHeap queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1 + id);
+  for (TimerId id = 100; id < kTimers; ++id) queue.schedule(id, 1'000'000);  // no top dies
+  for (TimerId id = 100; id < kTimers; ++id) queue.schedule(id, id == 100 ? 2'000'000 : 50);
+  std::size_t most_dead = 0;
+  for (Tick now = 1; now <= 100; ++now) {
+    queue.advance(now, IgnoreExpiry{});
+    EXPECT_LE(queue.entries(), 2 * queue.size() + 64) << now;
+    most_dead = std::max(most_dead, queue.entries() - queue.size());
+  }
+  EXPECT_EQ(queue.size(), 1U);
+  EXPECT_GT(most_dead, 0U);
+}
+
 TEST(LazyHeap, TellsManyArmingsOfOneTimerApart) {
   LazyHeap queue({.capacity = 1001});
   for (TimerId id = 1; id <= 1000; ++id) queue.schedule(id, 1);

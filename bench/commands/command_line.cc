@@ -166,6 +166,8 @@ void add_run(CLI::App& app) {
           "Make every replay longer by so many percent, by waiting: to see whether that is "
           "found")
       ->check(in_range(0.0, 1000.0));
+  command->add_flag("--verified", options->verified,
+                    "Do not verify the backends first, which is done once for each build");
   command->callback([options, command] {
     options->benchmark_flags = command->remaining();
     run_suite(*options);

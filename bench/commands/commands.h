@@ -43,6 +43,7 @@ struct RunOptions {
   std::string pages;           // "4k" or "2m"; none: as the system has it
   std::string pass = "total";  // or tails, memory, once
   double slow_down = 0;        // percent by which every replay is made longer
+  bool verified = false;       // whoever asks has done it
   double seconds = 0;          // of each cell on the wall clock; 0: the suite's
   PurgatoryOptions purgatory;
   std::vector<std::string> benchmark_flags;  // Google Benchmark's

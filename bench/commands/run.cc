@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -19,6 +20,8 @@
 #include "system/pages.h"
 #include "system/program.h"
 #include "system/stop.h"
+#include "verify/verification.h"
+#include "verify/verified.h"
 
 namespace timerbench {
 namespace {
@@ -26,8 +29,10 @@ namespace {
 // The cells of a suite, of whichever kind, on their way through Google Benchmark.
 struct Run {
   std::string_view suite;
-  std::string granularity{};                    // nothing: each scenario has its own
-  std::vector<std::string> default_flags;       // those on the command line override them
+  std::string granularity{};               // nothing: each scenario has its own
+  std::vector<std::string> default_flags;  // those on the command line override them
+  // Says of which backends nothing may be measured; `tells` on standard output what it does.
+  std::function<void(bool tells)> refuse_wrong = [](bool) {};
   std::function<std::size_t()> register_cells;  // returns how many
   CellReporter::Describe describe;
   std::function<CellCounts()> counts;
@@ -54,6 +59,7 @@ void measure(const Run& run, const RunOptions& options) {
   const bool own_report = !only_list && !any_begins(flags, "--benchmark_format");
   add_context(run, options);
   initialize_benchmark(flags);
+  if (!only_list && !options.verified) run.refuse_wrong(own_report);
   const std::size_t cells = run.register_cells();
 
 #ifndef NDEBUG
@@ -93,6 +99,36 @@ Pass pass_named(const std::string& name) {
   return name == "once" ? Pass::once : Pass::total;
 }
 
+// Each backend is verified once for each build of this program. One whose server is not there is not
+// refused: its cells say so.
+void refuse_wrong(Campaign& campaign, std::vector<const Backend*> backends, bool tells) {
+  constexpr std::chrono::duration<double> kRandomTraces(0.2);
+  VerifiedNames verified(own_path());
+  std::erase_if(backends, [&](const Backend* backend) {
+    return backend->is_control() || verified.contains(std::string(backend->traits.name));
+  });
+  if (backends.empty()) return;
+  if (tells) {
+    fmt::print("Verifying backends first, once for this build, half a second each: {}\n",
+               backends.size());
+    std::fflush(stdout);
+  }
+  for (const Backend* backend : backends) {
+    const std::string name(backend->traits.name);
+    const Verdict verdict =
+        verify(*backend, /*seed=*/1, kRandomTraces, [](const std::string& /*stage*/) {});
+    if (interrupted()) return;
+    if (verdict.is_ok) {
+      verified.add(name);
+    } else if (!verdict.line.starts_with("UNAVAILABLE")) {
+      if (tells) fmt::print("{:<22} {}\n{}", name, verdict.line, verdict.evidence);
+      campaign.refuse(*backend, fmt::format("wrong: does not keep the contract; see "
+                                            "timerbench verify {}",
+                                            name));
+    }
+  }
+}
+
 void run_replays(const RunOptions& options, const Suite& suite) {
   const auto chosen = find_backends(split(options.backends));
   Campaign campaign = plan_replays(options, suite);
@@ -101,6 +137,10 @@ void run_replays(const RunOptions& options, const Suite& suite) {
            .granularity = std::to_string(options.granularity),
            .default_flags = {fmt::format("--benchmark_repetitions={}", suite.rounds),
                              fmt::format("--benchmark_min_time={}", suite.min_seconds)},
+           .refuse_wrong =
+               [&](bool tells) {
+                 if (options.pass != "once") refuse_wrong(campaign, chosen, tells);
+               },
            .register_cells =
                [&] {
                  campaign.register_cells(chosen);

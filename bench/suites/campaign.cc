@@ -70,6 +70,9 @@ void Campaign::register_cells(const std::vector<const Backend*>& backends) {
       if (!input.is_for(*backend)) continue;
       cells_.push_back({input, *backend, cell_name(input, *backend)});
       Cell& cell = cells_.back();
+      if (const auto refused = refused_.find(backend); refused != refused_.end()) {
+        cell.failure = refused->second;
+      }
       auto* registered = benchmark::RegisterBenchmark(
           cell.name.c_str(), [this, &cell](benchmark::State& state) { measure(cell, state); });
       registered->UseManualTime();
@@ -229,7 +232,7 @@ void Campaign::check_outcome(Cell& cell, std::size_t variant, const Outcome& out
   const auto violation =
       find_violation(backend, trace, {.granularity = granularity_}, interrupted());
   throw_if_interrupted();
-  if (violation) throw CellFailure(fmt::format("wrong: {}", *violation));
+  if (violation) throw CellFailure(fmt::format("wrong: {}", violation->text));
   if (exact) throw CellFailure("wrong: its outcome is not the model's");
   audited = outcome;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "replay/backend.h"
@@ -91,6 +92,11 @@ class Campaign {
   // are counted in this program.
   void choose_pass(Pass pass) { pass_ = pass; }
 
+  // Before register_cells(): the backend's cells have no figure, for this reason.
+  void refuse(const Backend& backend, std::string failure) {
+    refused_[&backend] = std::move(failure);
+  }
+
   // Of the tails pass, whole distributions and timelines: {CELL: [{...}, ...]}, one of each round.
   nlohmann::json distributions() const;
 
@@ -164,6 +170,7 @@ class Campaign {
   std::map<std::string, std::vector<Tails>> tails_;  // by cell, of each round
   std::vector<Input> inputs_;
   std::vector<Cell> cells_;
+  std::map<const Backend*, std::string> refused_;
   Input* prepared_ = nullptr;
   MemoryProbe memory_probe_;
 };

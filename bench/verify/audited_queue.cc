@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace timerbench {
 namespace {
@@ -14,10 +15,15 @@ Tick round_up(Tick t, Tick granularity) {
   return t <= kNever - 1 - (granularity - rest) ? t + (granularity - rest) : kNever - 1;
 }
 
+// What Precision::relative allows a timer of this delay.
+Tick most_late(Tick delay) { return delay / 63 * 8 + delay % 63 * 8 / 63; }
+
 template <class... Args>
-[[noreturn]] void violated(int rule, fmt::format_string<Args...> text, Args&&... args) {
+[[noreturn]] void violated(std::string_view rule, fmt::format_string<Args...> text,
+                           Args&&... args) {
   throw ContractViolation(
-      fmt::format("rule {}: {}", rule, fmt::format(text, std::forward<Args>(args)...)));
+      fmt::format("rule {}: {}", rule, fmt::format(text, std::forward<Args>(args)...)),
+      call_log().text());
 }
 
 }  // namespace
@@ -26,7 +32,7 @@ AuditedQueue::AuditedQueue(const Backend& backend, const QueueConfig& config)
     : traits_(backend.traits),
       granularity_(config.granularity),
       now_(config.start),
-      queue_(backend.make(config)),
+      queue_(backend, config),
       deadlines_(config.capacity),
       due_(config) {
   check_observers();
@@ -40,14 +46,15 @@ Tick AuditedQueue::latest(Tick deadline) const {
   switch (traits_.precision) {
     case Precision::granular: return round_up(deadline, granularity_);
     case Precision::relative:
-      return deadline <= now_ ? deadline
-                              : deadline + std::min((deadline - now_) / 8, kNever - 1 - deadline);
+      return deadline <= now_
+                 ? deadline
+                 : deadline + std::min(most_late(deadline - now_), kNever - 1 - deadline);
     default: return deadline;
   }
 }
 
 void AuditedQueue::schedule(TimerId id, Tick deadline) {
-  queue_->schedule(id, deadline);
+  queue_.schedule(id, deadline);
   deadlines_[id] = deadline;
   due_.schedule(id, latest(deadline));
   check_observers();
@@ -55,9 +62,9 @@ void AuditedQueue::schedule(TimerId id, Tick deadline) {
 
 bool AuditedQueue::cancel(TimerId id) {
   const bool pending = due_.cancel(id);
-  const bool cancelled = queue_->cancel(id);
+  const bool cancelled = queue_.cancel(id);
   if (cancelled != pending) {
-    violated(4, "cancel({}) returned {} although the timer is {}", id, cancelled,
+    violated("4", "cancel({}) returned {} although the timer is {}", id, cancelled,
              pending ? "pending" : "not pending");
   }
   check_observers();
@@ -65,19 +72,19 @@ bool AuditedQueue::cancel(TimerId id) {
 }
 
 void AuditedQueue::check_fire(TimerId id, Tick deadline, Tick now, Tick& last_due) {
-  if (id >= deadlines_.size()) violated(3, "fired timer {}, which does not exist", id);
-  if (now < now_) violated(8, "timer {} fired although time ran backwards to {}", id, now);
-  if (!due_.pending(id)) violated(3, "timer {} fired at {}, but it is not pending", id, now);
+  if (id >= deadlines_.size()) violated("3", "fired timer {}, which does not exist", id);
+  if (now < now_) violated("8", "timer {} fired although time ran backwards to {}", id, now);
+  if (!due_.pending(id)) violated("3", "timer {} fired at {}, but it is not pending", id, now);
   if (deadline != deadlines_[id]) {
-    violated(3, "timer {} fired for deadline {}, but it was last armed for {}", id, deadline,
+    violated("3", "timer {} fired for deadline {}, but it was last armed for {}", id, deadline,
              deadlines_[id]);
   }
   if (now < earliest(deadline)) {
-    violated(1, "timer {} fired at {}, before its deadline {}", id, now, deadline);
+    violated("1", "timer {} fired at {}, before its deadline {}", id, now, deadline);
   }
   const Tick due = traits_.precision == Precision::early ? earliest(deadline) : due_.deadline(id);
   if (traits_.ordered && due < last_due) {
-    violated(6, "timer {} (due {}) fired after one that is due at {}", id, due, last_due);
+    violated("6", "timer {} (due {}) fired after one that is due at {}", id, due, last_due);
   }
   last_due = due;
   due_.cancel(id);
@@ -86,16 +93,17 @@ void AuditedQueue::check_fire(TimerId id, Tick deadline, Tick now, Tick& last_du
 std::size_t AuditedQueue::advance(Tick now) {
   fired_.clear();
   Tick last_due = 0;
-  const std::size_t count = queue_->advance(now, [&](TimerId id, Tick deadline) {
+  const std::size_t count = queue_.advance(now, [&](TimerId id, Tick deadline) {
     check_fire(id, deadline, now, last_due);
     fired_.push_back(id);
   });
   if (count != fired_.size()) {
-    violated(3, "advance({}) returned {} but called the sink {} times", now, count, fired_.size());
+    violated("3", "advance({}) returned {} but called the sink {} times", now, count,
+             fired_.size());
   }
   if (now >= now_ && due_.next_wakeup() <= now) {
     const TimerId id = due_.next_id();
-    violated(2, "timer {} (deadline {}, armed for {} at the latest) did not fire at {}", id,
+    violated("2", "timer {} (deadline {}, armed for {} at the latest) did not fire at {}", id,
              deadlines_[id], due_.next_wakeup(), now);
   }
   now_ = std::max(now_, now);
@@ -113,7 +121,7 @@ std::size_t AuditedQueue::sleep_until(Tick now, std::size_t max_wakeups) {
       ++empty;
       ++empty_wakeups_;
       if (next_wakeup() <= wakeup) {
-        violated(9, "next_wakeup() is {} after advance({}) found nothing to fire", next_wakeup(),
+        violated("9b", "next_wakeup() is {} after advance({}) found nothing to fire", next_wakeup(),
                  wakeup);
       }
     }
@@ -125,8 +133,8 @@ std::size_t AuditedQueue::sleep_until(Tick now, std::size_t max_wakeups) {
   return total_fired_ - before;
 }
 
-std::optional<std::string> AuditedQueue::audit(std::span<const Op> ops, Driver driver,
-                                               const StopFlag& stop) {
+std::optional<TraceViolation> AuditedQueue::audit(std::span<const Op> ops, Driver driver,
+                                                  const StopFlag& stop) {
   for (std::size_t i = 0; i < ops.size() && !stop; ++i) {
     const Op op = ops[i];
     try {
@@ -138,22 +146,22 @@ std::optional<std::string> AuditedQueue::audit(std::span<const Op> ops, Driver d
         schedule(op.id, now_ + op.arg);
       }
     } catch (const ContractViolation& violation) {
-      return fmt::format("operation {}: {}", i, violation.what());
+      return TraceViolation{i, fmt::format("operation {}: {}", i, violation.what()),
+                            violation.calls};
     }
   }
-  queue_->sync();
+  queue_.sync();
   return std::nullopt;
 }
 
 void AuditedQueue::check_observers() const {
-  if (queue_->size() != due_.size()) {
-    violated(3, "size() is {} with {} timers pending", queue_->size(), due_.size());
-  }
-  const Tick wakeup = queue_->next_wakeup();
+  const std::size_t size = queue_.size();
+  if (size != due_.size()) violated("3", "size() is {} with {} timers pending", size, due_.size());
+  const Tick wakeup = next_wakeup();
   if (due_.size() == 0) {
-    if (wakeup != kNever) violated(9, "next_wakeup() is {} although nothing is pending", wakeup);
+    if (wakeup != kNever) violated("9", "next_wakeup() is {} although nothing is pending", wakeup);
   } else if (wakeup > std::max(now_, due_.next_wakeup())) {
-    violated(9, "next_wakeup() is {}, but timer {} is due at {}", wakeup, due_.next_id(),
+    violated("9", "next_wakeup() is {}, but timer {} is due at {}", wakeup, due_.next_id(),
              due_.next_wakeup());
   }
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,12 +12,20 @@
 #include "system/stop.h"
 #include "trace/model.h"
 #include "trace/op.h"
+#include "verify/logged_queue.h"
 #include "verify/violation.h"
 
 namespace timerbench {
 
+// A violation by an operation of a trace, whose number begins the text.
+struct TraceViolation {
+  std::size_t operation;
+  std::string text;
+  std::string calls;
+};
+
 // Passes each call on to the queue and throws ContractViolation at the first answer that rules 1 to
-// 9 do not allow. Keeps to what the backend itself promises: an exact one is held to the instant,
+// 9b do not allow. Keeps to what the backend itself promises: an exact one is held to the instant,
 // the others to their own latitude, fire by fire. O(log n) a call.
 class AuditedQueue {
  public:
@@ -35,13 +42,13 @@ class AuditedQueue {
 
   enum class Driver { ticking, sleeping };  // time passes by advance() or by sleep_until()
 
-  // Replays `ops`. Returns the text of the first violation, with the number of its operation, or
-  // nothing; stops early, with nothing, when `stop` is set.
-  std::optional<std::string> audit(std::span<const Op> ops, Driver driver, const StopFlag& stop);
+  // Replays `ops`. Returns the first violation, or nothing; stops early, with nothing, when `stop` is
+  // set.
+  std::optional<TraceViolation> audit(std::span<const Op> ops, Driver driver, const StopFlag& stop);
 
   Tick now() const { return now_; }
   std::size_t size() const { return due_.size(); }
-  Tick next_wakeup() const { return queue_->next_wakeup(); }
+  Tick next_wakeup() const { return queue_.next_wakeup(); }
   // The ids that the last advance() fired, in order.
   const std::vector<TimerId>& fired() const { return fired_; }
   // Wakeups at which nothing fired.
@@ -57,7 +64,7 @@ class AuditedQueue {
   Traits traits_;
   Tick granularity_;
   Tick now_;
-  std::unique_ptr<AnyQueue> queue_;
+  LoggedQueue queue_;
   std::vector<Tick> deadlines_;  // by id, of what is pending
   Model due_;                    // pending timers by the instant at which they must have fired
   std::vector<TimerId> fired_;

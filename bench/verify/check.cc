@@ -22,8 +22,8 @@ bool must_be_exact(const Traits& traits, Tick granularity) {
   return false;
 }
 
-std::optional<std::string> find_violation(const Backend& backend, const Trace& trace,
-                                          const Conditions& conditions, const StopFlag& stop) {
+std::optional<TraceViolation> find_violation(const Backend& backend, const Trace& trace,
+                                             const Conditions& conditions, const StopFlag& stop) {
   AuditedQueue queue(backend, {.capacity = trace.info().capacity,
                                .start = conditions.start,
                                .granularity = conditions.granularity});

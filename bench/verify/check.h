@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "replay/backend.h"
 #include "system/stop.h"
@@ -21,7 +20,7 @@ bool must_be_exact(const Traits& traits, Tick granularity);
 // Why the backend breaks the contract on this trace, found by replaying it under audit; nothing if
 // it does not. Stops early, with nothing, when `stop` is set. REQUIRES: from its start the clock
 // does not come to kNever.
-std::optional<std::string> find_violation(const Backend& backend, const Trace& trace,
-                                          const Conditions& conditions, const StopFlag& stop);
+std::optional<TraceViolation> find_violation(const Backend& backend, const Trace& trace,
+                                             const Conditions& conditions, const StopFlag& stop);
 
 }  // namespace timerbench

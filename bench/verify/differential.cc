@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "trace/csv.h"
+#include "verify/radices.h"
 
 namespace timerbench {
 namespace {
@@ -30,23 +33,29 @@ struct Shape {
   TimerId capacity;
   int most_ops;
   bool is_slow;  // time passes by a few ticks mostly, so that many timers are pending
+  Tick radix;    // not 0: delays and the clock keep to the powers of it, where levels wrap
   Conditions conditions;
 };
 
-// Few ids meet often; more fill the structure; one trace in eight is large, past 128 timers, where
-// Redis changes its encoding.
-constexpr Shape kSmall{.capacity = 6, .most_ops = 200, .is_slow = false, .conditions = {}};
-constexpr Shape kMiddle{.capacity = 40, .most_ops = 200, .is_slow = false, .conditions = {}};
-constexpr Shape kLarge{.capacity = 1000, .most_ops = 3000, .is_slow = true, .conditions = {}};
+// Few ids meet often; more fill the structure; one trace in sixteen is large, past 128 timers, where
+// Redis changes its encoding. Every other one aims at the powers of a radix.
+constexpr Shape kSmall{
+    .capacity = 6, .most_ops = 200, .is_slow = false, .radix = 0, .conditions = {}};
+constexpr Shape kMiddle{
+    .capacity = 40, .most_ops = 200, .is_slow = false, .radix = 0, .conditions = {}};
+constexpr Shape kLarge{
+    .capacity = 1000, .most_ops = 3000, .is_slow = true, .radix = 0, .conditions = {}};
 constexpr std::array<Shape, 8> kShapes = {kSmall,  kSmall,  kSmall,  kSmall,
                                           kMiddle, kMiddle, kMiddle, kLarge};
 
+rc::Gen<std::uint32_t> beside(rc::Gen<std::uint32_t> edges) {
+  return rc::gen::map(rc::gen::pair(std::move(edges), rc::gen::inRange<std::uint32_t>(0, 3)),
+                      [](const auto& pair) { return pair.first + pair.second - 1; });
+}
+
 // Mostly short, often on an edge or beside one, or on a multiple of it, sometimes far.
 rc::Gen<std::uint32_t> any_delay() {
-  const auto edge = rc::gen::map(rc::gen::inRange<std::size_t>(0, kEdges.size()),
-                                 [](std::size_t i) { return kEdges[i]; });
-  const auto beside = rc::gen::map(rc::gen::pair(edge, rc::gen::inRange<std::uint32_t>(0, 3)),
-                                   [](const auto& pair) { return pair.first + pair.second - 1; });
+  const auto edge = rc::gen::elementOf(kEdges);
   const auto multiple = rc::gen::map(
       rc::gen::pair(edge, rc::gen::inRange<std::uint32_t>(1, 8)), [](const auto& pair) {
         return static_cast<std::uint32_t>(std::uint64_t{pair.first} * pair.second % kMaxDelay);
@@ -54,29 +63,52 @@ rc::Gen<std::uint32_t> any_delay() {
   return rc::gen::weightedOneOf<std::uint32_t>(
       {{4, rc::gen::inRange<std::uint32_t>(0, 10)},
        {3, rc::gen::inRange<std::uint32_t>(0, 700)},
-       {3, beside},
+       {3, beside(edge)},
        {2, multiple},
        {1, rc::gen::inRange<std::uint32_t>(0, 300000)},
        {1, rc::gen::inRange<std::uint32_t>(0, kMaxDelay)}});
 }
 
+// On a power of the radix, or beside one, or little: sums of these stay near its powers' multiples.
+rc::Gen<std::uint32_t> aimed_delay(Tick radix) {
+  std::vector<std::uint32_t> powers;
+  for (Tick power = 1; power < kMaxDelay; power *= radix) {
+    powers.push_back(static_cast<std::uint32_t>(power));
+  }
+  return rc::gen::weightedOneOf<std::uint32_t>(
+      {{2, rc::gen::inRange<std::uint32_t>(0, 4)},
+       {2, rc::gen::inRange<std::uint32_t>(0, static_cast<std::uint32_t>(radix))},
+       {4, beside(rc::gen::elementOf(powers))}});
+}
+
+// A little before a multiple of a power of the radix, which may be any.
+Tick aimed_start(Tick radix, rc::Random random) {
+  Tick power = 1;
+  for (Tick i = random.next() % 8; i > 0 && power <= kNever / radix / radix / 8; --i) {
+    power *= radix;
+  }
+  const Tick wrap = power * (1 + random.next() % 4);
+  return wrap - std::min(wrap, random.next() % 4);
+}
+
 rc::Gen<Op> any_op(const Shape& shape) {
   const auto id = rc::gen::inRange<TimerId>(0, shape.capacity);
-  const auto schedule = rc::gen::map(rc::gen::pair(id, any_delay()), [](const auto& pair) {
+  const auto delay = shape.radix > 0 ? aimed_delay(shape.radix) : any_delay();
+  const auto schedule = rc::gen::map(rc::gen::pair(id, delay), [](const auto& pair) {
     return schedule_op(pair.first, pair.second);
   });
   const auto cancel = rc::gen::map(id, cancel_op);
-  const auto ticks = shape.is_slow
-                         ? rc::gen::weightedOneOf<std::uint32_t>(
-                               {{400, rc::gen::inRange<std::uint32_t>(0, 4)}, {1, any_delay()}})
-                         : any_delay();
+  const auto ticks = shape.is_slow ? rc::gen::weightedOneOf<std::uint32_t>(
+                                         {{400, rc::gen::inRange<std::uint32_t>(0, 4)}, {1, delay}})
+                                   : delay;
   const auto advance = rc::gen::map(ticks, advance_op);
   return rc::gen::weightedOneOf<Op>({{5, schedule}, {1, cancel}, {4, advance}});
 }
 
 // Replays under audit; adds what happened to the counts if nothing was wrong.
-std::optional<std::string> run(const Backend& backend, const Shape& shape, std::span<const Op> ops,
-                               const StopFlag& stop, DifferentialResult& counts) {
+std::optional<TraceViolation> run(const Backend& backend, const Shape& shape,
+                                  std::span<const Op> ops, const StopFlag& stop,
+                                  DifferentialResult& counts) {
   const auto& [start, granularity, driver] = shape.conditions;
   AuditedQueue queue(backend,
                      {.capacity = shape.capacity, .start = start, .granularity = granularity});
@@ -87,32 +119,88 @@ std::optional<std::string> run(const Backend& backend, const Shape& shape, std::
   return std::nullopt;
 }
 
-// Begins at 0 if that fails too, then follows RapidCheck's shrinks as long as one of them still
-// fails.
-Counterexample smallest(const Backend& backend, Shape shape,
-                        rc::Shrinkable<std::vector<Op>> failing, std::string violation,
-                        const StopFlag& stop) {
-  DifferentialResult uncounted;
-  Shape from_zero = shape;
-  from_zero.conditions.start = 0;
-  if (auto text = run(backend, from_zero, failing.value(), stop, uncounted)) {
-    shape = from_zero;
-    violation = std::move(*text);
+rc::Seq<Op> shrink_op(Op op) {
+  if (op.arg == kCancel) return {};
+  return rc::seq::map(rc::shrink::integral(op.arg), [op](std::uint32_t arg) {
+    return Op{op.id, arg};
+  });
+}
+
+// Makes it smaller as long as it still fails: begins at 0, ends with what went wrong, leaves out
+// operations, many at once first, and makes delays shorter.
+class Shrinker {
+ public:
+  Shrinker(const Backend& backend, const Shape& shape, std::vector<Op> ops,
+           TraceViolation violation, const StopFlag& stop)
+      : backend_(backend),
+        shape_(shape),
+        ops_(std::move(ops)),
+        violation_(std::move(violation)),
+        stop_(stop) {}
+
+  Counterexample smallest() {
+    end_with_violation();
+    const Tick start = std::exchange(shape_.conditions.start, 0);
+    if (!try_instead(ops_)) shape_.conditions.start = start;
+    while (!stop_ && (leave_out() || shorten_delays())) continue;
+    return {ops_, shape_.conditions, violation_};
   }
-  for (bool smaller = true; smaller && !stop;) {
-    smaller = false;
-    auto shrinks = failing.shrinks();
-    while (auto candidate = shrinks.next()) {
-      if (auto text = run(backend, shape, candidate->value(), stop, uncounted)) {
-        failing = std::move(*candidate);
-        violation = std::move(*text);
-        smaller = true;
-        break;
+
+ private:
+  bool try_instead(const std::vector<Op>& ops) {
+    DifferentialResult uncounted;
+    auto violation = run(backend_, shape_, ops, stop_, uncounted);
+    if (!violation) return false;
+    ops_ = ops;
+    violation_ = std::move(*violation);
+    end_with_violation();
+    return true;
+  }
+
+  void end_with_violation() { ops_.resize(std::min(ops_.size(), violation_.operation + 1)); }
+
+  bool leave_out() {
+    const std::size_t before = ops_.size();
+    for (std::size_t chunk = ops_.size() / 2; chunk > 0; chunk /= 2) {
+      for (std::size_t begin = 0; begin + chunk <= ops_.size() && !stop_;) {
+        if (!try_instead(without(begin, chunk, /*in_time=*/false)) &&
+            (chunk == 1 || !try_instead(without(begin, chunk, /*in_time=*/true)))) {
+          begin += chunk;
+        }
       }
     }
+    return ops_.size() < before;
   }
-  return {failing.value(), shape.conditions, std::move(violation)};
-}
+
+  // `in_time`: one advance takes their place, so that the clock is the same afterwards.
+  std::vector<Op> without(std::size_t begin, std::size_t count, bool in_time) const {
+    const auto first = ops_.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = first + static_cast<std::ptrdiff_t>(count);
+    std::vector<Op> fewer(ops_.begin(), first);
+    if (in_time) {
+      Tick ticks = 0;
+      for (auto op = first; op != last; ++op) ticks += op->id == kAdvance ? op->arg : 0;
+      fewer.push_back(advance_op(static_cast<std::uint32_t>(std::min<Tick>(ticks, kMaxDelay))));
+    }
+    fewer.insert(fewer.end(), last, ops_.end());
+    return fewer;
+  }
+
+  bool shorten_delays() {
+    auto shorter = rc::shrink::eachElement(ops_, shrink_op);
+    while (const auto ops = shorter.next()) {
+      if (stop_) return false;
+      if (try_instead(*ops)) return true;
+    }
+    return false;
+  }
+
+  const Backend& backend_;
+  Shape shape_;
+  std::vector<Op> ops_;
+  TraceViolation violation_;
+  const StopFlag& stop_;
+};
 
 }  // namespace
 
@@ -140,10 +228,15 @@ DifferentialResult test_differentially(const Backend& backend, std::uint64_t see
                         .granularity = std::array<Tick, 4>{1, 1, 3, 100}[bits >> 1 & 3],
                         .driver = (bits >> 3 & 3) == 0 ? AuditedQueue::Driver::sleeping
                                                        : AuditedQueue::Driver::ticking};
+    if ((bits & 1) == 0) {
+      shape.radix = kRadices[(bits >> 16) % kRadices.size()];
+      shape.conditions.start = aimed_start(shape.radix, random.split());
+    }
     // RapidCheck's size is the most operations of a trace.
-    auto ops = rc::gen::container<std::vector<Op>>(any_op(shape))(random.split(), shape.most_ops);
-    if (auto violation = run(backend, shape, ops.value(), stop, result)) {
-      result.counterexample = smallest(backend, shape, std::move(ops), std::move(*violation), stop);
+    const auto ops =
+        rc::gen::container<std::vector<Op>>(any_op(shape))(random.split(), shape.most_ops).value();
+    if (auto violation = run(backend, shape, ops, stop, result)) {
+      result.counterexample = Shrinker(backend, shape, ops, std::move(*violation), stop).smallest();
       break;
     }
   } while (std::chrono::steady_clock::now() < end && !stop);

@@ -18,7 +18,7 @@ namespace timerbench {
 struct Counterexample {
   std::vector<Op> ops;
   Conditions conditions;
-  std::string violation;
+  TraceViolation violation;
 };
 
 // The operations as a CSV, and the command lines of `program` that check a backend on them again.

@@ -3,13 +3,15 @@
 // A plain binary heap of 16-byte entries {deadline, id, arming}, without back links. Each id has an
 // arming number. An entry is live if its number is the id's present one and the id is pending, so
 // that cancelling or moving a timer leaves a dead entry behind. When the dead outnumber the living,
-// the heap is rebuilt without them, which costs O(1) amortised per cancel.
+// the heap is rebuilt without them, after a cancel, a move or the fires of an advance(). That costs
+// O(1) amortised for each entry that dies.
 //
 // Invariants:
 //   1. No entry is due before its parent.
 //   2. A pending timer has exactly one live entry; an id that is not pending has none.
 //   3. dead_ is the number of dead entries: entries() is size() + dead_.
 //   4. The top is live.
+//   5. dead_ is at most size() + 64.
 //
 // Cost:
 //   schedule O(1) expected, O(log n) worst: a line for each level that it rises
@@ -82,10 +84,11 @@ class LazyHeap {
       drop_dead_tops();
       sink(due.id, due.deadline);
     }
+    if (fired > 0) settle();
     return fired;
   }
 
-  // Entries in the heap, dead ones too: at most 2 * size() + a constant.
+  // Entries in the heap, dead ones too: at most 2 * size() + 64.
   std::size_t entries() const { return heap_.size(); }
 
   Tick next_wakeup() const { return heap_.empty() ? kNever : heap_.front().deadline; }
@@ -104,8 +107,8 @@ class LazyHeap {
     friend bool operator<(const Entry& a, const Entry& b) { return a.deadline > b.deadline; }
   };
 
-  // The number wraps after 2^32 armings of one id, while at most 2 * capacity entries are kept: an
-  // entry would have to stay dead in the heap through all of them to be taken for a live one.
+  // The number wraps after 2^32 armings of one id: an entry would have to stay dead in the heap
+  // through all of them to be taken for a live one, and a rebuild comes long before.
   struct Timer {
     std::uint32_t arming = 0;
     bool pending = false;
@@ -121,7 +124,7 @@ class LazyHeap {
     heap_.pop_back();
   }
 
-  // Restores "the top is live" and the bound on the debt.
+  // Restores invariants 4 and 5.
   void settle() {
     if (dead_ > size_ + kSmallDebt) {
       std::erase_if(heap_, [this](const Entry& entry) { return !live(entry); });

@@ -69,7 +69,7 @@ def measure(
     log = scratch / "cell.log"
     clear(scratch)
     filter_ = "^" + re.sub(r"([^\w/])", r"[\1]", cell) + "(/manual_time|/iterations:1/manual_time)$"
-    full = [*command, f"--benchmark_filter={filter_}", f"--benchmark_out={out}"]
+    full = [*command, "--verified", f"--benchmark_filter={filter_}", f"--benchmark_out={out}"]
     begin = time.monotonic()
     with log.open("w", encoding="utf-8") as output:
         code = run_limited([*full, "--benchmark_repetitions=1"], output, limits, stop)

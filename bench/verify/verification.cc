@@ -1,0 +1,91 @@
+#include "verify/verification.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+
+#include "core/backend_error.h"
+#include "verify/check.h"
+#include "verify/contract.h"
+#include "verify/differential.h"
+#include "verify/violation.h"
+
+namespace timerbench {
+namespace {
+
+std::string last_calls(const std::string& calls) {
+  return "  the last calls, of which the last went wrong:\n" + calls;
+}
+
+Verdict judge_trace(const Backend& backend, const Trace& trace, const Conditions& conditions) {
+  const auto violation = find_violation(backend, trace, conditions, interrupted());
+  if (interrupted()) return {};
+  if (violation) {
+    return {false, fmt::format("WRONG: {}", violation->text), last_calls(violation->calls)};
+  }
+  return {true, fmt::format("ok: {} operations", trace.ops().size())};
+}
+
+Verdict judge_contract(const Backend& backend, std::uint64_t seed,
+                       std::chrono::duration<double> random_traces, Progress& progress) {
+  for (const ContractScenario& scenario : contract()) {
+    if (interrupted()) return {};
+    progress.begin(scenario.name);
+    try {
+      scenario.run(backend);
+    } catch (const ContractViolation& violation) {
+      return {
+          false,
+          fmt::format("WRONG: {} of bench/verify/contract.cc: {}", scenario.name, violation.what()),
+          last_calls(violation.calls)};
+    }
+  }
+  progress.begin("random traces");
+  const auto result = test_differentially(backend, seed, random_traces, interrupted());
+  if (interrupted()) return {};
+  if (result.counterexample) {
+    const Counterexample& found = *result.counterexample;
+    return {false, fmt::format("WRONG: {}", found.violation.text),
+            last_calls(found.violation.calls) +
+                to_text(found, backend.traits.name, program_invocation_name)};
+  }
+  return {true, fmt::format("ok: {} scenarios, {} random traces, {} fires, {} empty wakeups",
+                            contract().size(), result.traces, result.fired, result.empty_wakeups)};
+}
+
+Verdict verify_isolated(const Backend& backend, const Judge& judge, const ShowStage& show) {
+  if (backend.is_control()) return {true, "a control, promises nothing"};
+  const Judge unless_unavailable = [&](Progress& progress) -> Verdict {
+    try {
+      return judge(progress);
+    } catch (const BackendUnavailable& error) {
+      return {false, fmt::format("UNAVAILABLE: {}", error.what())};
+    }
+  };
+  return judge_isolated(unless_unavailable, show);
+}
+
+}  // namespace
+
+Verdict verify(const Backend& backend, std::uint64_t seed,
+               std::chrono::duration<double> random_traces, const ShowStage& show) {
+  return verify_isolated(
+      backend,
+      [&](Progress& progress) { return judge_contract(backend, seed, random_traces, progress); },
+      show);
+}
+
+Verdict verify(const Backend& backend, const Trace& trace, const Conditions& conditions,
+               const ShowStage& show) {
+  return verify_isolated(
+      backend,
+      [&](Progress& progress) {
+        progress.begin("the trace");
+        return judge_trace(backend, trace, conditions);
+      },
+      show);
+}
+
+}  // namespace timerbench
