@@ -123,7 +123,11 @@ class Colours(unittest.TestCase):
         *(f"index_heap_{arity}" for arity in (2, 4, 8)),
         *("log_wheel", "log_calendar", "my_wheel", "hashed_ring", "b_tree", "linked_list", "cal"),
         *("libuv", "libevent", "folly", "asio", "netty", "uv_timer", "my_redis"),
-        *(f"{word}_{name}" for word in ("locked", "ticking", "sharded_8") for name in ("cal", "scan")),
+        *(
+            f"{word}_{name}"
+            for word in ("locked", "ticking", "sharded_8")
+            for name in ("cal", "scan")
+        ),
     ]
 
     def test_the_difference_of_colours(self) -> None:
@@ -248,7 +252,11 @@ class Pictures(Scratch):
     def test_a_paper_names_who_has_no_figure(self) -> None:
         entries = [
             *(failed(f"quick/churn/{size}", "oak", "timeout: over 5 s") for size in (10, 1000)),
-            *(one for size in (10, 1000) for one in costs(f"quick/churn/{size}", "heap", "exact", 5)),
+            *(
+                one
+                for size in (10, 1000)
+                for one in costs(f"quick/churn/{size}", "heap", "exact", 5)
+            ),
             failed("quick/nginx/77", "oak", "wrong: early"),
             *costs("quick/nginx/77", "heap", "exact", 5),
         ]
@@ -289,8 +297,14 @@ class Pictures(Scratch):
         )
         self.assertNotIn("your_heap", (out / "table.md").read_text())
         for arguments, says in (
-            (["--backends=oak", "--table"], "--backends: no backend is 'oak'; there are kafka_wheel_20, "),
-            (["--workloads=x*", "--table"], "--workloads: no workload is 'x*'; there are churn, hold"),
+            (
+                ["--backends=oak", "--table"],
+                "--backends: no backend is 'oak'; there are kafka_wheel_20, ",
+            ),
+            (
+                ["--workloads=x*", "--table"],
+                "--workloads: no workload is 'x*'; there are churn, hold",
+            ),
             (["--backends=my_heap"], "need --out, lest the figures of all be replaced"),
             (["--backends=,", "--table"], "--backends: invalid names value: ','"),
         ):
@@ -336,7 +350,9 @@ class Alike(ReportTest):
                 self.check_alike(one, other, what)
         elif isinstance(ours, (int, float)):
             other = float(theirs.replace("Infinity", "inf"))
-            self.assertTrue(math.isclose(ours, other, rel_tol=1e-9, abs_tol=1e-300), (what, ours, other))
+            self.assertTrue(
+                math.isclose(ours, other, rel_tol=1e-9, abs_tol=1e-300), (what, ours, other)
+            )
         else:
             self.assertEqual(ours, theirs, what)
 
@@ -414,7 +430,11 @@ class Alike(ReportTest):
         numbers = [
             *(sign * 10 ** generator.uniform(-12, 20) for _ in range(2000) for sign in (1, -1)),
             *(generator.randint(1, 8000) / 8 for _ in range(500)),  # in the middle of two
-            *(factor * 10.0**power for power in range(-9, 18) for factor in (0.9994, 0.9995, 1, 9.995)),
+            *(
+                factor * 10.0**power
+                for power in range(-9, 18)
+                for factor in (0.9994, 0.9995, 1, 9.995)
+            ),
             *(0.0, 62.1, 999.4, 999.5, 999.6, 1e15, 5e-324, 1.7e308),
         ]
         for name, ours in (("digits", words.digits), ("time", words.time), ("ratio", _ratio)):
@@ -425,11 +445,16 @@ class Alike(ReportTest):
             self.assertEqual(words.digits(float(number)), self.run_js(f"digits({number})"))
         self.assertEqual(
             [words.percent(number) for number in (0, 1e-4, 0.0062, 0.2, 3)],
-            self.run_js("arguments[0].map((log) => percent(Math.expm1(log)))", [0, 1e-4, 0.0062, 0.2, 3]),
+            self.run_js(
+                "arguments[0].map((log) => percent(Math.expm1(log)))", [0, 1e-4, 0.0062, 0.2, 3]
+            ),
         )
         sizes = [1, 9, 10, 999, 1000, 1234, 13862, 30_000, 10**7, 123_456_789, 2 * 10**12]
         for name in ("power", "counted"):
-            ours_ = [words.power(size) if name == "power" else words.counted(size, "round") for size in sizes]
+            ours_ = [
+                words.power(size) if name == "power" else words.counted(size, "round")
+                for size in sizes
+            ]
             called = "power(size)" if name == "power" else "counted(size, 'round')"
             self.assertEqual(ours_, self.run_js(f"arguments[0].map((size) => {called})", sizes))
 
@@ -537,7 +562,13 @@ class Services(ReportTest):
 
     def open_rounds(self, *counts: int) -> None:
         entries = [
-            entry(f"accuracy/rate/{1000 * (i + 1)}", "swift", "exact", j, lateness_p50_ns=1e4 * (j + 1))
+            entry(
+                f"accuracy/rate/{1000 * (i + 1)}",
+                "swift",
+                "exact",
+                j,
+                lateness_p50_ns=1e4 * (j + 1),
+            )
             for i, count in enumerate(counts)
             for j in range(count)
         ]
@@ -551,17 +582,18 @@ class Services(ReportTest):
         self.assertIn("Median of 10 rounds; whiskers are 95 % intervals of it.", self.text())
         self.open_rounds(10, 3)
         self.assertEqual(self.tables()[0][2][3:6], ["20.0 µs", "10.0 µs", "30.0 µs"])
-        self.assertIn("Median of 3 to 10 rounds; whiskers are 95 % intervals of it, or", self.text())
+        self.assertIn(
+            "Median of 3 to 10 rounds; whiskers are 95 % intervals of it, or", self.text()
+        )
         self.open_rounds(3, 3)
         self.assertIn(
             "Median of 3 rounds; whiskers reach from the least to the greatest, since", self.text()
         )
 
 
-
-# What is wrong with how the page is laid out now, as sentences. Boxes are {what, left, top, right, bottom}.
+# What is wrong with how the page is laid out now, as sentences.
 FAULTS = """
-  const faults = [];
+  const faults = []; // boxes are {what, left, top, right, bottom}
   const boxOf = (what, {left, top, right, bottom}) => ({what, left, top, right, bottom});
   const cut = (box, by) => ({
     ...box,
@@ -681,6 +713,14 @@ class Layout(ReportTest):
     def test_on_a_phone(self) -> None:
         self.check_pages(390, 844)
 
+    def test_on_a_phone_a_chart_is_seen_at_once(self) -> None:
+        self.look_at(390, 844)
+        page = self.report(*self.REAL)
+        for name in PAGES:
+            self.open(page, name)
+            top = self.run_js("document.querySelector('#page canvas')?.getBoundingClientRect().top")
+            self.assertLess(top or 0, 844 - 150, name)
+
     def test_on_a_tablet(self) -> None:
         self.check_pages(1024, 768)
 
@@ -700,7 +740,10 @@ class Layout(ReportTest):
                 ).stdout
                 sheets = re.findall(r'<page width="([\d.]+)".*?>(.*?)</page>', boxes, re.DOTALL)
                 rights = [
-                    [float(width) - float(right) for right in re.findall(r'xMax="([\d.]+)"', words_)]
+                    [
+                        float(width) - float(right)
+                        for right in re.findall(r'xMax="([\d.]+)"', words_)
+                    ]
                     for width, words_ in sheets
                 ]
                 self.assertNotIn([], rights, "an empty sheet")
@@ -746,12 +789,15 @@ class Layout(ReportTest):
         self.assertEqual(names_by("ns [95 %]"), ["ash", "elm", "oak", "fir"])
         self.assertEqual(names_by("ns [95 %]"), ["oak", "elm", "ash", "fir"], "none comes last")
         self.assertEqual(
-            self.run_js("document.querySelector('[aria-sort]').getAttribute('aria-sort')"), "descending"
+            self.run_js("document.querySelector('[aria-sort]').getAttribute('aria-sort')"),
+            "descending",
         )
         self.go("decide")
         self.go("raw")
         column = self.tables()[0][0].index("backend")
-        self.assertEqual([row[column] for row in self.tables()[0][1:]], ["oak", "elm", "ash", "fir"])
+        self.assertEqual(
+            [row[column] for row in self.tables()[0][1:]], ["oak", "elm", "ash", "fir"]
+        )
 
     def test_names_stay_while_a_table_scrolls(self) -> None:
         self.look_at(390, 844)

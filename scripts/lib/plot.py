@@ -31,7 +31,9 @@ def main() -> int:
     arguments = _parse()
     choice = Choice(arguments.backends, arguments.workloads, arguments.size, arguments.width)
     if choice.is_partial and not (arguments.out or arguments.table):
-        raise UsageError("--backends and --workloads need --out, lest the figures of all be replaced")
+        raise UsageError(
+            "--backends and --workloads need --out, lest the figures of all be replaced"
+        )
     if arguments.width and arguments.width < (least := 2.5 if arguments.paper else 7.5):
         raise UsageError(f"--width: names take their room, so it is to be {least} inches at least")
     report = open_report(arguments.results, choice)

@@ -1,8 +1,8 @@
 """How a backend or service looks in every figure.
 
-Its marker says of which family it is, its colour which of the family, and its line how precise it is.
-All colours differ from each other for readers with deuteranopia too, and can be read as text. No two
-contenders of a campaign have the same marker and the same colour.
+Its marker says of which family it is, its colour which of the family, its line how precise it is.
+All colours differ from each other for readers with deuteranopia too, and can be read as text. No
+two contenders of a campaign have the same marker and the same colour.
 """
 
 import itertools

@@ -74,7 +74,9 @@ def percent(log_ratio: float) -> str:
 
 def ratio(value: float) -> str:
     """0.0042, 0.998, 2.31, 45.6: three decimals near 1."""
-    return digits(value) if value < 0.1 or value >= 10 else _rounded(value, ".3f" if value < 2 else ".2f")
+    if not 0.1 <= value < 10:
+        return digits(value)
+    return _rounded(value, ".3f" if value < 2 else ".2f")
 
 
 def time(ns: float) -> str:

@@ -43,9 +43,7 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
     below = AXIS + math.ceil(len(precisions) / columns) * ROW + footer
     high = PLOT + TITLE + below
     figure = plt.figure(figsize=(wide, high), dpi=200)
-    axes = figure.add_axes(
-        (LEFT / wide, below / high, 1 - (LEFT + RIGHT) / wide, PLOT / high)
-    )
+    axes = figure.add_axes((LEFT / wide, below / high, 1 - (LEFT + RIGHT) / wide, PLOT / high))
     sizes = results.sizes(workload)
     axes.set(
         xscale="log",
@@ -179,9 +177,7 @@ def _shade_harness(axes: Axes, results: Results, workload: str) -> None:
         axes.fill_between(*zip(*costs), axes.get_ylim()[0], color=SHADE, zorder=0, linewidth=0)
 
 
-def _explain_precisions(
-    figure: Figure, precisions: set[str], columns: int, footer: float
-) -> None:
+def _explain_precisions(figure: Figure, precisions: set[str], columns: int, footer: float) -> None:
     handles = [
         Line2D(
             [],

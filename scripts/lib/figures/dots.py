@@ -92,7 +92,9 @@ def draw(
             xlim=limits_around(shown, margin=1.6, end=4 if columns == 1 else 14),
             ylim=(len(panel.rows) - 0.4, -0.6),
         )
-        _draw_panel(axes, results, panel, has_names=i % columns == 0, every=1 if columns == 1 else 2)
+        _draw_panel(
+            axes, results, panel, has_names=i % columns == 0, every=1 if columns == 1 else 2
+        )
     write_title(figure, title, note)
     legend_below(figure, [Line2D([], [], label=text, **_dot(name, INK)) for name, text in DOTS], 4)
     write_footer(figure, results)

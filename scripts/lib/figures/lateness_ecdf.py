@@ -87,7 +87,9 @@ def draw(results: RealtimeResults, size: int, width: float | None = None) -> Fig
     for i, (axes, (service, cell)) in enumerate(zip(grid.flat, cells.items())):
         axes.set(xscale="log", xlim=(LEAST, max(latest * 1.3, 10 * LEAST)), ylim=(-0.03, 1.03))
         if control:
-            axes.plot(*_steps(control), color=results.looks[CONTROL].colour, linewidth=2.6, alpha=0.55)
+            axes.plot(
+                *_steps(control), color=results.looks[CONTROL].colour, linewidth=2.6, alpha=0.55
+            )
         _draw_service(axes, service, cell, results.looks[service].colour)
         axes.yaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
         is_first = i % columns == 0
@@ -109,7 +111,9 @@ def draw(results: RealtimeResults, size: int, width: float | None = None) -> Fig
     if control:
         label = "control: how late the machine itself wakes up"
         handles.append(
-            Line2D([], [], color=results.looks[CONTROL].colour, linewidth=2.6, alpha=0.55, label=label)
+            Line2D(
+                [], [], color=results.looks[CONTROL].colour, linewidth=2.6, alpha=0.55, label=label
+            )
         )
     legend_below(figure, handles, legend_columns)
     write_footer(figure, results)

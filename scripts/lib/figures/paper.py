@@ -49,8 +49,8 @@ SHOWN: dict[str, dict[str, tuple[str, Callable[[float], str]]]] = {
 
 @dataclass(frozen=True)
 class Line:
-    """A contender: its median at each size, with an interval; NaN where it has none. One that has none
-    at all is named with what became of it.
+    """A contender: its median at each size, with an interval; NaN where it has none. One that has
+    none at all is named with what became of it.
     """
 
     name: str
@@ -81,9 +81,7 @@ def paper_figures(
         for name, (label, unit) in SHOWN[results.suite].items():
             lines = _lines_of_counter(results, scenario, name)
             if len(results.sizes(scenario)) > 1 and any(line.sizes for line in lines):
-                shown = partial(
-                    _draw, results, lines, SUITES[results.suite], label, unit, width
-                )
+                shown = partial(_draw, results, lines, SUITES[results.suite], label, unit, width)
                 yield f"{results.suite}_{scenario}_{name.removesuffix('_ns').replace('.', '_')}", shown
 
 
@@ -205,7 +203,9 @@ def _draw(
                 crossed.add(line.sizes[known[-1]])
             for size, middle in zip(line.sizes, line.middles):
                 if size in crossed:
-                    axes.plot(size, middle, "x", color=style["color"], markersize=5, markeredgewidth=0.9)
+                    axes.plot(
+                        size, middle, "x", color=style["color"], markersize=5, markeredgewidth=0.9
+                    )
         sizes = sorted({size for line in drawn for size in line.sizes})
         axes.set(xscale="log", yscale="log", xlim=(sizes[0] / 1.2, sizes[-1] * 1.2))
         axes.xaxis.set_major_locator(FixedLocator(sizes))

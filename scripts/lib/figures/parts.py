@@ -57,8 +57,8 @@ def limits_around(costs: Sequence[float], margin: float, end: float = 0) -> tupl
 
 
 def columns_within(width: float | None, column: float, others: float) -> int:
-    """How many of so many inches there is room for, beside what else is there; any number if the width
-    does not matter.
+    """How many of so many inches there is room for, beside what else is there; any number if the
+    width does not matter.
     """
     return max(1, int((width - others) / column)) if width else sys.maxsize
 
@@ -105,8 +105,8 @@ def note_on_marks(results: Results, *workloads: str) -> str:
 
 
 def write_title(figure: Figure, title: str, note: str) -> None:
-    """At the top left, and below it in small print what must be known to read the figure. Each takes
-    as many lines as it needs; for more than one the figure grows.
+    """At the top left, and below it in small print what must be known to read the figure. Each
+    takes as many lines as it needs; for more than one the figure grows.
     """
     above, gap = 0.16, 0.26
     for text, style, line in (
