@@ -8,7 +8,6 @@ import io
 import itertools
 import json
 import re
-import signal
 import sys
 import unittest
 from contextlib import redirect_stdout

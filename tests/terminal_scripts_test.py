@@ -14,7 +14,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 import unittest
 from contextlib import redirect_stdout
 from pathlib import Path

@@ -1,6 +1,5 @@
 """Two commits of the project, built side by side and measured in the same rounds."""
 
-import argparse
 import subprocess
 import tarfile
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from rich.console import ConsoleDimensions, Group, RenderableType
 from rich.live import Live
@@ -194,7 +194,7 @@ class Bar:
         """So much of the total has been done, and `name` is what was done last."""
         self._done = min(amount, self._total)
         if self._bar:
-            beside = {} if self._told else {"now": name, "left": self.left}
+            beside: dict[str, Any] = {} if self._told else {"now": name, "left": self.left}
             self._bar.update(self._task, completed=self._done, **beside)
             if time.monotonic() > self._last + 1:
                 self._refresh()

@@ -35,7 +35,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from console import ArgumentParser, Failure, UsageError, run_main, say
 from files import replacing
@@ -239,7 +239,7 @@ class Interrupts:
 
 
 @contextlib.contextmanager
-def _temporary_file(folder: Path, caller: Caller) -> Iterator[BinaryIO]:
+def _temporary_file(folder: Path, caller: Caller) -> Iterator[IO[bytes]]:
     """Where the recording goes: beside the trace, since the user knows of room there, and without
     a name, so that it never stays behind.
     """
@@ -255,7 +255,7 @@ def _temporary_file(folder: Path, caller: Caller) -> Iterator[BinaryIO]:
 
 def _record(
     instance: Instance,
-    raw: BinaryIO,
+    raw: IO[bytes],
     arguments: argparse.Namespace,
     caller: Caller,
     interrupts: Interrupts,
@@ -311,7 +311,7 @@ def _time_left(program: "subprocess.Popen[bytes] | None", end: float) -> float:
     return max(0, end - time.monotonic())
 
 
-def _read(instance: Instance, raw: BinaryIO, times: int) -> bool:
+def _read(instance: Instance, raw: IO[bytes], times: int) -> bool:
     """Takes lines from the kernel's buffers; whether there may be more."""
     for _ in range(times):
         lines = instance.read()
@@ -335,7 +335,7 @@ def _check_complete(instance: Instance, buffer_mb: int) -> State:
 # ---- What becomes of it ----
 
 
-def _keep_raw(raw: BinaryIO, file: Path, caller: Caller, interrupts: Interrupts) -> None:
+def _keep_raw(raw: IO[bytes], file: Path, caller: Caller, interrupts: Interrupts) -> None:
     """As the kernel printed it, with our first line, which the import needs."""
     raw.seek(0)
     try:
@@ -349,7 +349,7 @@ def _keep_raw(raw: BinaryIO, file: Path, caller: Caller, interrupts: Interrupts)
         raise Failure(f"{file}: {error.strerror}; make room, or choose another place") from error
 
 
-def _import(raw: BinaryIO, name: str, source: str, caller: Caller, interrupts: Interrupts) -> None:
+def _import(raw: IO[bytes], name: str, source: str, caller: Caller, interrupts: Interrupts) -> None:
     say(f"Importing {raw.tell() / 1e6:.1f} MB ...")
     command = [TIMERBENCH, "trace", "import", "--format=ftrace", f"--source={source}"]
     program = caller.start([*map(str, command), "/dev/stdin", name], stdin=raw, process_group=0)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from console import UsageError
 from results import realtime as realtime_results
@@ -20,7 +20,7 @@ from words import power
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Figures = Iterator[tuple[str, Callable[[], "Figure"]]]  # names, and what draws them
+Figures: TypeAlias = "Iterator[tuple[str, Callable[[], Figure]]]"  # names, and what draws them
 
 
 @dataclass(frozen=True)

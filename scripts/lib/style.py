@@ -27,7 +27,7 @@ GREY = ("#6b6b6b", "#9a9a9a")  # of the first control
 SHAPES = ("o", "s", "D", "^", "v")  # as matplotlib calls them; filled or open
 
 # The shape of a family, and the words of a name that tell it.
-FAMILIES = {
+FAMILIES: dict[str, tuple[str, set[str]]] = {
     "heap": ("o", {"heap"}),
     "wheel": ("s", {"wheel", "calendar"}),
     "ring": ("D", {"ring"}),
@@ -126,7 +126,7 @@ def family(name: str) -> str:
     name = _inner(name)
     words = set(name.split("_"))
     known = (kind for kind, (_, telling) in FAMILIES.items() if words & telling)
-    return FAMILY_OF.get(name) or next(known, "other")
+    return FAMILY_OF[name] if name in FAMILY_OF else next(known, "other")
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
@@ -145,7 +145,7 @@ def _places(name: str) -> Iterator[Look]:
     kind = family(name)
     shape, _ = FAMILIES[kind]
     is_sharded = bool((wrapped := WRAPPED.fullmatch(name)) and wrapped["shards"])
-    fills = (True, False) if kind in OPEN or is_sharded else (False, True)
+    fills: tuple[bool, ...] = (True, False) if kind in OPEN or is_sharded else (False, True)
     if kind == "control" and name not in COLOURS:
         yield Look("", False, GREY)
         fills = (False,)

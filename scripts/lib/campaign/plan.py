@@ -9,7 +9,7 @@ from typing import Any
 
 from campaign.process import TIED
 from console import Failure
-from results.grid import AGAIN, SLOWER
+from results.grid import AGAIN
 
 
 @dataclass(frozen=True)
