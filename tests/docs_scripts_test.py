@@ -21,9 +21,7 @@ PUBLISHED = ROOT / "results" / "2026-11-23-intel-xeon-full" / "table.md"
 TIMERBENCH = "build/release/timerbench"
 PATIENCE = 600  # seconds, after which a command counts as hanging
 HEADERS = [  # of backends and services
-    header
-    for header in sorted((ROOT / "impls").glob("*/*.h"))
-    if ".paper =" in header.read_text()
+    header for header in sorted((ROOT / "impls").glob("*/*.h")) if ".paper =" in header.read_text()
 ]
 
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
