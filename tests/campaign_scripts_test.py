@@ -65,7 +65,9 @@ class CampaignTest(BenchScratch):
         code, out, err = self.run_bench()
         self.assertLess(time.monotonic() - begin, 2)
         self.assertEqual((code, err), (0, ""))
-        self.assertRegex(out, r"^Nothing to do: .* has 4 of 4 measurements \(2 cells × 2 rounds\)\n")
+        self.assertRegex(
+            out, r"^Nothing to do: .* has 4 of 4 measurements \(2 cells × 2 rounds\)\n"
+        )
         self.assertIn("fill, 10 timers, exact: scan 1.00 ns", out, "the table again")
         self.assertIn("| `scan`", out)
         self.assertEqual(
@@ -89,7 +91,9 @@ class CampaignTest(BenchScratch):
             assert found, text
             done.append(int(found[1]))
         self.assertEqual(done, sorted(done))
-        self.assertEqual((done[0], done[-1]), (22, 36), "18 of who fails, and 2 rounds of the other")
+        self.assertEqual(
+            (done[0], done[-1]), (22, 36), "18 of who fails, and 2 rounds of the other"
+        )
 
     def test_a_pipe_gets_a_line_a_round_and_one_table(self) -> None:
         _, out, _ = self.run_bench("--rounds=3", "--sizes=5,50")
@@ -156,9 +160,7 @@ class CampaignTest(BenchScratch):
         self.assertEqual(len({tuple(entry["name"].split("/")[2:4]) for entry in entries}), 8)
         unreached = [e for e in entries if e.get("error_message") == "interrupted: not reached"]
         self.assertGreaterEqual(len(unreached), 4)
-        self.assertIn(
-            f"{len(unreached)} cells not measured", (self.out / "table.md").read_text()
-        )
+        self.assertIn(f"{len(unreached)} cells not measured", (self.out / "table.md").read_text())
         self.assertEqual(self.run_bench("--sizes=1,2,3,4", "--rounds=2")[0], 0)
         self.assertEqual(len(self.results()["benchmarks"]), 16)
 
@@ -210,18 +212,30 @@ class CampaignTest(BenchScratch):
         for content, complaint in (
             ("".join([*good[:3], '{"kind":', *good[3:]]), "journal.jsonl:4: is damaged"),
             ('{"kind": 1}\n', "journal.jsonl:1: is damaged"),
-            (good[0] + '{"kind": "cell"}\n', "journal.jsonl:2: is damaged .without a proper cell, round"),
+            (
+                good[0] + '{"kind": "cell"}\n',
+                "journal.jsonl:2: is damaged .without a proper cell, round",
+            ),
             ("[]\n", "journal.jsonl:1: is damaged"),
-            ("".join(good).replace('"round":1', '"round":"x"'), "is damaged .without a proper round"),
+            (
+                "".join(good).replace('"round":1', '"round":"x"'),
+                "is damaged .without a proper round",
+            ),
             ("".join(good).replace('"entry"', '"entrx"'), "is damaged .without a figure"),
             ("".join(good).replace('"run_name"', '"name_run"'), "without a proper entry.run_name"),
             ("".join(good).replace('"facts":{', '"facts":{"a":7,'), "without a proper facts.a"),
-            ("".join(good).replace('"grade":"B"', '"grade":[]'), r"proper lines\[0\].machine.grade"),
+            (
+                "".join(good).replace('"grade":"B"', '"grade":[]'),
+                r"proper lines\[0\].machine.grade",
+            ),
             ("".join(good).replace('"backends":{', '"backends":{"a":1,'), "proper .*backends.a"),
             ("".join(good).replace('"cells":[', '"cells":[1,'), r"proper lines\[1\].cells\[0\]"),
             (good[0] + '{"kind":"plan","key":"a","lines":[]}\n', "without a proper lines"),
             (good[0].replace('"choice":[', '"choice":[0,'), "without a proper choice"),
-            (good[0] + '{"kind":"plan"}\n', "journal.jsonl:2: is damaged .without a proper key, lines"),
+            (
+                good[0] + '{"kind":"plan"}\n',
+                "journal.jsonl:2: is damaged .without a proper key, lines",
+            ),
             ("".join(good[1:]), "is no journal of scripts/bench"),
             (good[0].replace('"format":1', '"format":99'), "is of format 99, and this"),
         ):
@@ -254,7 +268,9 @@ class CampaignTest(BenchScratch):
             for arguments in ((), ("quick",)):
                 code, out, err = self.run_bench(*arguments)
                 self.assertEqual((code, out), (1, ""))
-                self.assertRegex(err, "^scripts/bench: .*journal.jsonl: is no regular file.*another --out\n$")
+                self.assertRegex(
+                    err, "^scripts/bench: .*journal.jsonl: is no regular file.*another --out\n$"
+                )
             journal.unlink() if make is os.mkfifo else journal.rmdir()
 
     def test_two_at_a_time_do_not_mix(self) -> None:
@@ -290,9 +306,24 @@ class CampaignTest(BenchScratch):
             ("fails wrong", 1, "wrong", "wrong: so it is"),
             ("fails strangely", 1, "error", "error: strangely: so it is"),
             ("fails unavailable", 1, "unavailable", "unavailable: so it is"),
-            ("unverified", 0, "wrong", "wrong: fired early; '.*timerbench verify ring_512' shows it"),
-            ("crash_isolated", 0, "crash", "crash: SIGSEGV in random traces; '.*verify ring_512' shows it"),
-            ("odd_verify", 0, "crash", "crash: exit code 1 and no results; its last words: .* ok: .*"),
+            (
+                "unverified",
+                0,
+                "wrong",
+                "wrong: fired early; '.*timerbench verify ring_512' shows it",
+            ),
+            (
+                "crash_isolated",
+                0,
+                "crash",
+                "crash: SIGSEGV in random traces; '.*verify ring_512' shows it",
+            ),
+            (
+                "odd_verify",
+                0,
+                "crash",
+                "crash: exit code 1 and no results; its last words: .* ok: .*",
+            ),
             ("crash_verify", 0, "crash", "crash: SIGSEGV"),
         ):
             with self.subTest(act):
@@ -308,7 +339,9 @@ class CampaignTest(BenchScratch):
                     self.assertEqual(err, "scripts/bench: cells failed: quick/fill/10/ring_512\n")
                 again = self.run_bench(*limits, ACTS=f"ring_512={act}")[1]
                 is_of_the_moment = status == "unavailable"
-                self.assertEqual("Nothing to do" in again, not is_of_the_moment, "a result as others")
+                self.assertEqual(
+                    "Nothing to do" in again, not is_of_the_moment, "a result as others"
+                )
 
     def test_what_may_go_well_now_is_tried_again(self) -> None:
         """Unlike a failure that would be the same."""
@@ -391,7 +424,9 @@ class CampaignTest(BenchScratch):
 
     def test_larger_sizes_are_skipped_once_a_smaller_one_is_hopeless(self) -> None:
         self.run_bench("--sizes=5,50,500", ACTS="ring_512=fails timeout")
-        self.assertEqual(self.measured().count("quick/fill/5/ring_512"), 2, "the first may be chance")
+        self.assertEqual(
+            self.measured().count("quick/fill/5/ring_512"), 2, "the first may be chance"
+        )
         self.assertEqual(self.measured().count("quick/fill/50/ring_512"), 0)
         self.assertEqual(self.failures()["ring_512"], "skipped: timeout at size 5 already")
 
@@ -401,7 +436,9 @@ class CampaignTest(BenchScratch):
         self.assertEqual((code, err), (0, ""))
         self.assertEqual(self.measured().count("quick/fill/5/ring_512"), 4)
         self.assertEqual(self.measured().count("quick/fill/50/ring_512"), 4)
-        self.assertIn("- ring_512 on fill at 50: timeout in 1 of 4 rounds, the figure is the median", out)
+        self.assertIn(
+            "- ring_512 on fill at 50: timeout in 1 of 4 rounds, the figure is the median", out
+        )
         self.assertRegex(out, r"`ring_512`.* 1.00 ±0% §")
         entries = [e for e in self.results()["benchmarks"] if "50/ring_512" in e["name"]]
         self.assertEqual([e["status"] for e in entries], ["ok", "ok", "timeout", "ok"])
@@ -411,13 +448,17 @@ class CampaignTest(BenchScratch):
         code, _, err = self.run_bench("--sizes=5,50", "--rounds=3", ACTS="ring_512=timeout_at_1")
         self.assertEqual((code, err), (0, ""))
         counts = collections.Counter(self.measured())
-        self.assertEqual((counts["quick/fill/5/ring_512"], counts["quick/fill/50/ring_512"]), (3, 3))
+        self.assertEqual(
+            (counts["quick/fill/5/ring_512"], counts["quick/fill/50/ring_512"]), (3, 3)
+        )
 
     def test_what_mostly_takes_too_long_is_hopeless(self) -> None:
         self.run_bench("--sizes=5,50", "--rounds=6", ACTS="ring_512=timeout_at_2_3")
         counts = collections.Counter(self.measured())
         self.assertEqual(counts["quick/fill/5/ring_512"], 3)
-        failures = {size: load([self.out]).cells["fill", size, "ring_512"].failure for size in (5, 50)}
+        failures = {
+            size: load([self.out]).cells["fill", size, "ring_512"].failure for size in (5, 50)
+        }
         self.assertEqual(
             failures,
             {5: "timeout: in 2 of 3 rounds, too long", 50: "skipped: timeout at size 5 already"},
@@ -469,7 +510,9 @@ class CampaignTest(BenchScratch):
         out, err = program.communicate()
         self.assertEqual(program.returncode, 1)
         self.assertIn("| `scan`", out)
-        self.assertRegex(err, "interrupted after .* of 18 .*; the same command goes on where it was")
+        self.assertRegex(
+            err, "interrupted after .* of 18 .*; the same command goes on where it was"
+        )
         self.assertEqual(len(self.results()["benchmarks"]), len(self.measured()))
 
     def test_a_request_to_end_ends_at_once_and_leaves_the_table(self) -> None:
@@ -500,7 +543,9 @@ class CampaignTest(BenchScratch):
         _, err = program.communicate(timeout=20)
         self.assertEqual(program.returncode, 1)
         self.assertEqual(err, "scripts/bench: interrupted before anything was measured\n")
-        self.assertEqual([path.name for path in self.out.iterdir()], ["journal.jsonl"], "of verdicts")
+        self.assertEqual(
+            [path.name for path in self.out.iterdir()], ["journal.jsonl"], "of verdicts"
+        )
 
     def test_a_reader_that_goes_away_costs_nothing_but_its_own_lines(self) -> None:
         program = self.start(ACTS="scan=slow,ring_512=slow")
@@ -547,11 +592,14 @@ class CampaignTest(BenchScratch):
                 code, _, err = self.run_bench(ACTS=f"ring_512={act}")
                 self.assertEqual(code, 1)
                 self.assertRegex(
-                    err, "^scripts/bench: /tmp: (No space left on device|File too large), so nothing "
-                    "can be measured; make room there, or set TMPDIR .*\n$"
+                    err,
+                    "^scripts/bench: /tmp: (No space left on device|File too large), so nothing "
+                    "can be measured; make room there, or set TMPDIR .*\n$",
                 )
                 self.limits = {}
-                self.assertNotIn('"cell":"quick/fill/10/ring_512"', (self.out / "journal.jsonl").read_text())
+                self.assertNotIn(
+                    '"cell":"quick/fill/10/ring_512"', (self.out / "journal.jsonl").read_text()
+                )
                 self.assertEqual(self.run_bench()[0], 0, "tried again")
                 self.assertEqual(self.failures(), {})
 
@@ -651,7 +699,9 @@ class CampaignTest(BenchScratch):
     def test_traces_for_which_there_is_no_room_are_no_result(self) -> None:
         code, _, err = self.run_bench(NO_ROOM="1")
         self.assertEqual(code, 1)
-        self.assertRegex(err, "^scripts/bench: .*traces: No space left on device, so traces cannot be kept")
+        self.assertRegex(
+            err, "^scripts/bench: .*traces: No space left on device, so traces cannot be kept"
+        )
         self.assertEqual(self.run_bench()[0], 0)
         self.assertEqual(self.failures(), {})
 
@@ -662,7 +712,9 @@ class CampaignTest(BenchScratch):
         counts = collections.Counter(self.measured())
         self.assertGreater(counts["quick/fill/10/scan"], 3, "rounds after the passes")
         for name in ("tails", "memory"):
-            self.assertEqual(len(json.loads((self.out / f"{name}.json").read_text())["benchmarks"]), 2)
+            self.assertEqual(
+                len(json.loads((self.out / f"{name}.json").read_text())["benchmarks"]), 2
+            )
         shutil.rmtree(self.out)
         self.run_bench("--passes=tails", "--budget=4s", ACTS="scan=slower,ring_512=slower")
         self.assertLess(len(self.measured()), sum(counts.values()) + 5)
@@ -688,7 +740,9 @@ class CampaignTest(BenchScratch):
                 self.assertIn(counter, entry)
         self.assertEqual(len(self.results()["benchmarks"]), 4)
         told = self.run_bench("--passes=memory,tails")[1]
-        self.assertIn("has 4 of 4 measurements (2 cells × 2 rounds); 2 of 2 measurements of tails", told)
+        self.assertIn(
+            "has 4 of 4 measurements (2 cells × 2 rounds); 2 of 2 measurements of tails", told
+        )
         self.assertIn("has 4 of 4 measurements", self.run_bench()[1])
         code, _, err = self.run_bench("--passes=speed")
         self.assertEqual(code, 2)
@@ -760,7 +814,9 @@ class CampaignTest(BenchScratch):
         self.run_bench("--passes=tails", ACTS="ring_512=fails wrong")
         self.assertEqual(self.measured().count("quick/fill/10/ring_512"), 1)
         tails = json.loads((self.out / "tails.json").read_text())["benchmarks"]
-        self.assertEqual({e["error_message"] for e in tails if "ring" in e["name"]}, {"wrong: so it is"})
+        self.assertEqual(
+            {e["error_message"] for e in tails if "ring" in e["name"]}, {"wrong: so it is"}
+        )
 
     def test_a_cell_that_fails_in_a_later_round_has_no_figure(self) -> None:
         self.run_bench("--rounds=3", ACTS="ring_512=wrong_later")
@@ -782,7 +838,9 @@ class CampaignTest(BenchScratch):
             program.write("# another\n")
         self.run_bench()
         plans = '"kind":"plan"'
-        self.assertEqual(journal.count(plans) + 1, (self.out / "journal.jsonl").read_text().count(plans))
+        self.assertEqual(
+            journal.count(plans) + 1, (self.out / "journal.jsonl").read_text().count(plans)
+        )
 
     def test_rounds_go_over_all_inputs(self) -> None:
         self.run_bench("--sizes=1,2")

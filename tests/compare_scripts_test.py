@@ -299,12 +299,16 @@ class CompareCommandTest(Scratch):
         (broken / "results.json").write_text(json.dumps(content))
         ended = self.compare(good, broken, "--gate=3%")
         self.assertEqual(ended.returncode, 1)
-        self.assertIn("Gate: without a figure in B, and with one in A: heap on fill/10³ (wrong)", ended.stdout)
+        self.assertIn(
+            "Gate: without a figure in B, and with one in A: heap on fill/10³ (wrong)", ended.stdout
+        )
         self.assertEqual(self.compare(broken, good, "--gate=3%").returncode, 0, "it was mended")
         few = self.campaign("few", {"scan": self.SCAN[:3]})
         ended = self.compare(few, few, "--gate=3%")
         self.assertEqual(ended.returncode, 3)
-        self.assertIn("nothing could have closed it: With 3 rounds this cannot be sure", ended.stderr)
+        self.assertIn(
+            "nothing could have closed it: With 3 rounds this cannot be sure", ended.stderr
+        )
 
     def test_one_side_with_a_backend_and_one_without_is_a_mistake(self) -> None:
         folder = self.campaign("one", {"scan": self.SCAN})

@@ -27,7 +27,11 @@ class RealRoundsTest(Scratch):
     def test_a_backend_and_itself_are_alike_and_a_slow_down_is_found(self) -> None:
         run = subprocess.run(
             [
-                *(ROOT / "scripts" / "bench", "quick", "--workloads=fill,cancel,churn,hold,requests"),
+                *(
+                    ROOT / "scripts" / "bench",
+                    "quick",
+                    "--workloads=fill,cancel,churn,hold,requests",
+                ),
                 *("--sizes=1k", "--backends=kafka_wheel_256,binary_heap", f"--rounds={ROUNDS}"),
                 *("--slow-down=25", f"--out={self.folder}"),
             ],

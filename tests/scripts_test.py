@@ -211,7 +211,9 @@ class LoadTest(CostScratch):
         )
         results = self.load(measured("fill", 10, "scan", 1.0) + unreached)
         self.assertEqual((results.workloads, results.interrupted), (["fill"], 1))
-        self.assertIn("1 cell not measured, since the run was interrupted", table.markdown(results, 10))
+        self.assertIn(
+            "1 cell not measured, since the run was interrupted", table.markdown(results, 10)
+        )
         self.assertTrue(
             any("interrupted, 1 cells missing" in text for text in texts_of(overview.draw(results)))
         )
@@ -581,7 +583,6 @@ class FigureTest(CostScratch):
         self.assertEqual(against_size.spread_out([0.8, 0.2], 0.05, 0.0, 1.0), [0.8, 0.2])
 
 
-
 class ReportTest(CostScratch):
     def test_pictures_and_table_are_written_whole(self) -> None:
         results = self.load(measured("fill", 10, "scan", 1.0) + measured("fill", 100, "scan", 2.0))
@@ -626,14 +627,16 @@ class NoResultsTest(Scratch):
     def test_results_beside_those_that_are_not_there_are_named(self) -> None:
         (self.folder / "quick-1a2b3c").mkdir()
         self.write([], name="quick-1a2b3c/results.json")
-        for name, told in (("quick", "there is quick-1a2b3c"), ("[", "scripts/bench makes results")):
+        for name, told in (
+            ("quick", "there is quick-1a2b3c"),
+            ("[", "scripts/bench makes results"),
+        ):
             run = subprocess.run(
                 [ROOT / "scripts" / "plot", name], text=True, capture_output=True, cwd=self.folder
             )
             self.assertEqual(run.returncode, 1)
             self.assertEqual(
-                run.stderr,
-                f"scripts/plot: {name}: No such file or directory; {told}\n"
+                run.stderr, f"scripts/plot: {name}: No such file or directory; {told}\n"
             )
 
 

@@ -41,9 +41,15 @@ class Terminal:
     def __init__(self, argv: list[str], width: int, height: int, env: dict[str, str]) -> None:
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-        environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+        environment = {
+            key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")
+        }
         self.program = subprocess.Popen(
-            argv, stdin=theirs, stdout=theirs, stderr=theirs, env=environment | {"TERM": "xterm"} | env
+            argv,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=environment | {"TERM": "xterm"} | env,
         )
         os.close(theirs)
         self._ours = ours
@@ -109,7 +115,8 @@ class AnswersTest(CostScratch):
 
     def test_an_order_so_far_is_not_sold_as_more(self) -> None:
         told = self.answers(
-            measured("fill", 1000, "scan", 10.0, 10.0), measured("fill", 1000, "skiplist", 90.0, 90.0)
+            measured("fill", 1000, "scan", 10.0, 10.0),
+            measured("fill", 1000, "skiplist", 90.0, 90.0),
         )
         self.assertEqual(
             told,
@@ -154,12 +161,16 @@ class TableTest(CostScratch):
 
     def test_ranks_are_shared_by_those_that_are_not_told_apart(self) -> None:
         costs = {"scan": 10.0, "skiplist": 10.0, "lazy_heap": 20.0, "quad_heap": 40.0}
-        entries = [e for name, cost in costs.items() for e in measured("fill", 1000, name, *9 * [cost])]
+        entries = [
+            e for name, cost in costs.items() for e in measured("fill", 1000, name, *9 * [cost])
+        ]
         entries += measured("fill", 1000, "null", *9 * [1.0], precision="none")
         lines = [line.split() for line in self.printed(self.load(entries), 80)]
         ranks = {line[0]: line[1] for line in lines if line[:1] and line[0] in costs}
         self.assertEqual(ranks, {"scan": "1", "skiplist": "1", "lazy_heap": "3", "quad_heap": "4"})
-        self.assertEqual([line for line in lines if line[:1] == ["null"]], [["null", "1.00", "±0%"]])
+        self.assertEqual(
+            [line for line in lines if line[:1] == ["null"]], [["null", "1.00", "±0%"]]
+        )
 
     def test_rows_stand_by_their_ranks_and_who_fails_is_last(self) -> None:
         entries = [
@@ -175,30 +186,41 @@ class TableTest(CostScratch):
 
     def test_one_footnote_if_most_are_disturbed(self) -> None:
         entries = [
-            entry for i in range(10) for entry in measured("fill", 1000, f"b{i}", 10.0 + i, 10.0 + i)
+            entry
+            for i in range(10)
+            for entry in measured("fill", 1000, f"b{i}", 10.0 + i, 10.0 + i)
         ]
         for noisy, marked in ((4, 2), (12, 0)):
             for i, entry in enumerate(entries):
                 entry["status"] = "noisy" if i < noisy else "ok"
             text = table.markdown(self.load(entries), 1000)
-            self.assertEqual(sum("‡" in line for line in text.splitlines() if "| `b" in line), marked)
-            self.assertEqual("Most of them (6 of 10 cells) were disturbed in a round." in text, not marked)
+            self.assertEqual(
+                sum("‡" in line for line in text.splitlines() if "| `b" in line), marked
+            )
+            self.assertEqual(
+                "Most of them (6 of 10 cells) were disturbed in a round." in text, not marked
+            )
 
     def test_a_late_timeout_is_told_beside_the_median_of_the_others(self) -> None:
         late = failed("fill", 1000, "scan", "timeout: one replay takes more than 1 s")
         results = self.load([*measured("fill", 1000, "scan", 10.0, 11.0, 12.0), *late])
         cell = results.cells["fill", 1000, "scan"]
-        self.assertEqual((cell.cost, cell.failure, cell.doubt), (11.0, "", "timeout in 1 of 4 rounds"))
+        self.assertEqual(
+            (cell.cost, cell.failure, cell.doubt), (11.0, "", "timeout in 1 of 4 rounds")
+        )
         text = table.markdown(results, 1000)
         self.assertIn(" 11.0 ±9% § |", text)
         self.assertIn(
-            "- scan on fill at 10³: timeout in 1 of 4 rounds, the figure is the median of the others", text
+            "- scan on fill at 10³: timeout in 1 of 4 rounds, the figure is the median of the others",
+            text,
         )
 
     def test_what_mostly_takes_too_long_has_no_figure(self) -> None:
         late = 2 * failed("fill", 1000, "scan", "timeout: too slow")
         cell = self.load([*measured("fill", 1000, "scan", 10.0), *late]).cells["fill", 1000, "scan"]
-        self.assertEqual((cell.status, cell.failure), ("timeout", "timeout: in 2 of 3 rounds, too slow"))
+        self.assertEqual(
+            (cell.status, cell.failure), ("timeout", "timeout: in 2 of 3 rounds, too slow")
+        )
         cell = self.load(late).cells["fill", 1000, "scan"]
         self.assertEqual(cell.failure, "timeout: too slow")
         even = [*measured("fill", 1000, "scan", 10.0, 11.0), *late]
@@ -208,7 +230,9 @@ class TableTest(CostScratch):
 class DoubtsTest(CostScratch):
     def of_twins(self, *ratios: float) -> Results:
         entries = measured("fill", 1000, "scan", *len(ratios) * [10.0])
-        return self.load([*entries, *measured("fill", 1000, "scan@again", *(10 * r for r in ratios))])
+        return self.load(
+            [*entries, *measured("fill", 1000, "scan@again", *(10 * r for r in ratios))]
+        )
 
     def test_what_is_claimed_follows_the_intervals(self) -> None:
         """Medians may agree where the rounds do not."""
@@ -218,7 +242,10 @@ class DoubtsTest(CostScratch):
             [line] = table.noise_lines(results)
             self.assertIn(f"differs from itself by {noise} in the middle of 1 cell", line)
             self.assertIn(f"intervals of these differences reach {reach} in the middle", line)
-            self.assertIn(f"reach {reach} in the middle", latex.method(results, results.rounds).replace("\\%", "%"))
+            self.assertIn(
+                f"reach {reach} in the middle",
+                latex.method(results, results.rounds).replace("\\%", "%"),
+            )
         few = self.of_twins(1.0, 1.01)
         self.assertIn("It takes 6 rounds to say how sure that is.", table.noise_lines(few)[0])
         self.assertIn("The rounds are too few for intervals.", latex.method(few, few.rounds))
@@ -226,7 +253,10 @@ class DoubtsTest(CostScratch):
     def test_rounds_that_waited_for_memory_are_told(self) -> None:
         entries = measured("fill", 1000, "scan", *20 * [10.0])
         self.assertEqual(table.memory_lines(self.load(entries)), [])
-        for reads, told in ((20 * [80.0], "None had to wait"), (19 * [80.0] + [160.0], "In 1 of 20 it took")):
+        for reads, told in (
+            (20 * [80.0], "None had to wait"),
+            (19 * [80.0] + [160.0], "In 1 of 20 it took"),
+        ):
             for entry, read in zip(entries, reads):
                 entry["memory_probe_ns"] = read
             text = table.markdown(self.load(entries), 1000)

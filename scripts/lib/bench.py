@@ -1,4 +1,5 @@
-"""Runs a campaign: builds, verifies, measures a suite in rounds, draws, and prints the table.
+"""Runs a campaign: builds, verifies, and measures a suite in rounds; then it says who is the cheapest,
+prints the table and draws. On a terminal the table is there from the first round on.
 
 smoke, quick, full, timeouts, events, adversarial, kernel, map and paper replay traces as fast as
 each structure goes: what operations cost. On the wall clock, with services of several threads, are
@@ -11,8 +12,9 @@ The machine should be quiet for these. Services are audited in the runs, and not
 Each cell, a backend on a workload at a size, is measured once a round by a process of its own,
 bound to one processor; the backends take turns. Each measurement is written to the journal at once:
 Ctrl-C or even kill -9 loses at most the one under way, and the same command goes on where it was. A
-campaign that is finished does nothing, unless what could change a figure is different (the backend's
-source, the compiler, the trace, the machine): then those cells are measured again.
+campaign that is finished only prints its table, unless what could change a figure is different (the
+backend's source, the compiler, the trace, the machine): then those cells are measured again. What
+takes too long in most rounds has no figure, and its larger sizes are skipped.
 
 Results go to results/local/SUITE, with a sign of the options that narrow it (quick-02af7c), or to the
 DIR of --out: journal.jsonl, which is only ever appended to, and made from it results.json, table.md
@@ -197,7 +199,9 @@ def _campaign(
         told = "; ".join(str(runner) for runner in runners)
         took = duration(time.monotonic() - begin)
         if stop.is_set:
-            complaints.append(f"interrupted after {took} at {told}; the same command goes on where it was")
+            complaints.append(
+                f"interrupted after {took} at {told}; the same command goes on where it was"
+            )
         if not runners[0].chosen:
             raise Failure("interrupted before anything was measured")
         say(f"Measured {told} in {took}")
@@ -450,7 +454,8 @@ def _told(
             bar.quiet_step(f"{line['workload']}/{line['size']}")
             if why := no_room_in(line.get("failure", "")):
                 raise Failure(
-                    f"{CACHE}: {why}, so traces cannot be kept; make room there, and the same command goes on"
+                    f"{CACHE}: {why}, so traces cannot be kept; make room there, and the "
+                    "same command goes on"
                 )
             if forecast:
                 forecast.check()
@@ -545,7 +550,12 @@ def _report(folder: Path) -> None:
     from plot import write_report
 
     paths = write_report(report, folder)
-    files = [folder / JOURNAL, *sorted(folder.glob("*.json")), *sorted(folder.glob("*.json.gz")), *paths]
+    files = [
+        folder / JOURNAL,
+        *sorted(folder.glob("*.json")),
+        *sorted(folder.glob("*.json.gz")),
+        *paths,
+    ]
     say(f"{shown(folder)} has {', '.join(path.name for path in files)}")
     say(f"One page of it all: scripts/report {shown(folder)}")
     for warning in report.warnings():

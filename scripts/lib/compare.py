@@ -381,7 +381,8 @@ def _titles(a: Side) -> list[str]:
 
 def _markdown(a: Side, b: Side, lines: list[Line], notes: list[str]) -> str:
     rows = [
-        [*row[:-1], f"**{row[-1]}**" if row[-1] in WORDS[:2] else row[-1]] for row in _rows(a, b, lines)
+        [*row[:-1], f"**{row[-1]}**" if row[-1] in WORDS[:2] else row[-1]]
+        for row in _rows(a, b, lines)
     ]
     head = f"A = `{a.name}`, B = `{b.name}`"
     answer, *others = notes

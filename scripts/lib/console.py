@@ -20,7 +20,9 @@ from rich.table import Column
 
 # What to do about what the system refuses.
 ADVICE = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or choose another --out"),
+    **dict.fromkeys(
+        (errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or choose another --out"
+    ),
     **dict.fromkeys(
         (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST),
         "choose another --out",
@@ -90,8 +92,8 @@ def duration(seconds: float) -> str:
 
 
 class Stop:
-    """While it is entered, the first Ctrl-C only asks for an end. A second one, SIGTERM and SIGHUP also
-    kill what is under way.
+    """While it is entered, the first Ctrl-C only asks for an end. A second one, SIGTERM and SIGHUP
+    also kill what is under way.
     """
 
     def __init__(self) -> None:

@@ -32,8 +32,8 @@ class Forecast:
             return
         raise Failure(
             f"--budget: {duration(self._budget)} are not enough for the traces, which take about "
-            f"{duration(expected)} and are made before anything is measured; {self._advice(rate)}. Those "
-            "that have been made are kept"
+            f"{duration(expected)} and are made before anything is measured; {self._advice(rate)}. "
+            "Those that have been made are kept"
         )
 
     def _advice(self, rate: float) -> str:
@@ -43,8 +43,8 @@ class Forecast:
             expected = rate * _work([one for one in self._sizes if one <= size])
             if size < max(self._sizes) and expected <= SHARE * self._budget:
                 return (
-                    f"those of at most {power(size)} timers take about {duration(expected)}: choose them by "
-                    f"--sizes, or a budget of {enough} and more"
+                    f"those of at most {power(size)} timers take about {duration(expected)}: choose "
+                    f"them by --sizes, or a budget of {enough} and more"
                 )
         return f"choose fewer --workloads, or a budget of {enough} and more"
 

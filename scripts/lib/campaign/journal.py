@@ -73,7 +73,9 @@ def open_journal(folder: Path, choice: list[str], command: str) -> Journal:
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.path.samestat(os.fstat(fd), os.stat(path)):  # removed by another at that moment
+            if not os.path.samestat(
+                os.fstat(fd), os.stat(path)
+            ):  # removed by another at that moment
                 raise FileNotFoundError
         except (BlockingIOError, FileNotFoundError):
             raise Failure(f"{path}: another scripts/bench is writing to it; wait for it") from None
@@ -168,8 +170,8 @@ def _parse(path: Path, data: bytes) -> tuple[list[Line], int]:
                 raise ValueError("without a figure or a failure")
         except (RecursionError, ValueError) as error:
             raise Failure(
-                f"{path}:{number}: is damaged ({error}); remove that line, and what it says is found out "
-                "again"
+                f"{path}:{number}: is damaged ({error}); remove that line, and what it says is found "
+                "out again"
             ) from None
         lines.append(line)
     if lines and lines[0]["kind"] != "campaign":

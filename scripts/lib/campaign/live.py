@@ -17,8 +17,8 @@ from tables.terminal import height_of
 
 
 def table_so_far(plan: Plan, runner: Runner, width: int, height: int) -> Sequence[RenderableType]:
-    """As much as there is room for: of each precision the first rows, and where not even one has room,
-    the first columns. All of it is printed in the end. Nothing of what is no ranking of costs.
+    """As much as there is room for: of each precision the first rows, and where not even one has
+    room, the first columns. All of it is printed in the end. Nothing of what is no ranking of costs.
     """
     entries = entries_so_far(plan, runner)
     if not plan.is_replayed or runner.pass_ != "total" or not entries:

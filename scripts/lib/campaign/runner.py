@@ -106,7 +106,7 @@ class Runner:
         # Of each cell and round the lines, an attempt each.
         self._lines: dict[tuple[str, int], list[Line]] = defaultdict(list)
         self._failed: dict[str, str] = {}  # cells, with what became of them
-        # Of cells, how many measurements had a figure, took too long, or failed by something momentary.
+        # Of cells, how many measurements had a figure, took too long, or failed for a moment.
         self._figures: dict[str, int] = defaultdict(int)
         self._timeouts: dict[str, int] = defaultdict(int)
         self._strikes: dict[str, int] = defaultdict(int)
@@ -170,8 +170,8 @@ class Runner:
         return f"{self.settled} of {self.total} measurements{of} ({extent})"
 
     def run(self, stop: Stop, above: AboveBar) -> None:
-        """Measures until nothing is missing or `stop` is set; with a deadline each cell once, as far as
-        there is time. Whatever was made is in the journal.
+        """Measures until nothing is missing or `stop` is set; with a deadline each cell once, as far
+        as there is time. Whatever was made is in the journal.
         """
         title = "Measuring" if self.pass_ == "total" else f"Measuring {self.pass_}"
         with Bar(title, self.total) as bar:
@@ -354,7 +354,8 @@ class Runner:
     def _waits(self, one: Input, cell: Cell) -> bool:
         """Whether it is not known yet if a smaller size is hopeless."""
         return any(
-            self._timeouts[other.name] > self._figures[other.name] and other.name not in self._failed
+            self._timeouts[other.name] > self._figures[other.name]
+            and other.name not in self._failed
             for _, other in self._smaller(one, cell)
         )
 
@@ -371,7 +372,7 @@ class Runner:
         return any(", saturated" in line.get("entry", {}).get("label", "") for line in lines)
 
     def _waited_for_memory(self, cell: Cell, measured: Measurement) -> float:
-        """By how much a read of memory took longer beside it than it need, if that is too much; else 0."""
+        """By how much too long a read of memory took beside it; 0 if that is bearable."""
         probe = measured.entry.get("memory_probe_ns", 0.0)
         if len(self._probes) < LEAST_PROBES or self._plan.is_remote(cell.backend):
             return 0.0

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Union
 
-# A type, or several; of a list that of its members; of an object those of its members by name, where
-# "*" stands for all that are not named, and "name?" may be missing.
+# A type, or several; of a list that of its members; of an object those of its members by name,
+# where "*" stands for all that are not named, and "name?" may be missing.
 Schema = Union[type, tuple[type, ...], list["Schema"], dict[str, "Schema"]]
 
 

@@ -25,7 +25,7 @@ NO_ROOM = tuple(
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """One that is removed with all that is in it. Those of campaigns that were killed are removed too."""
+    """One that is removed with all that is in it, as are those of campaigns that were killed."""
     _remove_abandoned(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     fd = os.open(folder, os.O_RDONLY)
@@ -67,8 +67,8 @@ def require_room(folder: Path, failure: str) -> None:
 
 def _no_room(folder: Path, why: str) -> Failure:
     return Failure(
-        f"{folder.parent}: {why}, so nothing can be measured; make room there, or set TMPDIR to another "
-        "folder, and the same command goes on where it was"
+        f"{folder.parent}: {why}, so nothing can be measured; make room there, or set TMPDIR to "
+        "another folder, and the same command goes on where it was"
     )
 
 

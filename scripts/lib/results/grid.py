@@ -92,15 +92,16 @@ class Outcome:
 
     @property
     def failure(self) -> str:
-        """Not empty: why it has no figure. One that mostly takes too long has none: the rounds that did
-        not are the lucky ones.
+        """Not empty: why it has no figure. One that mostly takes too long has none: the rounds that
+        did not are the lucky ones.
         """
         if self.broken or 2 * len(self.timeouts) <= self.tried_rounds:
             return self.broken
         said = self.timeouts[0]
         if not self.is_measured:
             return said
-        return f"timeout: in {len(self.timeouts)} of {self.tried_rounds} rounds, {said.partition(': ')[2]}"
+        share = f"in {len(self.timeouts)} of {self.tried_rounds} rounds"
+        return f"timeout: {share}, {said.partition(': ')[2]}"
 
     @property
     def has_figure(self) -> bool:

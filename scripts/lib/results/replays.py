@@ -35,7 +35,9 @@ class Cell(Outcome):
     costs: list[float] = field(default_factory=list)  # ns per item, one a repetition
     rounds: list[int] = field(default_factory=list)  # in which they were measured
     items: float = 0  # that one replay measured
-    memory_reads: list[float] = field(default_factory=list)  # ns, beside its rounds, as far as known
+    memory_reads: list[float] = field(
+        default_factory=list
+    )  # ns, beside its rounds, as far as known
 
     @property
     def measured_rounds(self) -> int:
@@ -59,8 +61,8 @@ class Cell(Outcome):
 class Standings:
     """Backends of one precision on one workload at one size, the cheapest first.
 
-    Those of a group are not told apart. While the rounds are too few to be sure, each is a group of its
-    own, in the order so far.
+    Those of a group are not told apart. While the rounds are too few to be sure, each is a group of
+    its own, in the order so far.
     """
 
     groups: list[list[str]]

@@ -19,8 +19,8 @@ LEAST_ROUNDS = 6
 ALPHA = 0.05  # of any false alarm among the comparisons that are made together
 LEAST_EFFECT = 0.01  # smaller ones are not worth a word, whatever the interval
 
-# A read of memory that takes so many times as long as in the fastest tenth of a campaign's measurements
-# has waited for others, and so has what was measured beside it.
+# A read of memory that takes so many times as long as in the fastest tenth of a campaign's
+# measurements has waited for others, and so has what was measured beside it.
 SLOW_MEMORY = 1.5
 
 
@@ -171,8 +171,8 @@ def undisturbed(ordered: Sequence[float]) -> float:
 
 
 def half_widths(twins: Sequence[Sequence[float]]) -> list[float]:
-    """How far from 1 the intervals of these ratios reach, in logarithms and ascending; infinite where the
-    rounds are too few.
+    """How far from 1 the intervals of these ratios reach, in logarithms and ascending; infinite
+    where the rounds are too few.
     """
     intervals = [median_interval(values) for values in twins if values]
     return sorted(max(abs(one.low), abs(one.high)) for one in intervals)

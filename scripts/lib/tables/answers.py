@@ -25,9 +25,10 @@ def answers(
     less: str = "cheaper",
     only_contests: bool = False,
 ) -> list[str]:
-    """A sentence for each workload, at its size, and each precision that is ranked; and what they mean.
+    """A sentence for each workload, at its size, and each precision that is ranked; what they mean.
 
-    `size_is`: what the sizes of a workload count. `less`: what the first of them is. `only_contests`: nothing of who has no rival.
+    `size_is`: what the sizes of a workload count. `less`: what the first of them is. `only_contests`:
+    nothing of who has no rival.
     """
     sentences = []
     judged = []
@@ -66,8 +67,9 @@ def how_sure(judged: Sequence[Standings], less: str) -> str:
     told = []
     if any(one.is_sure and one.best for one in judged):
         told.append(
-            f"'{less}' means that the rounds tell the two apart, 'tied' that they do not. For each first, "
-            "the chance that any of its comparisons is wrong is at most 5 % (sign test, Holm)."
+            f"'{less}' means that the rounds tell the two apart, 'tied' that they do not. For "
+            "each first, the chance that any of its comparisons is wrong is at most 5 % (sign test, "
+            "Holm)."
         )
     if unsure := [one for one in judged if not one.is_sure and len(one.ranks) > 1]:
         rounds, needed = min(one.rounds for one in unsure), max(one.needed for one in unsure)

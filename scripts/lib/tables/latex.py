@@ -49,8 +49,8 @@ def latex_table(results: Results, size: int) -> str:
     titles = headers(results, size)
     lines = [
         r"% Wide: in a table*, perhaps within \resizebox{\textwidth}{!}{...}.",
-        rf"% Figures are medians of {results.rounds} rounds in ns, and their 95 % intervals, at {size}",
-        "% pending timers. Bold: cheapest of its class, or not significantly slower.",
+        rf"% Figures are medians of {results.rounds} rounds in ns, and their 95 % intervals,",
+        f"% at {size} pending timers. Bold: cheapest of its class, or not significantly slower.",
         f"% {_marks()} Reproduce with: {_remake(results)}",
         rf"\begin{{tabular}}{{l{'r' * len(titles)}}}",
         r"\toprule",
@@ -59,7 +59,9 @@ def latex_table(results: Results, size: int) -> str:
     ]
     for precision, backends in results.backends_by_precision().items():
         lines.append(r"\midrule")
-        lines.append(rf"\multicolumn{{{1 + len(titles)}}}{{l}}{{\emph{{{HEADINGS[precision]}}}}} \\")
+        lines.append(
+            rf"\multicolumn{{{1 + len(titles)}}}{{l}}{{\emph{{{HEADINGS[precision]}}}}} \\"
+        )
         columns = [_column(results, name, size, backends, precision) for name in results.workloads]
         for backend, *entries in zip(backends, *columns):
             lines.append(" & ".join([rf"\texttt{{{escaped(backend)}}}", *entries]) + r" \\")

@@ -161,7 +161,9 @@ def markdown(results: RealtimeResults, size: int | None = None) -> str:
         lines = [[line[0], f"`{line[1]}`", *line[2:]] for line in sheet.lines]
         parts += [f"## {sheet.scenario}", markdown_table(sheet.titles, lines)]
     if failures := _failures(results):
-        parts.append("Without a figure, or in doubt:\n\n" + "\n".join(f"- {line}" for line in failures))
+        parts.append(
+            "Without a figure, or in doubt:\n\n" + "\n".join(f"- {line}" for line in failures)
+        )
     parts += [
         caption(results),
         *_noise(results),

@@ -40,7 +40,7 @@ class Entry:
     figure: str = ""
     spread: str = ""
     mark: str = ""
-    rank: float | None = None  # among those of its precision; infinite for a word where others have one
+    rank: float | None = None  # in its precision; infinite for a word where others have one
     is_best: bool = False  # or not surely slower than the best
 
     @property
@@ -97,7 +97,11 @@ def rows(results: Results, size: int) -> list[Row]:
 
 def markdown(results: Results, size: int) -> str:
     """The answers and the table, with what a reader needs to judge and to reproduce it."""
-    titles = ["backend", "precision", *(f"{name}<br>{note}" for name, note in headers(results, size))]
+    titles = [
+        "backend",
+        "precision",
+        *(f"{name}<br>{note}" for name, note in headers(results, size)),
+    ]
     parts = [*said_first(answers(results, sizes_at(results, size))), caption(results, size)]
     for is_ranked in (True, False):
         chosen = [row for row in rows(results, size) if row.is_ranked == is_ranked]
@@ -108,7 +112,9 @@ def markdown(results: Results, size: int) -> str:
         lines = [[f"`{row.backend}`", row.precision, *map(_bold, row.entries)] for row in chosen]
         parts.append(markdown_table(titles, lines))
     if failures := _failures(results, size):
-        parts.append("Without a figure, or in doubt:\n\n" + "\n".join(f"- {line}" for line in failures))
+        parts.append(
+            "Without a figure, or in doubt:\n\n" + "\n".join(f"- {line}" for line in failures)
+        )
     parts += [
         *noise_lines(results),
         *pace_lines(results),
@@ -136,8 +142,8 @@ def print_on_terminal(results: Results, size: int) -> None:
 def terminal_tables(
     results: Results, size: int, width: int, made: list[Row], most_rows: int | None = None
 ) -> list[Table]:
-    """Of these rows; side by side what fits. With `most_rows` only those that are ranked, so many of each
-    precision.
+    """Of these rows; side by side what fits. With `most_rows` only those that are ranked, so many of
+    each precision.
     """
     titles = [f"{power(size)} timers"]
     for name, note in headers(results, size):
@@ -165,7 +171,9 @@ def _aligned(column: Sequence[Entry]) -> list[Text]:
         for entry in column
         if entry.figure
     ]
-    rank, figure, spread, mark = (max(map(len, texts)) for texts in zip(*parts)) if parts else 4 * [0]
+    rank, figure, spread, mark = (
+        (max(map(len, texts)) for texts in zip(*parts)) if parts else 4 * [0]
+    )
     texts = iter(
         " ".join(
             part
@@ -185,7 +193,9 @@ def _aligned(column: Sequence[Entry]) -> list[Text]:
     ]
 
 
-RANKS_NOTE = "Before a figure stands its rank in its class; those that are not told apart share one."
+RANKS_NOTE = (
+    "Before a figure stands its rank in its class; those that are not told apart share one."
+)
 
 
 def caption(results: Results, size: int) -> str:
@@ -203,8 +213,8 @@ def caption(results: Results, size: int) -> str:
         noisy = sum(cell.noisy > 0 for cell in results.cells.values())
         notes += f" Most of them ({noisy} of {len(results.cells)} cells) were disturbed in a round."
     return (
-        f"{what}, at {power(size)} pending timers. Bold: cheapest of its class, or not significantly "
-        f"slower; a class is a precision.{notes}"
+        f"{what}, at {power(size)} pending timers. Bold: cheapest of its class, or not "
+        f"significantly slower; a class is a precision.{notes}"
     )
 
 
@@ -253,7 +263,8 @@ def failure_lines(told: Mapping[Key, Outcome], results: Grid[Any]) -> list[str]:
             befell.setdefault(cell.failure, {})[backend] = None
     lines = [f"{', '.join(backends)}: {reason}" for reason, backends in befell.items()]
     lines += [
-        f"{backend} on {scenario} at {power(size)}: {cell.doubt}, the figure is the median of the others"
+        f"{backend} on {scenario} at {power(size)}: {cell.doubt}, "
+        "the figure is the median of the others"
         for (scenario, size, backend), cell in told.items()
         if cell.doubt
     ]
@@ -264,7 +275,7 @@ def failure_lines(told: Mapping[Key, Outcome], results: Grid[Any]) -> list[str]:
 
 
 def noise_lines(results: Results, figure: str = "") -> list[str]:
-    """How far apart two backends lie that do the same work, if both were measured, and how sure that is."""
+    """How far apart two backends lie that do the same work, if any do, and how sure that is."""
     names = list(dict.fromkeys(backend for _, _, backend in results.twins))
     selves = "differs from itself" if len(names) == 1 else "differ from themselves"
     who = f"{' and '.join(names)}, measured twice side by side, {selves}"
@@ -298,8 +309,8 @@ def _reach(widths: Sequence[float]) -> str:
     if isinf(nine):
         return f"It takes {LEAST_ROUNDS} rounds to say how sure that is."
     return (
-        f"The intervals of these differences reach {percent(middle)} in the middle and {percent(nine)} in "
-        "nine of ten: so much two must differ by there to be told apart."
+        f"The intervals of these differences reach {percent(middle)} in the middle and "
+        f"{percent(nine)} in nine of ten: so much two must differ by there to be told apart."
     )
 
 
@@ -322,8 +333,8 @@ def memory_lines(results: Results) -> list[str]:
     usual = undisturbed(reads)
     slow = sum(read > SLOW_MEMORY * usual for read in reads)
     waited = (
-        f"In {slow} of {len(reads)} it took more than {SLOW_MEMORY:g} times as long, however often they were "
-        "repeated: others used the memory, and the figures of these rounds are too high."
+        f"In {slow} of {len(reads)} it took more than {SLOW_MEMORY:g} times as long, however often "
+        "they were repeated: others used the memory, and the figures of these rounds are too high."
     )
     return [
         f"Memory: a read took {digits(usual)} ns in the fastest tenth of measurements, "

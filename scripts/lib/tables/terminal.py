@@ -31,8 +31,8 @@ class Line:
 def split_by_width(
     titles: Sequence[str], lines: Sequence[Line], width: int, repeated: int = 1
 ) -> list[Table]:
-    """As few tables as `width` allows. The first `repeated` columns stand in each of them, to the left;
-    the others are aligned to the right. A title may have several lines.
+    """As few tables as `width` allows. The first `repeated` columns stand in each of them, to the
+    left; the others are aligned to the right. A title may have several lines.
     """
     widths = [
         max(
