@@ -1,6 +1,6 @@
 #include "verify/contract.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
