@@ -22,12 +22,9 @@ from report_testing import PAGES, ReportTest, costs, entry, failed
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from scripts_testing import ROOT, Scratch
+from scripts_testing import ROOT, Scratch, drawn_texts
 
 import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 import style
 import words
@@ -191,47 +188,17 @@ class Colours(unittest.TestCase):
                 self.assertGreaterEqual(contrast(paper[word], paper[ground]), 4.5, (word, ground))
 
 
-def written(figure: Figure) -> list[tuple[str, Bbox]]:
-    """All that is to be read in a figure, and where; without the ticks beyond an axis."""
-    figure.canvas.draw()
-    unseen = set()
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
-                if not low - 1e-9 * abs(low) <= tick.get_loc() <= high + 1e-9 * abs(high):
-                    unseen |= {id(tick.label1), id(tick.label2)}
-    return [
-        (text.get_text(), Text.get_window_extent(text))  # of an arrow without it
-        for text in figure.findobj(Text)
-        if text.get_visible() and text.get_text().strip() and id(text) not in unseen
-        if text.axes is None or text.axes.get_visible()
-    ]
-
-
 class Pictures(Scratch):
     """Of scripts/plot."""
 
-    def faults(self, report: Report) -> list[str]:
-        found = []
+    def check_figures(self, report: Report) -> None:
         for name, draw in (*report.figures(), *report.paper_figures()):
-            figure = draw()
-            texts = written(figure)
-            width, height = figure.bbox.width, figure.bbox.height
-            for i, (text, box) in enumerate(texts):
-                if min(box.x0, box.y0) < -1 or box.x1 > width + 1 or box.y1 > height + 1:
-                    found.append(f"{name}: '{text}' is clipped")
-                for other, its in texts[i + 1 :]:
-                    across = min(box.x1, its.x1) - max(box.x0, its.x0)
-                    if across > 2 and min(box.y1, its.y1) - max(box.y0, its.y0) > 2:
-                        found.append(f"{name}: '{text}' overlaps '{other}'")
-            plt.close(figure)
-        return found
+            self.check_layout(name, draw())
 
     def test_nothing_is_cut_off_or_overlaps(self) -> None:
         for folder, width in itertools.product(sorted(ROOT.glob("results/2*")), (None, 7.5)):
             with self.subTest(folder=folder.name, width=width):
-                self.assertEqual(self.faults(open_report([folder], Choice(width=width)))[:8], [])
+                self.check_figures(open_report([folder], Choice(width=width)))
 
     def test_long_titles_take_two_lines(self) -> None:
         workload = "all_connections_of_a_proxy_that_are_idle_most_of_the_time"
@@ -242,7 +209,7 @@ class Pictures(Scratch):
             for one in costs(f"quick/{workload}/{size}", backend, "exact", 5)[:7]
         ]
         report = open_report([self.write(entries)])
-        self.assertEqual(self.faults(report), [])
+        self.check_figures(report)
         figure = dict(report.figures())[f"cost_{workload}"]()
         self.addCleanup(plt.close, figure)
         heads = [text.get_text() for text in figure.texts if text.get_fontsize() == 12]
@@ -264,12 +231,7 @@ class Pictures(Scratch):
         for name, said in (("cost_churn", "oak: timeout"), ("cost_nginx", "✕ wrong")):
             figure = figures[name]()
             self.addCleanup(plt.close, figure)
-            self.assertIn(said, [text for text, _ in written(figure)])
-
-    def plot(self, *arguments: object) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [ROOT / "scripts" / "plot", *map(str, arguments)], text=True, capture_output=True
-        )
+            self.assertIn(said, [text.get_text() for text in drawn_texts(figure)])
 
     def test_a_choice_of_backends_and_workloads(self) -> None:
         names = ("kafka_wheel_20", "kafka_wheel_256", "my_heap", "your_heap")
@@ -289,7 +251,7 @@ class Pictures(Scratch):
         self.assertGreater(chosen.results.noise, 0)
 
         out = self.folder / "some"
-        ended = self.plot(file, "--backends=kafka_*", "--workloads=hold", "--out", out)
+        ended = self.run_plot(file, "--backends=kafka_*", "--workloads=hold", "--out", out)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         self.assertEqual(
             sorted(path.name for path in out.glob("*.png")),
@@ -308,7 +270,7 @@ class Pictures(Scratch):
             (["--backends=my_heap"], "need --out, lest the figures of all be replaced"),
             (["--backends=,", "--table"], "--backends: invalid names value: ','"),
         ):
-            ended = self.plot(file, *arguments)
+            ended = self.run_plot(file, *arguments)
             self.assertEqual(ended.returncode, 2, ended.stderr)
             self.assertIn(says, ended.stderr)
 
@@ -327,7 +289,7 @@ class Pictures(Scratch):
             (["--width=2", "--paper"], "so it is to be 2.5 inches at least"),
             (["--width=wide"], "invalid inches value: 'wide'"),
         ):
-            ended = self.plot(file, *arguments)
+            ended = self.run_plot(file, *arguments)
             self.assertEqual(ended.returncode, 2, ended.stderr)
             self.assertIn(says, ended.stderr)
 
@@ -699,14 +661,14 @@ class Layout(ReportTest):
         for name in PAGES:
             with self.subTest(page=name):
                 self.open(page, name)
-                self.check_layout()
+                self.check_page()
                 self.browser.execute_script(
                     "for (const one of document.querySelectorAll('details')) one.open = true"
                 )
                 self.settle()
-                self.check_layout()
+                self.check_page()
 
-    def check_layout(self) -> None:
+    def check_page(self) -> None:
         faults = self.browser.execute_script(FAULTS)
         self.assertEqual(faults[:12], [], f"{len(faults)} in all")
 
@@ -752,7 +714,7 @@ class Layout(ReportTest):
                 margin = 1 / 2.54 * 72
                 self.assertGreater(min(map(min, rights)), margin - 1)
                 self.browser.execute_script("dispatchEvent(new Event('beforeprint'))")
-                self.check_layout()
+                self.check_page()
                 self.browser.execute_script("dispatchEvent(new Event('afterprint'))")
 
     def filled(self, printed: Path) -> list[float]:

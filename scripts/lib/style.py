@@ -126,7 +126,7 @@ def family(name: str) -> str:
     name = _inner(name)
     words = set(name.split("_"))
     known = (kind for kind, (_, telling) in FAMILIES.items() if words & telling)
-    return FAMILY_OF[name] if name in FAMILY_OF else next(known, "other")
+    return FAMILY_OF.get(name, next(known, "other"))
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
@@ -145,10 +145,10 @@ def _places(name: str) -> Iterator[Look]:
     kind = family(name)
     shape, _ = FAMILIES[kind]
     is_sharded = bool((wrapped := WRAPPED.fullmatch(name)) and wrapped["shards"])
-    fills: tuple[bool, ...] = (True, False) if kind in OPEN or is_sharded else (False, True)
+    fills = [True, False] if kind in OPEN or is_sharded else [False, True]
     if kind == "control" and name not in COLOURS:
         yield Look("", False, GREY)
-        fills = (False,)
+        fills = [False]
     colours = list(PALETTE)
     own = COLOURS.get(_inner(name)) or colours[crc32(name.encode()) % len(colours)]
     start = colours.index(own)
