@@ -72,10 +72,7 @@ function tableOf(all, rows, rowClass = () => '') {
   const columns = all.filter(({only}) => only !== 'csv');
   const sticky = columns.find(isOfNames) ?? columns.find(({left}) => left);
   const classOf = (column) =>
-    [
-      column.left && (column.left === 'words' ? 'words' : 'text'),
-      column === sticky && 'stays',
-    ]
+    [column.left && (column.left === 'words' ? 'words' : 'text'), column === sticky && 'stays']
       .filter(Boolean)
       .join(' ') || undefined;
   const lines = rows.map((row) =>
@@ -88,13 +85,16 @@ function tableOf(all, rows, rowClass = () => '') {
     ),
   );
   const keysOf = ({value}, i) =>
-    new Map(lines.map((line, j) => [line, sortKey(value ? value(rows[j]) : line.cells[i].textContent)]));
+    new Map(
+      lines.map((line, j) => [line, sortKey(value ? value(rows[j]) : line.cells[i].textContent)]),
+    );
   const body = h('tbody', {}, lines);
   const heads = columns.map((column) =>
     h(
       'th',
       {class: classOf(column), scope: 'col'},
-      column.title && h('button', {type: 'button', class: 'sort', onclick: () => turn(column)}, column.title),
+      column.title &&
+        h('button', {type: 'button', class: 'sort', onclick: () => turn(column)}, column.title),
     ),
   );
   const table = h('table', {}, h('thead', {}, h('tr', {}, heads)), body);
@@ -135,7 +135,8 @@ function sortKey(value) {
 
 // What there is not comes last, and words come behind numbers.
 function compareKeys(a, b, direction) {
-  const group = (key) => (['', '–', null, undefined].includes(key) ? 2 : typeof key === 'string' ? 1 : 0);
+  const group = (key) =>
+    ['', '–', null, undefined].includes(key) ? 2 : typeof key === 'string' ? 1 : 0;
   if (group(a) !== group(b)) return group(a) - group(b);
   if (group(a) === 2) return 0;
   return direction * (typeof a === 'string' ? a.localeCompare(b) : a - b);
