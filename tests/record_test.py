@@ -379,7 +379,10 @@ record.Instance.stop = stop_and_lose
 
     def test_wrong_usage_is_refused(self) -> None:
         for code, complaint, *arguments in (
-            (2, "required: NAME",),
+            (
+                2,
+                "required: NAME",
+            ),
             (2, "--seconds", "my_load", "--seconds=0"),
             (2, "--buffer-mb", "my_load", "--buffer-mb=x"),
             (2, "not both", "my_load", "--seconds=3", "--", "ls"),

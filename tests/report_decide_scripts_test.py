@@ -69,7 +69,9 @@ class Decide(ReportTest):
             entries += costs("quick/churn/1000", f"heap{i}", "exact", 50 + i / 100)
         self.answer(self.report(self.campaign(entries)))
         [sentence] = self.answers().values()
-        self.assertRegex(sentence, r"^heap\d, heap\d, heap\d and 2 more \(tied\): \d+\.\d to \d+\.\d ns")
+        self.assertRegex(
+            sentence, r"^heap\d, heap\d, heap\d and 2 more \(tied\): \d+\.\d to \d+\.\d ns"
+        )
 
     def test_the_rate_and_the_number_of_timers_are_told_in_core_and_memory(self) -> None:
         page = self.report(self.generated())
@@ -113,7 +115,9 @@ class Decide(ReportTest):
         self.assertIn("instead of 200\u202f000", text)
         address = self.browser.current_url
         self.type("n", "many")
-        self.assertEqual(self.browser.current_url, address, "what is not understood changes nothing")
+        self.assertEqual(
+            self.browser.current_url, address, "what is not understood changes nothing"
+        )
         field = self.browser.find_element(By.CSS_SELECTOR, "[data-key='n:typed']")
         self.assertEqual(field.get_attribute("aria-invalid"), "true")
         self.type("never", "101")
@@ -173,8 +177,14 @@ class Decide(ReportTest):
         ]
         page = self.report(self.campaign(entries, inputs=inputs))
         for address, command in (
-            ("n=200000&never=99&delay=60000000000", "idle_connections --set timeout=60s --sizes=200k"),
-            ("n=123456&never=99&delay=75000000000", "idle_connections --set timeout=75s --sizes=123456"),
+            (
+                "n=200000&never=99&delay=60000000000",
+                "idle_connections --set timeout=60s --sizes=200k",
+            ),
+            (
+                "n=123456&never=99&delay=75000000000",
+                "idle_connections --set timeout=75s --sizes=123456",
+            ),
             (
                 "n=100000&never=50&delay=60000000000",
                 "requests --set timeout='constant 60s' --set latency='uniform 1ms 2min' --sizes=100k",
@@ -253,7 +263,8 @@ class Decide(ReportTest):
         ]
         text = self.answer(self.report(self.campaign(entries, passes={"tails": tails})))
         self.assertIn(
-            "Caveat: one advance of ring took 286 µs at 10³ timers, which moved 20\u202f000 timers.", text
+            "Caveat: one advance of ring took 286 µs at 10³ timers, which moved 20\u202f000 timers.",
+            text,
         )
 
     def test_tables(self) -> None:
@@ -533,7 +544,8 @@ class Backend(ReportTest):
         self.assertEqual(worst[4:8], ["slower", "7.00 µs, 500 ns", "64.0 B, 40.0 B", "752, 310"])
         self.assertEqual(rows[3][2:5], ["heap", "1", "the best"])
         self.assertRegex(
-            self.text(), r"on 1 of 3 loads; worst on churn at 10⁵, where it takes \S+ times as long as lazy"
+            self.text(),
+            r"on 1 of 3 loads; worst on churn at 10⁵, where it takes \S+ times as long as lazy",
         )
         self.assertIn("heap at 10³ (timeout: over 5 s)", self.text())
         [row, *_] = csv.DictReader(io.StringIO(self.saved("CSV", "figure")))
@@ -556,7 +568,9 @@ class Backend(ReportTest):
             "mounted[0].getDatasetMeta(0).data.map(({x, y}) => [x, y])[0].map((at, i) =>"
             " at - [mounted[0].width, mounted[0].height][i] / 2)"
         )
-        ActionChains(self.browser).move_to_element_with_offset(canvas, *map(int, place)).click().perform()
+        ActionChains(self.browser).move_to_element_with_offset(
+            canvas, *map(int, place)
+        ).click().perform()
         self.settle()
         self.assertIn("#backend&of=lazy", self.browser.current_url)
         self.open(page, "pairwise&b=heap&b2=lazy")
@@ -572,7 +586,9 @@ class Backend(ReportTest):
         page = self.report(self.generated(), self.campaign(entries, "services", suite="accuracy"))
         self.open(page, "backend&of=locked_binary_heap")
         self.assertIn("impls/services/locked.h", self.text())
-        self.assertEqual(self.tables()[0][1][:4], ["rate", "10³ timers per second", "ok", "80.0 µs"])
+        self.assertEqual(
+            self.tables()[0][1][:4], ["rate", "10³ timers per second", "ok", "80.0 µs"]
+        )
         self.assertIn("crash: killed by SIGSEGV", self.text())
         self.browser.find_element(By.LINK_TEXT, "Accuracy").click()
         self.settle()
@@ -670,7 +686,11 @@ class Services(ReportTest):
             for scenario in ("rate", "herd", "idle", "nginx_keepalive_c256")
         ]
         page = self.report(self.campaign(entries, suite="accuracy"))
-        for scenario, said in (("rate", "timers per second"), ("herd", "timers"), ("idle", "timers")):
+        for scenario, said in (
+            ("rate", "timers per second"),
+            ("herd", "timers"),
+            ("idle", "timers"),
+        ):
             self.open(page, f"accuracy&w={scenario}")
             self.assertIn(f"{scenario} at 10³ {said}: lateness p50", self.titles())
         self.open(page, "raw")
@@ -686,14 +706,19 @@ class Services(ReportTest):
         late = {"lateness_p50_ns": 8e4, "lateness_p99_ns": 9e4}
         entries = [
             entry("accuracy/rate/1000", "control", "none", **late),
-            entry("accuracy/rate/1000", "swift", "exact", **late, processing_p99_ns=5e3, cpu_share=0.1),
+            entry(
+                "accuracy/rate/1000", "swift", "exact", **late, processing_p99_ns=5e3, cpu_share=0.1
+            ),
             entry("accuracy/rate/1000", "seldom", "exact", lateness_p50_ns=8e4),
         ]
         page = self.report(self.campaign(entries, suite="accuracy"))
         for counter, found in (
             ("processing_p99_ns", {"control": "–", "swift": "5.00 µs", "seldom": "–"}),
             ("cpu_share", {"control": "–", "swift": "10.0 %", "seldom": "–"}),
-            ("lateness_p99_ns", {"control": "90.0 µs", "swift": "90.0 µs", "seldom": "too few samples"}),
+            (
+                "lateness_p99_ns",
+                {"control": "90.0 µs", "swift": "90.0 µs", "seldom": "too few samples"},
+            ),
         ):
             self.open(page, f"accuracy&f={counter}")
             one, everything = self.tables()

@@ -106,8 +106,6 @@ class Statistics(ReportTest):
         self.assertEqual(self.run_js(ranked), groups)
 
 
-
-
 class Pages(ReportTest):
     """Each page shows what its data say."""
 
@@ -659,9 +657,7 @@ class Everything(ReportTest):
             for clip in svg.iter(f"{tag}clipPath")
         }
         whiskers = [
-            group
-            for group in svg.iter(f"{tag}g")
-            if group[0].attrib.get("stroke-width") == "1.2"
+            group for group in svg.iter(f"{tag}g") if group[0].attrib.get("stroke-width") == "1.2"
         ]
         self.assertEqual(len(whiskers), 6, "a line and two ends for each point")
         for whisker in whiskers:

@@ -37,7 +37,9 @@ FACTS: dict[str, Any] = {
 }
 
 
-def entry(name: str, backend: str, precision: str, round_: int = 0, **figures: Any) -> dict[str, Any]:
+def entry(
+    name: str, backend: str, precision: str, round_: int = 0, **figures: Any
+) -> dict[str, Any]:
     return {
         "name": f"{name}/{backend}/manual_time",
         "label": f"{precision}, per request",

@@ -75,7 +75,8 @@ def services_of(backend: str) -> list[str]:
     return [
         name
         for name in _services()
-        if name.endswith(f"_{backend}") or (type_ and (head := head_of(name)) and head.queue == type_)
+        if name.endswith(f"_{backend}")
+        or (type_ and (head := head_of(name)) and head.queue == type_)
     ]
 
 
