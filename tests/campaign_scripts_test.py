@@ -529,6 +529,16 @@ class CampaignTest(BenchScratch):
                 self.assertIn("| `scan`", out)
                 self.assertIn("the same command goes on where it was", err)
 
+    def test_a_request_to_end_is_heard_before_anything_is_measured(self) -> None:
+        program = self.start(SECONDS_A_TRACE="60")
+        while not (self.source / "preparing").exists():
+            self.assertIsNone(program.poll())
+            time.sleep(0.02)
+        program.send_signal(signal.SIGTERM)
+        _, err = program.communicate(timeout=20)
+        self.assertEqual((program.returncode, err), (1, "scripts/bench: interrupted\n"))
+        self.assertFalse(self.out.exists())
+
     def test_a_second_ctrl_c_ends_at_once(self) -> None:
         program = self.start("--rounds=1", ACTS="ring_512=hang,scan=hang")
         while not self.measured() and program.poll() is None:

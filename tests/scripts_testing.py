@@ -121,6 +121,7 @@ if sys.argv[1] == "prepare":
     for workload in WORKLOADS:
         for size in SIZES:
             sys.stdout.flush()
+            open(os.environ["SOURCE"] + "preparing", "w").close()
             time.sleep(float(os.environ.get("SECONDS_A_TRACE", 0)))
             line = dict(workload=workload, size=int(size), cells=cells(workload, size))
             if os.environ.get("NO_ROOM"):

@@ -48,6 +48,8 @@ class ArgumentParser(argparse.ArgumentParser):
 def run_main(name: str, main: Callable[[], int], failure: int = 1) -> NoReturn:
     """Runs a script to its end: 0, `failure` for what went wrong or 2 for wrong usage."""
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[attr-defined]
+    for number in _ends():
+        signal.signal(number, signal.default_int_handler)  # as Ctrl-C, so that all is tidied up
     try:
         sys.exit(main())
     except Failure as why:
@@ -64,6 +66,13 @@ def run_main(name: str, main: Callable[[], int], failure: int = 1) -> NoReturn:
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         sys.exit(1)
+
+
+def _ends() -> list[signal.Signals]:
+    """The signals that ask for an end; under nohup that of a terminal that is gone does not."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    is_kept = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    return numbers if is_kept else [*numbers, signal.SIGHUP]
 
 
 def say(text: str = "") -> None:
@@ -104,8 +113,7 @@ class Stop:
         self._first = 0.0
 
     def __enter__(self) -> "Stop":
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        self._previous = [(number, signal.signal(number, self._hear)) for number in numbers]
+        self._previous = [(number, signal.signal(number, self._hear)) for number in _ends()]
         return self
 
     def __exit__(self, *_: object) -> None:
