@@ -434,10 +434,10 @@ class PlotCommandTest(RealtimeScratch):
 class BenchTest(BenchScratch):
     LEFT = ("results.json", "results.distributions.json.gz", "table.md", "cpu_by_rate.png")
 
-    def test_measures_and_reports_without_verifying(self) -> None:
+    def test_verifies_measures_and_reports(self) -> None:
         code, out, err = self.run_bench("purgatory", "--seconds=0.5")
         self.assertEqual((code, err), (0, ""))
-        self.assertNotIn("Verifying", out)
+        self.assertIn("ok: 20 scenarios", out)
         self.assertIn("`delay_queue`", out)
         for name in self.LEFT:
             self.assertTrue((self.out / name).exists(), name)
@@ -449,6 +449,15 @@ class BenchTest(BenchScratch):
             gzip.decompress((self.out / "results.distributions.json.gz").read_bytes())
         )
         self.assertEqual(len(distributions["purgatory/low/1000/delay_queue"]), 2)
+
+    def test_a_service_that_breaks_its_contract_is_not_measured(self) -> None:
+        code, out, err = self.run_bench("purgatory", ACTS="delay_queue=unverified")
+        self.assertEqual(code, 1)
+        self.assertIn("cells failed: purgatory/low/1000/delay_queue", err)
+        results = json.loads((self.out / "results.json").read_text())
+        for entry in results["benchmarks"]:
+            is_wrong = "delay_queue" in entry["name"]
+            self.assertEqual(str(entry.get("error_message")).startswith("wrong: fired early"), is_wrong)
 
     def test_what_is_saturated_at_two_sizes_is_not_tried_at_larger_ones(self) -> None:
         self.run_bench("purgatory", "--sizes=10,20,30,40", ACTS="delay_queue=saturated")

@@ -7,7 +7,7 @@ measured
   accuracy     how late timers fire, at which load, and why
   contention   calls per second and their tails, against the number of threads
   purgatory    requests that are answered or time out: processor time against their rate
-The machine should be quiet for these. Services are audited in the runs, and not verified before.
+The machine should be quiet for these.
 
 Each cell, a backend on a workload at a size, is measured once a round by a process of its own,
 bound to one processor; the backends take turns. Each measurement is written to the journal at once:
@@ -167,7 +167,7 @@ def _campaign(
         say(
             "This machine has no perf counters for us: that pass is left out; see timerbench doctor"
         )
-    unverified = known_failures(plan, journal, retry=options.retry) if plan.is_replayed else {}
+    unverified = known_failures(plan, journal, retry=options.retry)
     runners = [Runner(plan, journal, options, unverified)]
     for pass_ in passes[1:]:
         runners.append(Runner(plan, journal, options, unverified, pass_, runners[0]))
@@ -187,8 +187,7 @@ def _campaign(
     else:
         with Stop() as stop:
             _begin_run(journal, next(iter(builds.values())))
-            if plan.is_replayed:
-                unverified = verify(plan, journal, unverified, options.memory, stop)
+            unverified = verify(plan, journal, unverified, options.memory, stop)
             begin = time.monotonic()
             above = partial(table_so_far, plan)
             for runner in runners:

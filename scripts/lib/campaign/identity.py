@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # and files.
 REPLAYS = ("bench/replay",)
 REALTIME = ("bench/realtime", "bench/replay/durations.cc")
-VERDICTS = ("bench/verify", "bench/realtime/audited_service.cc")
+VERDICTS = ("bench/verify", "bench/realtime/audited_service.cc", "bench/realtime/contention.cc")
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 ROSTER = "roster.h"  # includes all contenders; none is part of another

@@ -1,4 +1,4 @@
-"""Whether the backends of a plan keep the contract: nothing is timed of those that do not."""
+"""Whether the backends or services of a plan keep the contract: nothing is timed of those that do not."""
 
 import re
 import shlex
@@ -12,7 +12,7 @@ from campaign.scratch import require_room, scratch_folder
 from console import Bar, Stop
 from files import shown
 
-RANDOM_SECONDS = 0.2  # of random traces, for each backend
+SECONDS = 0.2  # of random traces for each backend, of each audit for a service
 MOST_SECONDS = 60  # after which a backend that is still being verified hangs
 
 VERDICT = re.compile(r"\w+ +(?P<verdict>ok|a control|WRONG|ERROR|UNAVAILABLE)\b(?P<rest>.*)")
@@ -80,7 +80,7 @@ def _verdict(program: Path, name: str, limits: Limits, bar: Bar, stop: Stop) -> 
     """What is wrong with it, or nothing; None if that could not be found out."""
     with scratch_folder() as scratch:
         log = scratch / "verify.log"
-        command = [str(program), "verify", f"--seconds={RANDOM_SECONDS}", name]
+        command = [str(program), "verify", f"--seconds={SECONDS}", name]
         with log.open("w", encoding="utf-8") as output:
             code = run_limited(command, output, limits, stop)
         if stop.is_set:
