@@ -509,6 +509,12 @@ class CliTest(unittest.TestCase):
         wait_for(lambda: not is_alive(child))
         program.communicate()
 
+    def test_verify_names_services_too(self) -> None:
+        done = timerbench("verify", "java_timer", "null", "--seconds=0.05")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"null +a control.*\njava_timer +ok: \d+ scenarios, 5 audits of 0.05 s\n$")
+        self.assert_refused(2, "did you mean 'java_timer'?", "verify", "java_timr")
+
     def test_a_crash_while_verifying_names_the_scenario_and_the_others_go_on(self) -> None:
         program = subprocess.Popen([PROGRAM, "verify", "scan", "ring_512", "--seconds=1"], text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -627,8 +633,10 @@ class CliTest(unittest.TestCase):
         self.assert_refused(2, "--trace", "replay", "--backend=ring_512")
 
     def test_a_service_is_no_backend_and_a_backend_no_service(self) -> None:
-        self.assert_refused(2, "'java_timer' is a service, but a backend is wanted", "verify",
-                            "java_timer")
+        self.assert_refused(2, "'java_timer' is a service, but a backend is wanted", "run",
+                            "--suite=smoke", "--backends=java_timer")
+        self.assert_refused(2, "'java_timer' is a service, and only backends replay traces", "verify",
+                            "java_timer", "--trace=nowhere")
         self.assert_refused(2, "'ring' is a backend, but a service is wanted", "run",
                             "--suite=accuracy", "--backends=ring")
 

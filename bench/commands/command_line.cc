@@ -185,14 +185,19 @@ void add_prepare(CLI::App& app) {
 void add_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyOptions>();
   auto* command = app.add_subcommand(
-      "verify", "Check backends against the contract: its scenarios and random traces, or a trace");
-  command->add_option("backends", options->backends, "Backends or families; none: all");
-  command->add_option("--seconds", options->seconds, "Time for random traces, for each backend")
+      "verify",
+      "Check backends and services against their contracts: scenarios, random traces, races");
+  command->add_option("names", options->names, "Backends, services or families; none: all");
+  command
+      ->add_option(
+          "--seconds", options->seconds,
+          "Time for random traces of each backend, and for each of five audits of a service")
       ->capture_default_str()
       ->check(seconds_range());
   add_seed_option(*command, options->seed, "The same seed tries the same traces");
-  auto* trace = command->add_option("--trace", options->trace,
-                                    "This trace instead, replayed and checked fire by fire");
+  auto* trace =
+      command->add_option("--trace", options->trace,
+                          "This trace instead, replayed by backends and checked fire by fire");
   add_granularity_option(*command, options->conditions.granularity)->needs(trace);
   command->add_option("--start", options->conditions.start, "Begin with the clock at this tick")
       ->check(in_range(Tick{0}, kNever - 1))
@@ -202,7 +207,7 @@ void add_verify(CLI::App& app) {
           "--sleeping", [options] { options->conditions.driver = AuditedQueue::Driver::sleeping; },
           "Replay it as a driver does that sleeps until next_wakeup()")
       ->needs(trace);
-  command->callback([options] { verify_backends(*options); });
+  command->callback([options] { verify_contenders(*options); });
 }
 
 void add_replay(CLI::App& app) {

@@ -55,13 +55,13 @@ void run_suite(const RunOptions& options);
 void prepare_suite(const RunOptions& options);
 
 struct VerifyOptions {
-  std::vector<std::string> backends;
+  std::vector<std::string> names;  // of backends and services; none: all
   double seconds = 1;
   std::uint64_t seed = 1;
-  std::string trace;      // none: the contract's scenarios and random traces
+  std::string trace;      // to be replayed by backends; none: all there is to check
   Conditions conditions;  // of the replay of `trace`
 };
-void verify_backends(const VerifyOptions& options);
+void verify_contenders(const VerifyOptions& options);
 
 struct ReplayOptions {
   std::string trace;

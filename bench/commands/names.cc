@@ -101,6 +101,28 @@ std::vector<const ServiceBackend*> find_services(const std::vector<std::string>&
   return choose(names, service_roster(), backend_roster());
 }
 
+Contenders find_contenders(const std::vector<std::string>& names) {
+  if (names.empty()) return {find_backends({}), find_services({})};
+  Contenders found;
+  std::vector<std::string> of_backends, of_services;
+  std::vector<std::string_view> known;
+  for (const Backend& one : backends()) known.push_back(one.traits.name);
+  for (const ServiceBackend& one : services()) known.push_back(one.traits.name);
+  for (const std::string& name : names) {
+    const auto is_meant = [&](const auto& one) { return is_called(one, name); };
+    if (std::ranges::any_of(services(), is_meant)) {
+      of_services.push_back(name);
+    } else if (std::ranges::any_of(backends(), is_meant)) {
+      of_backends.push_back(name);
+    } else {
+      throw UsageError(unknown("backend or service", name, known));
+    }
+  }
+  if (!of_backends.empty()) found.backends = find_backends(of_backends);
+  if (!of_services.empty()) found.services = find_services(of_services);
+  return found;
+}
+
 const Backend& find_backend(const std::string& name) {
   const auto found = find_backends({name});
   if (found.size() > 1) {

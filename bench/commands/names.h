@@ -28,6 +28,14 @@ std::vector<std::string> split(std::string_view list);
 std::vector<const Backend*> find_backends(const std::vector<std::string>& names);
 std::vector<const ServiceBackend*> find_services(const std::vector<std::string>& names);
 
+struct Contenders {
+  std::vector<const Backend*> backends;
+  std::vector<const ServiceBackend*> services;
+};
+
+// Likewise of both; no names are all of both. Throws UsageError.
+Contenders find_contenders(const std::vector<std::string>& names);
+
 // One backend, hence no family of several. Throws UsageError.
 const Backend& find_backend(const std::string& name);
 

@@ -20,6 +20,7 @@
 #include "system/pages.h"
 #include "system/program.h"
 #include "system/stop.h"
+#include "verify/service_verification.h"
 #include "verify/verification.h"
 #include "verify/verified.h"
 
@@ -31,7 +32,7 @@ struct Run {
   std::string_view suite;
   std::string granularity{};               // nothing: each scenario has its own
   std::vector<std::string> default_flags;  // those on the command line override them
-  // Says of which backends nothing may be measured; `tells` on standard output what it does.
+  // Says of which contenders nothing may be measured; `tells` on standard output what it does.
   std::function<void(bool tells)> refuse_wrong = [](bool) {};
   std::function<std::size_t()> register_cells;  // returns how many
   CellReporter::Describe describe;
@@ -99,32 +100,43 @@ Pass pass_named(const std::string& name) {
   return name == "once" ? Pass::once : Pass::total;
 }
 
-// Each backend is verified once for each build of this program. One whose server is not there is not
-// refused: its cells say so.
-void refuse_wrong(Campaign& campaign, std::vector<const Backend*> backends, bool tells) {
-  constexpr std::chrono::duration<double> kRandomTraces(0.2);
+void ignore_stage(const std::string& /*stage*/) {}
+
+Verdict verify_briefly(const Backend& backend) {
+  return verify(backend, /*seed=*/1, std::chrono::duration<double>(0.2), ignore_stage);
+}
+
+Verdict verify_briefly(const ServiceBackend& service) {
+  return verify(service, /*seed=*/1, /*seconds=*/0.2, ignore_stage);
+}
+
+// Each contender, a backend or a service, is verified once for each build of this program. Nothing is
+// measured of one that is refused. One whose server is not there is not: its cells say so.
+template <class Contender>
+void refuse_wrong(std::vector<const Contender*> contenders, std::string_view kind,
+                  std::string_view time_of_each, bool tells,
+                  const std::function<void(const Contender&, std::string)>& refuse) {
   VerifiedNames verified(own_path());
-  std::erase_if(backends, [&](const Backend* backend) {
-    return backend->is_control() || verified.contains(std::string(backend->traits.name));
+  std::erase_if(contenders, [&](const Contender* one) {
+    return one->traits.precision == Precision::none ||
+           verified.contains(std::string(one->traits.name));
   });
-  if (backends.empty()) return;
+  if (contenders.empty()) return;
   if (tells) {
-    fmt::print("Verifying backends first, once for this build, half a second each: {}\n",
-               backends.size());
+    fmt::print("Verifying {} first, once for this build, {} each: {}\n", kind, time_of_each,
+               contenders.size());
     std::fflush(stdout);
   }
-  for (const Backend* backend : backends) {
-    const std::string name(backend->traits.name);
-    const Verdict verdict =
-        verify(*backend, /*seed=*/1, kRandomTraces, [](const std::string& /*stage*/) {});
+  for (const Contender* one : contenders) {
+    const std::string name(one->traits.name);
+    const Verdict verdict = verify_briefly(*one);
     if (interrupted()) return;
     if (verdict.is_ok) {
       verified.add(name);
     } else if (!verdict.line.starts_with("UNAVAILABLE")) {
       if (tells) fmt::print("{:<22} {}\n{}", name, verdict.line, verdict.evidence);
-      campaign.refuse(*backend, fmt::format("wrong: does not keep the contract; see "
-                                            "timerbench verify {}",
-                                            name));
+      refuse(*one,
+             fmt::format("wrong: does not keep the contract; see timerbench verify {}", name));
     }
   }
 }
@@ -139,7 +151,11 @@ void run_replays(const RunOptions& options, const Suite& suite) {
                              fmt::format("--benchmark_min_time={}", suite.min_seconds)},
            .refuse_wrong =
                [&](bool tells) {
-                 if (options.pass != "once") refuse_wrong(campaign, chosen, tells);
+                 if (options.pass == "once") return;
+                 refuse_wrong<Backend>(chosen, "backends", "half a second", tells,
+                                       [&](const Backend& backend, std::string failure) {
+                                         campaign.refuse(backend, std::move(failure));
+                                       });
                },
            .register_cells =
                [&] {
@@ -165,6 +181,14 @@ void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
   measure(
       {.suite = suite.name,
        .default_flags = {fmt::format("--benchmark_repetitions={}", suite.rounds)},
+       .refuse_wrong =
+           [&](bool tells) {
+             refuse_wrong<ServiceBackend>(
+                 find_services(split(options.backends)), "services", "two seconds", tells,
+                 [&](const ServiceBackend& service, const std::string& failure) {
+                   campaign.refuse(service.traits.name, failure);
+                 });
+           },
        .register_cells =
            [&] {
              campaign.register_cells();

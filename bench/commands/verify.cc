@@ -1,4 +1,4 @@
-// timerbench verify: the contract, then random traces, for any backend.
+// timerbench verify: whether backends and services keep their contracts.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -12,6 +12,7 @@
 #include "commands/names.h"
 #include "system/stop.h"
 #include "trace/trace.h"
+#include "verify/service_verification.h"
 #include "verify/verification.h"
 
 namespace timerbench {
@@ -29,16 +30,13 @@ void check_start(Tick start, const Trace& trace) {
   }
 }
 
-Verdict verify(const Backend& backend, const std::optional<Trace>& trace,
-               const VerifyOptions& options) {
-  const ShowStage show = [&](const std::string& stage) {
+// On a terminal it stands there meanwhile.
+ShowStage show_stage_of(std::string_view name) {
+  return [name](const std::string& stage) {
     if (isatty(STDOUT_FILENO) == 0) return;
-    fmt::print("{}{:<22} {} ...", kClearLine, backend.traits.name, stage);
+    fmt::print("{}{:<22} {} ...", kClearLine, name, stage);
     std::fflush(stdout);
   };
-  return trace
-             ? verify(backend, *trace, options.conditions, show)
-             : verify(backend, options.seed, std::chrono::duration<double>(options.seconds), show);
 }
 
 void print(std::string_view name, const Verdict& verdict) {
@@ -47,22 +45,42 @@ void print(std::string_view name, const Verdict& verdict) {
   std::fflush(stdout);
 }
 
+// Those to which a trace can be given. Throws UsageError.
+Contenders find_replaying(const VerifyOptions& options) {
+  if (options.names.empty()) return {find_backends({}), {}};
+  Contenders found = find_contenders(options.names);
+  if (found.services.empty()) return found;
+  throw UsageError(fmt::format("--trace: '{}' is a service, and only backends replay traces",
+                               found.services.front()->traits.name));
+}
+
 }  // namespace
 
-void verify_backends(const VerifyOptions& options) {
-  const auto chosen = find_backends(options.backends);
+void verify_contenders(const VerifyOptions& options) {
+  const bool is_trace = !options.trace.empty();
+  const Contenders chosen = is_trace ? find_replaying(options) : find_contenders(options.names);
   std::optional<Trace> trace;
-  if (!options.trace.empty()) {
+  if (is_trace) {
     trace = load_trace(options.trace);
     check_start(options.conditions.start, *trace);
   }
   bool all_ok = true;
-  for (const Backend* backend : chosen) {
-    if (interrupted()) break;
-    const Verdict verdict = verify(*backend, trace, options);
-    print(backend->traits.name, verdict);
-    all_ok &= verdict.is_ok;
-  }
+  const auto verify_all = [&](const auto& contenders, const auto& verify_one) {
+    for (const auto* one : contenders) {
+      if (interrupted()) return;
+      const Verdict verdict = verify_one(*one, show_stage_of(one->traits.name));
+      print(one->traits.name, verdict);
+      all_ok &= verdict.is_ok;
+    }
+  };
+  verify_all(chosen.backends, [&](const Backend& backend, const ShowStage& show) {
+    const std::chrono::duration<double> seconds(options.seconds);
+    return trace ? verify(backend, *trace, options.conditions, show)
+                 : verify(backend, options.seed, seconds, show);
+  });
+  verify_all(chosen.services, [&](const ServiceBackend& service, const ShowStage& show) {
+    return verify(service, options.seed, options.seconds, show);
+  });
   if (interrupted()) throw std::runtime_error("interrupted; what is not listed was not verified");
   if (!all_ok) throw CommandFailed();
 }

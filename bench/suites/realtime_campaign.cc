@@ -24,6 +24,13 @@ void RealtimeCampaign::add(std::string name, std::function<RealtimeFigures()> me
   cells_.push_back({std::move(name), std::move(measure)});
 }
 
+void RealtimeCampaign::refuse(std::string_view service, const std::string& failure) {
+  for (Cell& cell : cells_) {
+    if (cell.name.substr(cell.name.rfind('/') + 1) != service) continue;
+    cell.measure = [failure] { return RealtimeFigures{.failure = failure}; };
+  }
+}
+
 void RealtimeCampaign::register_cells() {
   for (Cell& cell : cells_) {
     benchmark::RegisterBenchmark(cell.name.c_str(),

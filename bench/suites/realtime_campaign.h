@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,9 @@ class RealtimeCampaign {
   // `name` is SUITE/SCENARIO/SIZE/SERVICE. `measure` may throw BackendError; whatever it throws
   // fails that cell only.
   void add(std::string name, std::function<RealtimeFigures()> measure);
+
+  // Before register_cells(): the service's cells have no figure, for this reason.
+  void refuse(std::string_view service, const std::string& failure);
 
   // Registers the cells in the order in which they were added. REQUIRES: this outlives the run.
   void register_cells();

@@ -3,43 +3,60 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
+#include "core/backend_error.h"
+#include "system/stop.h"
+#include "verify/service_audit.h"
 #include "verify/service_contract.h"
 #include "verify/violation.h"
 
 namespace timerbench {
 namespace {
 
-constexpr double kLongestPart = 2;  // seconds of an audit, after which whoever watches is told
+// No check takes so long without a sign of life, but one of a service that hangs.
+constexpr std::chrono::seconds kLongestSilence{10};
+constexpr double kLongestPart = 1;  // seconds of an audit until the next sign of life
 
-}  // namespace
-
-std::optional<std::string> find_violation(const ServiceBackend& service,
-                                          const ServiceAuditOptions& options,
-                                          const std::function<void(std::string_view)>& begin,
-                                          const StopFlag& stop) {
+Verdict judge(const ServiceBackend& service, std::uint64_t seed, double seconds,
+              Progress& progress) {
   for (const ServiceScenario& scenario : service_contract()) {
-    if (stop) return std::nullopt;
-    begin(scenario.name);
+    if (interrupted()) return {};
+    progress.begin(scenario.name);
     try {
       scenario.run(service);
     } catch (const ContractViolation& violation) {
-      return fmt::format("{} of bench/verify/service_contract.cc: {}", scenario.name,
-                         violation.what());
+      return {false, fmt::format("WRONG: {} of bench/verify/service_contract.cc: {}", scenario.name,
+                                 violation.what())};
     }
   }
   for (const ServiceAudit& audit : service_audits()) {
-    ServiceAuditOptions part = options;
-    for (double left = options.seconds; left > 0; left -= part.seconds, ++part.seed) {
-      if (stop) return std::nullopt;
-      begin(audit.name);
+    ServiceAuditOptions part{.seconds = 0, .seed = seed};
+    for (double left = seconds; left > 0; left -= part.seconds, ++part.seed) {
+      progress.begin(fmt::format("audit {}", audit.name));
       part.seconds = std::min(left, kLongestPart);
-      if (const auto violation = audit.run(service, part, stop)) {
-        return fmt::format("audit {}: {}", audit.name, *violation);
-      }
+      const auto violation = audit.run(service, part, interrupted());
+      if (violation) return {false, fmt::format("WRONG: audit {}: {}", audit.name, *violation)};
+      if (interrupted()) return {};
     }
   }
-  return std::nullopt;
+  return {true, fmt::format("ok: {} scenarios, {} audits of {:g} s", service_contract().size(),
+                            service_audits().size(), seconds)};
+}
+
+}  // namespace
+
+Verdict verify(const ServiceBackend& service, std::uint64_t seed, double seconds,
+               const ShowStage& show) {
+  return judge_isolated(
+      [&](Progress& progress) -> Verdict {
+        try {
+          return judge(service, seed, seconds, progress);
+        } catch (const BackendUnavailable& error) {
+          return {false, fmt::format("UNAVAILABLE: {}", error.what())};
+        }
+      },
+      show, kLongestSilence);
 }
 
 }  // namespace timerbench
