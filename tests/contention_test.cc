@@ -291,6 +291,15 @@ TEST_F(AuditTest, AFireMayBeginBeforeScheduleReturns) {
   EXPECT_EQ(verdict(), "right");
 }
 
+// The threads of `cross` call in pairs, and a log may have room for the first of a pair only.
+TEST(AuditContentionTest, AFullLogEndsTheCalls) {
+  AuditedService::Counts counts;
+  const ContentionOptions options{.pattern = Pattern::cross, .threads = 2, .seconds = 60};
+  EXPECT_EQ(audit_contention(options, backend("java_timer"), AuditEnd::drained, counts, kNoStop),
+            std::nullopt);
+  EXPECT_GT(counts.armed, 100'000U);
+}
+
 // What two cancels return that overlap.
 class OverlappingCancelsTest : public AuditTest,
                                public testing::WithParamInterface<std::tuple<bool, bool>> {

@@ -213,7 +213,7 @@ void call_cross(Caller& caller, Inbox& inbox, Inbox& next) {
     if (count == 0) std::this_thread::yield();
     for (std::size_t i = 0; i < count && !caller.ended(); ++i) {
       caller.cancel(ids[i]);
-      caller.schedule(ids[i]);
+      if (!caller.ended()) caller.schedule(ids[i]);  // there may have been room for one call only
     }
     next.push(ids.data(), count);
   }
