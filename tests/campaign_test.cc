@@ -22,6 +22,7 @@
 #include "core/backend_error.h"
 #include "queues/scan.h"
 #include "replay/make_backend.h"
+#include "suites/realtime_campaign.h"
 #include "suites/reporter.h"
 #include "workloads/drain.h"
 
@@ -232,6 +233,10 @@ class CampaignTest : public testing::Test {
     std::vector<const Backend*> chosen;
     for (const Backend& backend : backends) chosen.push_back(&backend);
     campaign.register_cells(chosen);
+    return run_registered();
+  }
+
+  static std::map<std::string, benchmark::BenchmarkReporter::Run> run_registered() {
     Collector collector;
     benchmark::RunSpecifiedBenchmarks(&collector);
     return collector.runs;
@@ -279,6 +284,24 @@ TEST_F(CampaignTest, WhoeverIsRefusedIsNotMeasured) {
     EXPECT_FALSE(cells.at("test/drain/100/sound_ring").error_occurred);
     EXPECT_EQ(campaign.counts().failed, 1U);
   }
+}
+
+TEST_F(CampaignTest, AServiceThatIsRefusedIsNotMeasured) {
+  RealtimeCampaign campaign;
+  int measured = 0;
+  for (const char* name : {"test/rate/1/good", "test/rate/2/good", "test/rate/1/not_good"}) {
+    campaign.add(name, [&] {
+      ++measured;
+      return RealtimeFigures{.seconds = 1};
+    });
+  }
+  campaign.refuse("good", "wrong: for a reason");
+  campaign.register_cells();
+  const auto cells = run_registered();
+  EXPECT_EQ(measured, 1);
+  EXPECT_EQ(cells.at("test/rate/2/good").error_message, "wrong: for a reason");
+  EXPECT_FALSE(cells.at("test/rate/1/not_good").error_occurred);
+  EXPECT_EQ(campaign.counts().failed, 2U);
 }
 
 TEST_F(CampaignTest, RoundedDeadlinesAreCheckedToo) {
