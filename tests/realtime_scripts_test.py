@@ -444,7 +444,11 @@ class BenchTest(BenchScratch):
             self.assertIn(name, out)
         results = json.loads((self.out / "results.json").read_text())
         self.assertEqual(results["context"]["command"], "scripts/bench purgatory --seconds=0.5")
-        self.assertEqual([entry["round"] for entry in results["benchmarks"]], [0, 1] * 6, "two services and a twin")
+        self.assertEqual(
+            [entry["round"] for entry in results["benchmarks"]],
+            [0, 1] * 6,
+            "two services and a twin",
+        )
         distributions = json.loads(
             gzip.decompress((self.out / "results.distributions.json.gz").read_bytes())
         )
@@ -457,7 +461,9 @@ class BenchTest(BenchScratch):
         results = json.loads((self.out / "results.json").read_text())
         for entry in results["benchmarks"]:
             is_wrong = "delay_queue" in entry["name"]
-            self.assertEqual(str(entry.get("error_message")).startswith("wrong: fired early"), is_wrong)
+            self.assertEqual(
+                str(entry.get("error_message")).startswith("wrong: fired early"), is_wrong
+            )
 
     def test_what_is_saturated_at_two_sizes_is_not_tried_at_larger_ones(self) -> None:
         self.run_bench("purgatory", "--sizes=10,20,30,40", ACTS="delay_queue=saturated")
