@@ -116,8 +116,7 @@ class WrongOnce : public Sound {
   bool is_wrong_;
 };
 
-// Tells how often it was made for each capacity.
-// Counts its replays. A remote one, so that a disturbed replay is not made again.
+// Tells how often it was made for each capacity. Remote, so that a disturbed replay is not made again.
 class Counted : public Sound {
  public:
   static constexpr Traits traits = sound_traits("counted", /*remote=*/true);
