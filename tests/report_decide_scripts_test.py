@@ -342,7 +342,7 @@ class Decide(ReportTest):
             self.open(page, f"decide&late={late}")
             self.assertEqual([table[1][1] for table in self.tables()], names, late)
         self.assertIn("left out, for late by up to its granule of 10 ms (ring)", self.text())
-        self.assertIn("left out, for late by up to an eighth of the delay (gears)", self.text())
+        self.assertIn("left out, for late by up to 8/63 of the delay (gears)", self.text())
         self.assertIn("Measured in granules of 10 ticks (10 ms)", self.whole_text())
         self.check_quiet()
 

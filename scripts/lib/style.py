@@ -79,7 +79,7 @@ COLOURS = {
 PRECISIONS = {
     "exact": "fires in the first tick at or after the deadline",
     "granular": "the deadline rounded up to the granularity",
-    "relative": "late by at most 1/8 of the delay",
+    "relative": "late by at most 8/63 of the delay",
     "unknown": "without a figure",
     "early": "the deadline rounded down, not ranked",
     "none": "what the harness itself costs, not ranked",

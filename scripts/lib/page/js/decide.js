@@ -189,7 +189,7 @@ function lateness(view, campaign, {tick: length, granule}) {
   const isCoarse = granularityOf(campaign) > 1;
   return (precision) => {
     if (most === '' || !['granular', 'relative'].includes(precision)) return '';
-    if (precision === 'relative') return 'late by up to an eighth of the delay';
+    if (precision === 'relative') return 'late by up to 8/63 of the delay';
     if (!isCoarse) return '';
     if (granule === null) return most === '0' ? 'late by up to a granule' : '';
     return granule - length > Number(most)
@@ -267,7 +267,7 @@ function conditionOf(precision, {granule}) {
   return {
     exact: 'If no timer may be late',
     granular: `If ${granule === null ? 'a granule' : tick(time)(granule)} late is fine`,
-    relative: 'If an eighth of the delay late is fine',
+    relative: 'If 8/63 of the delay late is fine',
   }[precision];
 }
 
