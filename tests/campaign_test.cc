@@ -13,6 +13,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -557,6 +558,15 @@ TEST_F(CampaignTest, TailsAreThoseOfThreeReplays) {
   EXPECT_EQ(timeline.at("moved").at(49), 0);
 }
 
+TEST_F(CampaignTest, EachReplayOfTailsHasItsTime) {
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{1});
+  campaign.choose_pass(Pass::tails);
+  campaign.add_input(input("once", {schedule_op(0, 1), advance_op(1)}));  // takes 0.4 s
+  const auto cells = run(campaign, {make_backend<SlowQueue<Slow::advance>>()});
+  const auto& cell = cells.at("test/once/2/slow_advance");
+  EXPECT_FALSE(cell.error_occurred) << cell.error_message;
+}
+
 TEST_F(CampaignTest, TheWorstCallIsTold) {
   Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{60});
   campaign.choose_pass(Pass::tails);
@@ -620,29 +630,118 @@ TEST(OutcomeTest, TheDigestTellsFiresApart) {
   EXPECT_NE(one, digest({{8, 1, 5}, {9, 4, 7}}));
 }
 
-TEST(CellReporterTest, AnErrorInALaterRepetitionSpoilsTheCell) {
+TEST(ReporterTest, AnErrorInALaterRoundSpoilsTheCell) {
   benchmark::BenchmarkReporter::Run good;
+  good.run_name.function_name = "own/fill/10/scan";
   good.counters["ns_per_item"] = 5;
-  benchmark::BenchmarkReporter::Run bad;
+  benchmark::BenchmarkReporter::Run bad = good;
   bad.error_occurred = true;
   bad.error_message = "wrong: its outcome is not the model's";
-  CellReporter reporter(1, describe_costs);
+  CostReporter reporter(1, [](std::string_view) { return Precision::exact; });
   testing::internal::CaptureStdout();
   reporter.ReportRuns({good, bad, bad});
-  const std::string line = testing::internal::GetCapturedStdout();
-  EXPECT_NE(line.find(bad.error_message), line.npos) << line;
+  reporter.Finalize();
+  const std::string lines = testing::internal::GetCapturedStdout();
+  EXPECT_NE(lines.find(bad.error_message), lines.npos) << lines;
+  EXPECT_EQ(reporter.answer(), "");
 }
 
-TEST(CellReporterTest, ShowsTheMedianAndTheRange) {
-  std::vector<benchmark::BenchmarkReporter::Run> runs(3);
-  runs[0].counters["ns_per_item"] = 9;
-  runs[1].counters["ns_per_item"] = 1;
-  runs[2].counters["ns_per_item"] = 5;
-  CellReporter reporter(1, describe_costs);
+TEST(ReporterTest, EachInputIsATableAndASentenceForEachPrecision) {
+  const auto rounds = [](const std::string& name, std::vector<double> costs) {
+    std::vector<benchmark::BenchmarkReporter::Run> runs(costs.size());
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      runs[i].run_name.function_name = name;
+      runs[i].report_label = "exact, per cancel + insert";
+      runs[i].counters["ns_per_item"] = costs[i];
+    }
+    return runs;
+  };
+  CostReporter reporter(3, [](std::string_view name) {
+    return name == "wheel" ? Precision::granular : Precision::exact;
+  });
   testing::internal::CaptureStdout();
-  reporter.ReportRuns(runs);
-  const std::string line = testing::internal::GetCapturedStdout();
-  EXPECT_NE(line.find(" 5.00 ns (1.00 to 9.00)"), line.npos) << line;
+  reporter.ReportRuns(rounds("own/churn/100000/wheel", {18, 17, 19}));
+  reporter.ReportRuns(rounds("own/churn/100000/heap", {96, 95, 97}));
+  reporter.ReportRuns(rounds("own/fill/1035/heap", {2, 2, 2}));
+  reporter.Finalize();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "churn, 10⁵ timers, ns per cancel + insert\n"
+            "  exact     heap                        96.00  (95.00 to 97.00)\n"
+            "  granular  wheel                       18.00  (17.00 to 19.00)\n"
+            "\n"
+            "fill, 1 035 timers, ns per cancel + insert\n"
+            "  exact     heap                         2.00  (2.00 to 2.00)\n"
+            "\n");
+  EXPECT_EQ(reporter.answer(),
+            "Figures are medians of 3 rounds; brackets hold the least and the greatest round.\n"
+            "\n"
+            "Cheapest of each precision:\n"
+            "churn, 10⁵ timers, exact: heap 96.0 ns, the only one\n"
+            "churn, 10⁵ timers, granular: wheel 18.0 ns, the only one\n"
+            "fill, 1 035 timers, exact: heap 2.00 ns, the only one\n");
+}
+
+class CostReportTest : public testing::Test {
+ protected:
+  static CostCell cell(std::string backend, Precision precision, std::vector<double> rounds,
+                       std::string failure = "") {
+    return {.workload = "hold",
+            .size = 30'000,
+            .backend = std::move(backend),
+            .precision = precision,
+            .item = "fire + insert",
+            .rounds = std::move(rounds),
+            .failure = std::move(failure)};
+  }
+};
+
+TEST_F(CostReportTest, TheTableIsByPrecisionThenCost) {
+  const std::string table =
+      cost_table({cell("null", Precision::none, {1}), cell("slow", Precision::exact, {30}),
+                  cell("lost", Precision::exact, {}, "wrong: operation 7 of 9"),
+                  cell("coarse", Precision::granular, {2}), cell("fast", Precision::exact, {20})});
+  EXPECT_EQ(table,
+            "hold, 3·10⁴ timers, ns per fire + insert\n"
+            "  exact     fast                        20.00\n"
+            "  exact     slow                        30.00\n"
+            "  exact     lost                  wrong: operation 7 of 9\n"
+            "  granular  coarse                       2.00\n"
+            "  none      null                         1.00\n");
+}
+
+TEST_F(CostReportTest, NoLineIsLongerThan80Columns) {
+  std::string failure = "wrong:";
+  for (int i = 0; i < 30; ++i) failure += " operation " + std::to_string(i);
+  const std::vector<CostCell> cells{
+      cell("kafka_wheel_floor_20", Precision::exact, {250'000, 249'000, 9'251'000}),
+      cell("kafka_wheel_floor_21", Precision::exact, {250'001, 249'000, 9'251'000}),
+      cell("kafka_wheel_floor_22", Precision::exact, {250'002, 249'000, 9'251'000}),
+      cell("lost", Precision::exact, {}, failure)};
+  std::istringstream lines(cost_table(cells) + cheapest(cells));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; }), 80) << line;
+  }
+}
+
+TEST_F(CostReportTest, WhoseRoundsOverlapIsTied) {
+  EXPECT_EQ(cheapest({cell("a", Precision::exact, {20, 19, 23}),
+                      cell("b", Precision::exact, {22, 21, 24}),
+                      cell("c", Precision::exact, {50, 48, 51})}),
+            "hold, 3·10⁴ timers, exact: tied are a 20.0 ns, b 22.0 ns; 2.5 times cheaper than\n"
+            "    c\n");
+  EXPECT_EQ(cheapest({cell("a", Precision::exact, {20, 19, 23}),
+                      cell("b", Precision::exact, {22, 21, 24})}),
+            "hold, 3·10⁴ timers, exact: tied are a 20.0 ns, b 22.0 ns\n");
+  EXPECT_EQ(cheapest({cell("a", Precision::exact, {100}), cell("b", Precision::exact, {102})}),
+            "hold, 3·10⁴ timers, exact: a 100 ns, 2.0 % cheaper than b\n");
+}
+
+TEST_F(CostReportTest, OnlyTheLikeAreCompared) {
+  EXPECT_EQ(cheapest({cell("a", Precision::exact, {20}), cell("b", Precision::granular, {2}),
+                      cell("lost", Precision::granular, {}, "timeout: one replay takes too long"),
+                      cell("early", Precision::early, {1}), cell("null", Precision::none, {0.3})}),
+            "hold, 3·10⁴ timers, exact: a 20.0 ns, the only one\n"
+            "hold, 3·10⁴ timers, granular: b 2.00 ns, the only one\n");
 }
 
 }  // namespace

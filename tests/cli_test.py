@@ -8,6 +8,7 @@ import ctypes
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import struct
@@ -239,9 +240,9 @@ class CliTest(unittest.TestCase):
         # A scan of ten timers takes less than this on any machine, one of a million more.
         done = timerbench("run", "--workloads=drain", "--sizes=10,1e6,2e6", "--backends=scan",
                           "--replay-seconds=3", "--benchmark_repetitions=1")
-        self.assertRegex(done.stdout, r"drain/10/scan\s+[0-9.]+ ns")
-        self.assertRegex(done.stdout, r"drain/1000000/scan\s+timeout: ")
-        self.assertRegex(done.stdout, r"drain/2000000/scan\s+skipped: timeout at size 1000000")
+        self.assertRegex(done.stdout, r"drain, 10 timers, ns per fire\n  exact     scan +[0-9.]+\s")
+        self.assertRegex(done.stdout, r"drain, 10⁶ timers\n  exact     scan +timeout: ")
+        self.assertRegex(done.stdout, r"2·10⁶ timers\n  exact     scan +skipped: timeout at size 1000000")
         self.assertEqual(done.returncode, 0)
 
     def test_replay_writes_every_fire(self) -> None:
@@ -465,7 +466,7 @@ class CliTest(unittest.TestCase):
                               "--benchmark_min_time=0", f"--benchmark_{flag}_aggregates_only=true",
                               f"--benchmark_out={out}")
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertRegex(done.stdout, r"fill/10/scan +[0-9.]+ ns")
+            self.assertRegex(done.stdout, r"fill, 10 timers, ns per insert\n  exact     scan +[0-9.]+\n")
             self.assertIn("1 cells measured", done.stdout)
             self.assertIn("median", out.read_text())
 
@@ -585,6 +586,49 @@ class CliTest(unittest.TestCase):
         self.assert_refused(2, "'ring' has 2 settings; name one, such as 'ring_512'", "replay",
                             "--trace=x", "--backend=ring")
         self.assert_refused(2, "did you mean 'hold'?", "trace", "generate", "hodl", "x")
+
+    def test_unknown_options_are_refused_whatever_else_is_missing(self) -> None:
+        for args, said in (
+            (["run", "--sizez=3"], "unknown option '--sizez'; did you mean '--sizes'? "
+                                   "See 'timerbench run --help'"),
+            (["run", "--repetitions=3"], "unknown option '--repetitions'. See"),
+            (["run", "--benchmark_repetition=3"], "did you mean '--benchmark_repetitions'?"),
+            (["prepare", "--backend=scan"], "did you mean '--backends'?"),
+            (["prepare", "--benchmark_out=x"], "unknown option '--benchmark_out'"),
+            (["replay", "--tracee=x"], "did you mean '--trace'?"),
+            (["trace", "import", "--fromat=csv"], "did you mean '--format'? "
+                                                  "See 'timerbench trace import --help'"),
+            (["--versoin"], "did you mean '--version'? See 'timerbench --help'"),
+        ):
+            with self.subTest(args=args):
+                self.assert_refused(2, said, *args)
+
+    def test_a_suite_may_name_its_backends(self) -> None:
+        suite = self.folder / "mine.toml"
+        suite.write_text('summary = "mine"\nbackends = ["ring", "scan"]\nworkloads = ["fill"]\n'
+                         'sizes = [10]\nrounds = 1\nmin_seconds = 0\n')
+        listed = lambda *more: [
+            name.split("/")[3]
+            for name in timerbench("run", f"--suite={suite}", "--benchmark_list_tests", *more)
+            .stdout.split()]
+        self.assertEqual(sorted(listed()), ["null", "ring_512", "ring_65536", "scan"])
+        self.assertEqual(listed("--backends=binary_heap"), ["binary_heap"])
+        suite.write_text(suite.read_text().replace('"scan"', '"scna"'))
+        self.assert_refused(2, "mine.toml:2: unknown backend 'scna'; did you mean 'scan'?", "run",
+                            f"--suite={suite}")
+
+    def test_a_run_ends_with_the_answer(self) -> None:
+        done = timerbench("run", "--workloads=hold", "--sizes=1k", "--items=1000",
+                          "--backends=scan,lazy_heap,kafka_wheel_20,null",
+                          "--benchmark_min_time=0.001")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        table, _, answer = done.stdout.partition("Cheapest of each precision:\n")
+        self.assertEqual(re.findall(r"^  (\w+) +(\w+) +[0-9.]+  \(", table, re.MULTILINE)[-2:],
+                         [("granular", "kafka_wheel_20"), ("none", "null")])
+        self.assertRegex(answer, r"\Ahold, 10³ timers, exact: (lazy_heap|tied)[^:]*"
+                                 r"\nhold, 10³ timers, granular: kafka_wheel_20 [0-9.]+ ns, the only "
+                                 r"one\n\Z")
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
 
     def test_bad_numbers_and_flags_are_refused(self) -> None:
         for size in ("0", "-1", "abc", "1e12", "10q", "1.5"):
@@ -767,7 +811,7 @@ class CliTest(unittest.TestCase):
                           env=os.environ | {"TIMERBENCH_REDIS_URL": "redis://127.0.0.1:1/0"})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"redis_zset\s+unavailable: .*127.0.0.1:1")
-        self.assertRegex(done.stdout, r"ring_512\s+[0-9.]+ ns")
+        self.assertRegex(done.stdout, r"ring_512 +[0-9.]+\s")
         self.assertIn("unavailable", out.read_text())
 
     def test_a_kernel_without_timerfd_spoils_only_what_needs_it(self) -> None:
@@ -841,8 +885,8 @@ class CliTest(unittest.TestCase):
 
     def test_a_run_whose_terminal_or_reader_goes_away_keeps_what_it_has(self) -> None:
         out = self.folder / "out.json"
-        command = ["run", "--workloads=fill,drain", "--sizes=1000", f"--benchmark_out={out}",
-                   "--benchmark_min_time=0.1"]
+        command = ["run", "--workloads=fill,cancel,drain,churn,hold", "--sizes=1000",
+                   "--backends=scan,ring", f"--benchmark_out={out}", "--benchmark_min_time=0.1"]
         code, stderr, _ = self.interrupt(signal.SIGHUP, *command, after=1)
         self.assertEqual((code, stderr), (1, ""))
         json.loads(out.read_text())
@@ -850,7 +894,7 @@ class CliTest(unittest.TestCase):
 
         run = subprocess.Popen([PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True)
-        next(line for line in run.stdout if line.startswith("["))
+        next(line for line in run.stdout if line.startswith("  exact"))
         run.stdout.close()
         self.assertEqual((run.wait(timeout=60), run.stderr.read()), (1, ""))
         run.stderr.close()
@@ -860,12 +904,13 @@ class CliTest(unittest.TestCase):
     def test_an_interrupted_run_keeps_what_it_has(self) -> None:
         out = self.folder / "out.json"
         run = subprocess.Popen(
-            [PROGRAM, "run", "--workloads=fill,drain", "--sizes=1000", f"--benchmark_out={out}",
-             "--benchmark_min_time=0.1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        first_cell = next(line for line in run.stdout if line.startswith("["))
+            [PROGRAM, "run", "--workloads=fill,cancel,drain,churn,hold", "--sizes=1000",
+             "--backends=scan,ring", f"--benchmark_out={out}", "--benchmark_min_time=0.1"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first_cell = next(line for line in run.stdout if line.startswith("  exact"))
         run.send_signal(signal.SIGINT)
         stdout, _ = run.communicate(timeout=30)
-        self.assertIn(" ns ", first_cell)
+        self.assertRegex(first_cell, r"scan +[0-9.]+  \(")
         self.assertEqual(run.returncode, 1)
         self.assertRegex(stdout, r"interrupted: \d+ cells measured.*" + str(out))
         runs = json.loads(out.read_text())["benchmarks"]

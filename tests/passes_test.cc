@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 
@@ -63,6 +64,28 @@ TEST(TailsTest, TimeEveryAdvanceAndSomeOfTheOthers) {
               static_cast<double>(counts.cancels) / 640);
   EXPECT_GT(tails.clock_ns, 5);  // a read takes longer on any processor
   EXPECT_LT(tails.clock_ns, 1e5);
+}
+
+// Batches of 32, as a thread takes timers from another.
+TEST(SampledCallsTest, NoPlaceInABatchIsMissed) {
+  constexpr int kBatches = 4'000;
+  std::array<int, 32> timed{};
+  SampledCalls sampled(/*mean_gap=*/32, /*seed=*/1);
+  for (int batch = 0; batch < kBatches; ++batch) {
+    for (int& place : timed) {
+      const std::uint64_t before = sampled.durations().count();
+      sampled([] {});
+      place += static_cast<int>(sampled.durations().count() - before);
+    }
+  }
+  for (const int count : timed) EXPECT_NEAR(count, kBatches / 32, kBatches / 64);
+  EXPECT_NEAR(static_cast<double>(sampled.durations().count()), kBatches, kBatches / 20);
+}
+
+TEST(SampledCallsTest, EveryCallCanBeTimed) {
+  SampledCalls sampled(/*mean_gap=*/1, /*seed=*/1);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(sampled([i] { return i; }), i);
+  EXPECT_EQ(sampled.durations().count(), 100U);
 }
 
 TEST(TailsTest, EveryBackendDoesTheSameAsInACostRun) {

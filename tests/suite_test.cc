@@ -37,6 +37,7 @@ TEST_F(SuiteTest, SaysWhatIsMeasured) {
   const Suite suite = load(std::string(kHead) + R"(
 sizes = [100, "1k", "1e6"]
 workloads = ["fill"]
+backends = ["ring", "lazy_heap"]
 traces = ["nginx_keepalive_c256"]
 items = 5000
 replay_seconds = 2
@@ -50,6 +51,7 @@ latency = "exponential 10s"
 )");
   EXPECT_EQ(suite.name, "mine");
   EXPECT_EQ(suite.sizes, (std::vector<TimerId>{100, 1000, 1'000'000}));
+  EXPECT_EQ(suite.backends, (std::vector<std::string>{"ring", "lazy_heap"}));
   EXPECT_EQ(suite.rounds, 2);
   EXPECT_EQ(suite.min_seconds, 0.5);
   EXPECT_EQ(suite.local.items, 5000U);
@@ -69,6 +71,20 @@ TEST_F(SuiteTest, NamesTheLineAndTheNearestName) {
   const std::string rest = "sizes = [10]\nworkloads = [\"fill\"]\n";
   EXPECT_EQ(problem(head + rest + "wrokload = 1\n"),
             "mine.toml:6: unknown key 'wrokload'; did you mean 'workload'?");
+  EXPECT_EQ(problem("repetitons = 3\n"),
+            "mine.toml:1: unknown key 'repetitons'; did you mean 'rounds'?")
+      << "what is missing is told later";
+  EXPECT_EQ(problem("summary = \"x\"\nroundz = 3\n"),
+            "mine.toml:2: unknown key 'roundz'; did you mean 'rounds'?");
+  EXPECT_EQ(problem("summary = \"x\"\nrepetitions = 3\n"),
+            "mine.toml:2: unknown key 'repetitions'; it is called 'rounds' now");
+  EXPECT_EQ(problem("kernel_version = 3\n"),
+            "mine.toml:1: unknown key 'kernel_version'; known are summary, backends, workloads, "
+            "workload, sizes, traces, rounds, min_seconds, items, replay_seconds, remote");
+  EXPECT_EQ(problem(head + rest + "[[workload]]\nnmae = \"x\"\n"),
+            "mine.toml:7: unknown key 'nmae'; did you mean 'name'?");
+  EXPECT_EQ(problem(head + rest + "backends = [\"ring\", \"quad_hep\"]\n"),
+            "mine.toml:6: unknown backend 'quad_hep'; did you mean 'quad_heap'?");
   EXPECT_EQ(problem(head + rest + "remote = { itms = 1 }\n"),
             "mine.toml:6: unknown key 'itms'; did you mean 'items'?");
   EXPECT_EQ(problem(head + "sizes = [10]\nworkloads = [\"fil\"]\n"),

@@ -42,6 +42,40 @@ std::string regex_problem(const std::string& text) try {
   return fmt::format("'{}' is not a regular expression", text);
 }
 
+struct Flag {
+  std::string_view name;
+  ValueCheck check{};  // nothing: Google Benchmark's own will do
+};
+
+// Those of Google Benchmark 1.7.1.
+const std::vector<Flag>& known_flags() {
+  const auto seconds = [](const std::string& text) {
+    return range_problem(text, 0.0, kMostSeconds);
+  };
+  const auto count = [](const std::string& text) { return range_problem(text, 1, 1'000'000); };
+  const ValueCheck format = one_of({"console", "json", "csv"});
+  static const std::vector<Flag> flags = {
+      {"--benchmark_color"},
+      {"--benchmark_context"},
+      {"--benchmark_counters_tabular"},
+      {"--benchmark_display_aggregates_only"},
+      {"--benchmark_enable_random_interleaving"},
+      {"--benchmark_filter", regex_problem},
+      {"--benchmark_format", format},
+      {"--benchmark_list_tests", one_of({"true", "false"})},
+      {"--benchmark_min_time", seconds},
+      {"--benchmark_min_warmup_time", seconds},
+      {"--benchmark_out"},
+      {"--benchmark_out_format", format},
+      {"--benchmark_perf_counters"},
+      {"--benchmark_repetitions", count},
+      {"--benchmark_report_aggregates_only"},
+      {"--benchmark_time_unit", one_of({"ns", "us", "ms", "s"})},
+      {"--v"},
+  };
+  return flags;
+}
+
 // JSON has no word for what Google Benchmark writes for the relative deviation of a counter that is
 // 0 in all repetitions. Each member stands on a line of its own; one that is a text ends with a quote.
 std::string with_null_for_nan(const std::string& text) {
@@ -55,22 +89,13 @@ bool any_begins(const std::vector<std::string>& flags, std::string_view prefix) 
   return std::ranges::any_of(flags, [&](const auto& flag) { return flag.starts_with(prefix); });
 }
 
+std::vector<std::string_view> benchmark_flag_names() {
+  std::vector<std::string_view> names;
+  for (const Flag& flag : known_flags()) names.push_back(flag.name);
+  return names;
+}
+
 void check_benchmark_flags(const std::vector<std::string>& flags) {
-  const auto seconds = [](const std::string& text) {
-    return range_problem(text, 0.0, kMostSeconds);
-  };
-  const auto count = [](const std::string& text) { return range_problem(text, 1, 1'000'000); };
-  const ValueCheck format = one_of({"console", "json", "csv"});
-  const std::pair<std::string_view, ValueCheck> checks[] = {
-      {"--benchmark_min_time", seconds},
-      {"--benchmark_min_warmup_time", seconds},
-      {"--benchmark_repetitions", count},
-      {"--benchmark_format", format},
-      {"--benchmark_out_format", format},
-      {"--benchmark_list_tests", one_of({"true", "false"})},
-      {"--benchmark_time_unit", one_of({"ns", "us", "ms", "s"})},
-      {"--benchmark_filter", regex_problem},
-  };
   std::set<std::string> given;
   for (const std::string& flag : flags) {
     const std::size_t equals = std::min(flag.find('='), flag.size());
@@ -78,8 +103,8 @@ void check_benchmark_flags(const std::vector<std::string>& flags) {
       throw UsageError(fmt::format("{} is given twice", flag.substr(0, equals)));
     }
     if (printable(flag) != flag) throw UsageError(fmt::format("{}: write it in ASCII", flag));
-    for (const auto& [name, check] : checks) {
-      if (flag.substr(0, equals) != name) continue;
+    for (const auto& [name, check] : known_flags()) {
+      if (flag.substr(0, equals) != name || !check) continue;
       // Without a value it is Google Benchmark's --FLAG=true.
       const std::string problem =
           check(equals < flag.size() ? flag.substr(equals + 1) : std::string("true"));

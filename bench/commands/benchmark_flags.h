@@ -12,6 +12,9 @@ namespace timerbench {
 // Whether a flag begins so.
 bool any_begins(const std::vector<std::string>& flags, std::string_view prefix);
 
+// "--benchmark_out" and so on.
+std::vector<std::string_view> benchmark_flag_names();
+
 // Throws UsageError for values with which Google Benchmark never ends, or fails without a word.
 void check_benchmark_flags(const std::vector<std::string>& flags);
 

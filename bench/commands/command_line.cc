@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,11 +12,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "commands/benchmark_flags.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/names.h"
 #include "commands/numbers.h"
 #include "system/doctor.h"
+#include "system/nearest.h"
 
 namespace timerbench {
 namespace {
@@ -107,7 +110,7 @@ void add_choice(CLI::App& command, RunOptions& options) {
   command.add_option("--suite", options.suite,
                      "One of 'timerbench list', or a TOML file; the options below narrow it");
   command.add_option("--backends", options.backends,
-                     "Comma-separated backends, families or services");
+                     "Comma-separated backends, families or services; none: the suite's, or all");
   command.add_option("--workloads", options.workloads,
                      "Comma-separated workloads of 'timerbench list'");
   command.add_option("--sizes", options.sizes,
@@ -298,6 +301,37 @@ void check_command(const CLI::App& app, std::string_view name) {
   if (!name.starts_with('-')) throw UsageError(unknown("command", name, known));
 }
 
+// CLI11 would only say what is missing, if something is.
+void check_options(const CLI::App& app, std::span<char* const> arguments) {
+  const CLI::App* command = &app;
+  std::string name = app.get_name();
+  for (const std::string_view argument : arguments.subspan(1)) {
+    if (argument == "--") return;
+    if (!argument.starts_with("--")) {
+      const auto inner = command->get_subcommands(
+          [&](const CLI::App* one) { return one->get_name() == argument; });
+      if (inner.empty()) continue;
+      command = inner.front();
+      name += fmt::format(" {}", argument);
+      continue;
+    }
+    const std::string_view option = argument.substr(0, argument.find('='));
+    std::vector<std::string> own;
+    for (const CLI::Option* one : command->get_options()) {
+      for (const std::string& long_name : one->get_lnames()) own.push_back("--" + long_name);
+    }
+    std::vector<std::string_view> known(own.begin(), own.end());
+    if (command->get_allow_extras()) {
+      const auto flags = benchmark_flag_names();
+      known.insert(known.end(), flags.begin(), flags.end());
+    }
+    if (std::ranges::find(known, option) != known.end()) continue;
+    const std::string hint = did_you_mean(option, known);
+    throw UsageError(fmt::format("unknown option '{}'{} See '{} --help'", option,
+                                 hint.empty() ? "." : hint, name));
+  }
+}
+
 // CLI11 would take the next argument for the value of `--sizes=`.
 void check_not_empty(std::span<char* const> arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
@@ -330,6 +364,7 @@ int execute(int argc, char** argv) {
   try {
     check_not_empty({argv, static_cast<std::size_t>(argc)});
     if (argc > 1) check_command(app, argv[1]);
+    check_options(app, {argv, static_cast<std::size_t>(argc)});
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);

@@ -54,6 +54,7 @@ void print_json() {
     for (const SuiteWorkload& workload : suite.workloads) names.push_back(workload.name);
     out["suites"].push_back({{"name", suite.name},
                              {"summary", suite.summary},
+                             {"backends", suite.backends},
                              {"workloads", names},
                              {"sizes", suite.sizes},
                              {"traces", suite.traces}});

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "commands/errors.h"
+#include "replay/family.h"
 #include "system/machine.h"
 #include "system/nearest.h"
 
@@ -14,18 +15,6 @@ namespace timerbench {
 namespace fs = std::filesystem;
 
 namespace {
-
-// "ring_512" is of the family "ring"; a name without a number is a family of one.
-std::string_view family(std::string_view name) {
-  const std::size_t end = name.find_last_not_of("0123456789");
-  return end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
-}
-
-// By its own name, or by its family's.
-template <class Named>
-bool is_called(const Named& one, std::string_view name) {
-  return one.traits.name == name || family(one.traits.name) == name;
-}
 
 // What can be named here, and what is named elsewhere.
 template <class Named>
@@ -38,7 +27,7 @@ template <class Wanted, class Other>
 [[noreturn]] void reject(const std::string& name, const Roster<Wanted>& roster,
                          const Roster<Other>& elsewhere) {
   for (const Other& one : elsewhere.all) {
-    if (!is_called(one, name)) continue;
+    if (!is_called(one.traits.name, name)) continue;
     throw UsageError(fmt::format("'{}' is a {}, but a {} is wanted. See 'timerbench list'", name,
                                  elsewhere.kind, roster.kind));
   }
@@ -56,7 +45,7 @@ std::vector<const Wanted*> choose(const std::vector<std::string>& names,
   for (const std::string& name : names) {
     bool found = false;
     for (std::size_t i = 0; i < roster.all.size(); ++i) {
-      if (is_called(roster.all[i], name)) chosen[i] = found = true;
+      if (is_called(roster.all[i].traits.name, name)) chosen[i] = found = true;
     }
     if (!found) reject(name, roster, elsewhere);
   }

@@ -91,6 +91,13 @@ ReplaySeconds replay_limits(const RunOptions& options, const Suite& suite) {
              : ReplaySeconds{suite.local.replay_seconds, suite.remote.replay_seconds};
 }
 
+std::vector<const Backend*> choose_backends(const RunOptions& options, const Suite& suite) {
+  if (!options.backends.empty()) return find_backends(split(options.backends));
+  std::vector<std::string> names = suite.backends;
+  if (!names.empty()) names.emplace_back("null");
+  return find_backends(names);
+}
+
 Campaign plan_replays(const RunOptions& options, const Suite& suite) {
   if (options.seconds > 0 || options.purgatory.any()) {
     throw UsageError(

@@ -26,6 +26,10 @@ Suite own_choice();
 // How long a replay may take.
 ReplaySeconds replay_limits(const RunOptions& options, const Suite& suite);
 
+// Those of --backends if there are any, else the suite's with the control `null`, else all. Throws
+// UsageError.
+std::vector<const Backend*> choose_backends(const RunOptions& options, const Suite& suite);
+
 // The suite's cells, or of them what the options choose. Throw UsageError, TraceError.
 Campaign plan_replays(const RunOptions& options, const Suite& suite);
 RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuite& suite);

@@ -80,7 +80,7 @@ std::string_view to_string(Input::Reach reach) {
 }
 
 void prepare_replays(const RunOptions& options, const Suite& suite) {
-  const auto chosen = find_backends(split(options.backends));
+  const auto chosen = choose_backends(options, suite);
   Campaign campaign = plan_replays(options, suite);
   ordered_json first = head(options, suite.name, suite.summary, suite.rounds);
   const ReplaySeconds limits = replay_limits(options, suite);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands/benchmark_flags.h"
@@ -35,7 +36,7 @@ struct Run {
   // Says of which contenders nothing may be measured; `tells` on standard output what it does.
   std::function<void(bool tells)> refuse_wrong = [](bool) {};
   std::function<std::size_t()> register_cells;  // returns how many
-  CellReporter::Describe describe;
+  std::function<std::unique_ptr<Reporter>(std::size_t cells)> make_reporter;
   std::function<CellCounts()> counts;
   std::function<void(const std::string& results)> keep_beside;  // what the results do not hold
 };
@@ -66,8 +67,8 @@ void measure(const Run& run, const RunOptions& options) {
 #ifndef NDEBUG
   if (own_report) fmt::print("Warning: not an optimised build; use the preset release\n");
 #endif
-  CellReporter reporter(cells, run.describe);
-  const auto chosen_cells = benchmark::RunSpecifiedBenchmarks(own_report ? &reporter : nullptr);
+  const std::unique_ptr<Reporter> reporter = own_report ? run.make_reporter(cells) : nullptr;
+  const auto chosen_cells = benchmark::RunSpecifiedBenchmarks(reporter.get());
   benchmark::Shutdown();
   if (only_list) return;
   if (chosen_cells == 0) {
@@ -80,6 +81,7 @@ void measure(const Run& run, const RunOptions& options) {
     fmt::print("{}{} cells measured, {} failed, {} without a figure{}\n",
                interrupted() ? "interrupted: " : "", counts.measured, counts.failed, counts.without,
                results.path().empty() ? "" : "; results in " + results.path());
+    fmt::print("{}", reporter->answer());
   }
   if (interrupted() || counts.failed > 0) throw CommandFailed();
   if (counts.measured == 0) throw std::runtime_error("nothing was measured; each cell says why");
@@ -141,8 +143,21 @@ void refuse_wrong(std::vector<const Contender*> contenders, std::string_view kin
   }
 }
 
+std::unique_ptr<Reporter> reporter_of(const std::string& pass, std::size_t cells) {
+  const auto of_each_cell = [cells](CellReporter::Describe describe) {
+    return std::make_unique<CellReporter>(cells, std::move(describe));
+  };
+  if (pass == "tails") return of_each_cell(describe_tails);
+  if (pass == "memory") return of_each_cell(describe_memory);
+  if (pass == "counters") return of_each_cell(describe_counts);
+  if (pass == "once") return of_each_cell(describe_nothing);
+  return std::make_unique<CostReporter>(cells, [](std::string_view name) {
+    return find_backend(std::string(name)).traits.precision;
+  });
+}
+
 void run_replays(const RunOptions& options, const Suite& suite) {
-  const auto chosen = find_backends(split(options.backends));
+  const auto chosen = choose_backends(options, suite);
   Campaign campaign = plan_replays(options, suite);
   campaign.choose_pass(pass_named(options.pass));
   measure({.suite = suite.name,
@@ -162,11 +177,7 @@ void run_replays(const RunOptions& options, const Suite& suite) {
                  campaign.register_cells(chosen);
                  return campaign.cells();
                },
-           .describe = options.pass == "tails"      ? describe_tails
-                       : options.pass == "memory"   ? describe_memory
-                       : options.pass == "counters" ? describe_counts
-                       : options.pass == "once"     ? describe_nothing
-                                                    : describe_costs,
+           .make_reporter = [&](std::size_t cells) { return reporter_of(options.pass, cells); },
            .counts = [&] { return campaign.counts(); },
            .keep_beside =
                [&](const std::string& results) {
@@ -194,8 +205,12 @@ void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
              campaign.register_cells();
              return campaign.cells();
            },
-       .describe =
-           [&](const auto& runs) { return campaign.summary(runs.front().run_name.function_name); },
+       .make_reporter =
+           [&](std::size_t cells) {
+             return std::make_unique<CellReporter>(cells, [&](const auto& runs) {
+               return campaign.summary(runs.front().run_name.function_name);
+             });
+           },
        .counts = [&] { return campaign.counts(); },
        .keep_beside =
            [&](const auto& results) { write_distributions(campaign.distributions(), results); }},

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "replay/sampled_calls.h"
 #include "system/cpu_time.h"
 #include "workloads/random.h"
 
@@ -98,40 +99,25 @@ class SamplingCaller : public Caller {
  public:
   SamplingCaller(AnyService& service, const Signals& signals, std::uint64_t seed,
                  std::uint32_t calls_per_sample)
-      : Caller(service, signals, seed), schedules_(calls_per_sample), cancels_(calls_per_sample) {}
+      : Caller(service, signals, seed),
+        schedules_(calls_per_sample, ~seed),
+        cancels_(calls_per_sample, ~seed - 1) {}
 
   void schedule(TimerId id) {
     const Tick deadline = draw_deadline();
-    schedules_.take([&] { service_.schedule(id, deadline); });
+    schedules_([&] { service_.schedule(id, deadline); });
   }
 
   void cancel(TimerId id) {
-    cancels_.take([&] { service_.cancel(id); });
+    cancels_([&] { service_.cancel(id); });
   }
 
-  const Durations& schedules() const { return schedules_.durations; }
-  const Durations& cancels() const { return cancels_.durations; }
+  const Durations& schedules() const { return schedules_.durations(); }
+  const Durations& cancels() const { return cancels_.durations(); }
 
  private:
-  struct Sample {
-    explicit Sample(std::uint32_t every_nth) : every_nth(every_nth) {}
-
-    template <class Call>
-    void take(Call call) {
-      if (--left > 0) return call();
-      left = every_nth;
-      const auto begin = steady_clock::now();
-      call();
-      durations.add(ns_between(begin, steady_clock::now()));
-    }
-
-    const std::uint32_t every_nth;
-    std::uint32_t left = 1;
-    Durations durations;
-  };
-
-  Sample schedules_;
-  Sample cancels_;
+  SampledCalls schedules_;
+  SampledCalls cancels_;
 };
 
 // Calls in bursts, and pauses after each: what is due by then fires, while other threads go on.

@@ -8,7 +8,7 @@
 //               512 granules, threads that pause now and then: so that a timer is often
 //               called, and often fires while it is.
 //   throughput  no clock inside: calls and processor time, until the time is up
-//   latency     of every 32nd call (every one, if the service is remote) its duration
+//   latency     of one call in 32, at random (every one, if the service is remote), its duration
 //
 // In the measured passes a timer is what time-outs are: armed for 30 to 60 s, and cancelled or moved
 // long before. One arming in 256 is for the next 2 ms instead and mostly fires, unless its thread,

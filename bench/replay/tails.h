@@ -11,15 +11,16 @@
 #include <chrono>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/timer_queue.h"
 #include "replay/durations.h"
 #include "replay/replay.h"
+#include "replay/sampled_calls.h"
 #include "system/stop.h"
 #include "trace/op.h"
 #include "trace/outcome.h"
-#include "workloads/random.h"
 
 namespace timerbench {
 
@@ -76,13 +77,18 @@ class TailsRecorder {
   }
 
   void schedule(TimerId id, Tick deadline) {
-    timed(tails_.schedule, [&] { return queue_.schedule(id, deadline), true; });
+    schedules_([&] { queue_.schedule(id, deadline); });
   }
   bool cancel(TimerId id) {
-    return timed(tails_.cancel, [&] { return queue_.cancel(id); });
+    return cancels_([&] { return queue_.cancel(id); });
   }
 
-  Tails& tails() { return tails_; }
+  // Once, as the last call.
+  Tails take() {
+    tails_.schedule = schedules_.durations();
+    tails_.cancel = cancels_.durations();
+    return std::move(tails_);
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -105,22 +111,12 @@ class TailsRecorder {
     return least = std::min(least, value);
   }
 
-  template <class Call>
-  bool timed(Durations& durations, Call&& call) {
-    if (--until_sample_ > 0) return call();
-    until_sample_ = 1 + random_.below(2 * kMeanGap - 1);
-    const auto start = Clock::now();
-    const bool result = call();
-    durations.add(since(start));
-    return result;
-  }
-
   Queue& queue_;
   std::size_t stretch_;
   std::vector<float>& least_;
   std::size_t advances_ = 0;
-  Random random_{1};
-  std::uint32_t until_sample_ = 1;
+  SampledCalls schedules_{kMeanGap, 1};
+  SampledCalls cancels_{kMeanGap, 2};
   Tails tails_;
 };
 
@@ -152,7 +148,7 @@ Tails replay_tails(const QueueConfig& config, std::span<const Op> setup,
   }
   sync(queue);
   measured_outcome.pending = queue.size();
-  Tails tails = std::move(recorder.tails());
+  Tails tails = recorder.take();
   tails.explained = requires { queue.work(); };
   tails.outcome = outcome;
   tails.outcome += measured_outcome;

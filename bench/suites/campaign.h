@@ -140,9 +140,12 @@ class Campaign {
 
   void measure(Cell& cell, benchmark::State& state);
   void measure_cost(Cell& cell, benchmark::State& state);
-  // Of the other passes: counters, from one replay of the first variant.
+  // Of the other passes: counters, from replays of the first variant.
   template <class Replay>
   void measure_once(Cell& cell, benchmark::State& state, Replay&& replay);
+  // One replay of the first variant, within the time that one may take. Throws CellFailure.
+  template <class Replay>
+  auto replay_in_time(Cell& cell, Replay&& replay);
   void measure_tails(Cell& cell, benchmark::State& state);
   void measure_memory(Cell& cell, benchmark::State& state);
   void count_events(Cell& cell, benchmark::State& state);

@@ -57,9 +57,7 @@ void Campaign::measure_once(Cell& cell, benchmark::State& state, Replay&& replay
         throw_if_interrupted();
         prepare(cell.input);
         const Trace& trace = cell.input.variants().front();
-        const TimeLimit limit(replay_seconds_.of(cell.backend));
-        replay(QueueConfig{.capacity = trace.info().capacity, .granularity = granularity_}, trace,
-               limit.stop());
+        replay(QueueConfig{.capacity = trace.info().capacity, .granularity = granularity_}, trace);
         cell.checked = true;
       } catch (...) {
         cell.failure = current_failure();
@@ -74,36 +72,45 @@ void Campaign::measure_once(Cell& cell, benchmark::State& state, Replay&& replay
       fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
 }
 
+template <class Replay>
+auto Campaign::replay_in_time(Cell& cell, Replay&& replay) {
+  auto result = [&] {
+    const TimeLimit limit(replay_seconds_.of(cell.backend));
+    return replay(limit.stop());
+  }();
+  check_time(cell, result.stopped);
+  check_outcome(cell, 0, result.outcome);
+  return result;
+}
+
 void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
-  measure_once(
-      cell, state, [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
-        std::vector<float> least;
-        Tails tails;
-        for (int i = 0; i < kReplays; ++i) {
-          Tails once =
-              cell.backend.replay_tails(config, trace.setup(), trace.measured(), least, stop);
-          check_time(cell, once.stopped);
-          check_outcome(cell, 0, once.outcome);
-          once.advance += tails.advance;
-          once.schedule += tails.schedule;
-          once.cancel += tails.cancel;
-          tails = std::move(once);
-        }
-        count(state, "advance", tails.advance);
-        count(state, "schedule", tails.schedule);
-        count(state, "cancel", tails.cancel);
-        if (!tails.timeline.empty()) {  // else no advance() is measured: nothing took 0 ns
-          state.counters["worst_ns"] = tails.worst.ns;
-          state.counters["worst_fired"] = static_cast<double>(tails.worst.fired);
-          if (tails.explained) {
-            state.counters["worst_moved"] = static_cast<double>(tails.worst.moved);
-            state.counters["worst_passed"] = static_cast<double>(tails.worst.passed);
-            state.counters["worst_level"] = static_cast<double>(tails.worst.level);
-          }
-        }
-        state.counters["clock_ns"] = tails.clock_ns;
-        tails_[cell.name].push_back(std::move(tails));
+  measure_once(cell, state, [&](const QueueConfig& config, const Trace& trace) {
+    std::vector<float> least;
+    Tails tails;
+    for (int i = 0; i < kReplays; ++i) {
+      Tails once = replay_in_time(cell, [&](const StopFlag& stop) {
+        return cell.backend.replay_tails(config, trace.setup(), trace.measured(), least, stop);
       });
+      once.advance += tails.advance;
+      once.schedule += tails.schedule;
+      once.cancel += tails.cancel;
+      tails = std::move(once);
+    }
+    count(state, "advance", tails.advance);
+    count(state, "schedule", tails.schedule);
+    count(state, "cancel", tails.cancel);
+    if (!tails.timeline.empty()) {  // else no advance() is measured: nothing took 0 ns
+      state.counters["worst_ns"] = tails.worst.ns;
+      state.counters["worst_fired"] = static_cast<double>(tails.worst.fired);
+      if (tails.explained) {
+        state.counters["worst_moved"] = static_cast<double>(tails.worst.moved);
+        state.counters["worst_passed"] = static_cast<double>(tails.worst.passed);
+        state.counters["worst_level"] = static_cast<double>(tails.worst.level);
+      }
+    }
+    state.counters["clock_ns"] = tails.clock_ns;
+    tails_[cell.name].push_back(std::move(tails));
+  });
 }
 
 nlohmann::json Campaign::distributions() const {
@@ -120,68 +127,59 @@ nlohmann::json Campaign::distributions() const {
 }
 
 void Campaign::measure_memory(Cell& cell, benchmark::State& state) {
-  measure_once(cell, state,
-               [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
-                 if (cell.backend.traits.remote) {
-                   throw CellFailure("skipped: its memory is that of another process");
-                 }
-                 const MemoryUse use =
-                     cell.backend.replay_memory(config, trace.setup(), trace.measured(), stop);
-                 check_time(cell, use.stopped);
-                 check_outcome(cell, 0, use.outcome);
-                 const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
-                 state.counters["empty_bytes"] = number(use.empty);
-                 state.counters["peak_bytes"] = number(use.peak);
-                 if (use.most_pending > 0) {  // a control may hold none
-                   state.counters["bytes_per_timer"] =
-                       number(use.at_most_pending) / number(use.most_pending);
-                 }
-                 state.counters["drained_bytes"] = number(use.drained);
-                 state.counters["allocations_per_item"] =
-                     number(use.made) / std::max(1.0, number(trace.info().items));
-                 state.counters["rss_bytes"] = number(use.resident);
-                 state.counters["huge_page_bytes"] = number(use.huge);
-                 state.counters["rss_drained_bytes"] = number(use.resident_drained);
-               });
+  measure_once(cell, state, [&](const QueueConfig& config, const Trace& trace) {
+    if (cell.backend.traits.remote) {
+      throw CellFailure("skipped: its memory is that of another process");
+    }
+    const MemoryUse use = replay_in_time(cell, [&](const StopFlag& stop) {
+      return cell.backend.replay_memory(config, trace.setup(), trace.measured(), stop);
+    });
+    const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
+    state.counters["empty_bytes"] = number(use.empty);
+    state.counters["peak_bytes"] = number(use.peak);
+    if (use.most_pending > 0) {  // a control may hold none
+      state.counters["bytes_per_timer"] = number(use.at_most_pending) / number(use.most_pending);
+    }
+    state.counters["drained_bytes"] = number(use.drained);
+    state.counters["allocations_per_item"] =
+        number(use.made) / std::max(1.0, number(trace.info().items));
+    state.counters["rss_bytes"] = number(use.resident);
+    state.counters["huge_page_bytes"] = number(use.huge);
+    state.counters["rss_drained_bytes"] = number(use.resident_drained);
+  });
 }
 
 void Campaign::count_events(Cell& cell, benchmark::State& state) {
-  measure_once(
-      cell, state, [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
-        if (cell.backend.traits.remote) {
-          throw CellFailure("skipped: its work is done by another process");
-        }
-        PerfCounters counters(processor_events());
-        if (counters.error() != 0) {
-          throw CellFailure(
-              fmt::format("unavailable: no perf counters here: {}; see timerbench doctor",
-                          std::strerror(counters.error())));
-        }
-        const TimedReplay replay =
-            cell.backend.time_replay(config, trace.setup(), trace.measured(), stop, &counters);
-        check_time(cell, replay.stopped);
-        check_outcome(cell, 0, replay.outcome);
-        const auto counts = counters.counts();
-        if (!counts) {
-          throw CellFailure(
-              "unavailable: others use the perf counters, or there are too few at once");
-        }
-        for (const auto& [name, count] : *counts) {
-          state.counters[fmt::format("{}_per_item", name)] =
-              static_cast<double>(count) / std::max(1.0, static_cast<double>(trace.info().items));
-        }
-      });
+  measure_once(cell, state, [&](const QueueConfig& config, const Trace& trace) {
+    if (cell.backend.traits.remote) {
+      throw CellFailure("skipped: its work is done by another process");
+    }
+    PerfCounters counters(processor_events());
+    if (counters.error() != 0) {
+      throw CellFailure(fmt::format("unavailable: no perf counters here: {}; see timerbench doctor",
+                                    std::strerror(counters.error())));
+    }
+    replay_in_time(cell, [&](const StopFlag& stop) {
+      return cell.backend.time_replay(config, trace.setup(), trace.measured(), stop, &counters);
+    });
+    const auto counts = counters.counts();
+    if (!counts) {
+      throw CellFailure("unavailable: others use the perf counters, or there are too few at once");
+    }
+    for (const auto& [name, count] : *counts) {
+      state.counters[fmt::format("{}_per_item", name)] =
+          static_cast<double>(count) / std::max(1.0, static_cast<double>(trace.info().items));
+    }
+  });
 }
 
 void Campaign::replay_once(Cell& cell, benchmark::State& state) {
-  measure_once(
-      cell, state, [&](const QueueConfig& config, const Trace& trace, const StopFlag& stop) {
-        const TimedReplay replay =
-            cell.backend.time_replay(config, trace.setup(), trace.measured(), stop, nullptr);
-        check_time(cell, replay.stopped);
-        check_outcome(cell, 0, replay.outcome);
-        state.counters["items"] = static_cast<double>(trace.info().items);
-      });
+  measure_once(cell, state, [&](const QueueConfig& config, const Trace& trace) {
+    replay_in_time(cell, [&](const StopFlag& stop) {
+      return cell.backend.time_replay(config, trace.setup(), trace.measured(), stop, nullptr);
+    });
+    state.counters["items"] = static_cast<double>(trace.info().items);
+  });
 }
 
 }  // namespace timerbench

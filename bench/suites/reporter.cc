@@ -1,6 +1,7 @@
 #include "suites/reporter.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,44 +10,101 @@
 
 namespace timerbench {
 
-bool CellReporter::ReportContext(const Context& context) {
+namespace {
+
+using Run = benchmark::BenchmarkReporter::Run;
+
+// Unlike fmt::print it does not throw where nobody reads: the figures are still to be kept.
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+// The parts of SUITE/WORKLOAD/SIZE/BACKEND.
+CostCell named(std::string_view cell) {
+  const std::size_t backend = cell.rfind('/');
+  const std::size_t size = cell.rfind('/', backend - 1);
+  const std::size_t workload = cell.find('/');
+  return {.workload = std::string(cell.substr(workload + 1, size - workload - 1)),
+          .size = std::stoull(std::string(cell.substr(size + 1))),
+          .backend = std::string(cell.substr(backend + 1)),
+          .precision = Precision::none};
+}
+
+}  // namespace
+
+bool Reporter::ReportContext(const Context& context) {
   name_width_ = context.name_field_width;
   return true;
 }
 
-void CellReporter::ReportRuns(const std::vector<Run>& runs) {
+void Reporter::ReportRuns(const std::vector<Run>& runs) {
   // Of several rounds it is called a second time, with their mean and the like, or only so, if
   // flags say that these are to be all.
   const bool aggregates = runs.front().run_type != Run::RT_Iteration;
   const std::string cell = runs.front().run_name.str();
   if (aggregates && cell == last_) return;
   last_ = cell;
-  const auto failed_run =
-      std::ranges::find_if(runs, [](const Run& run) { return run.error_occurred; });
-  const Run& first = failed_run != runs.end() ? *failed_run : runs.front();
-  if (first.error_message.starts_with("interrupted")) {  // hundreds of lines would say nothing
-    return;
+  const auto failed = std::ranges::find_if(runs, [](const Run& run) { return run.error_occurred; });
+  if (failed != runs.end() && failed->error_message.starts_with("interrupted")) {
+    return;  // hundreds of lines would say nothing
   }
-  std::string line = fmt::format("[{:>{}}/{}] {:<{}} ", ++done_, std::to_string(cells_).size(),
-                                 cells_, first.run_name.function_name, name_width_);
-  line += first.error_occurred ? first.error_message : describe_(runs);
-  // Unlike fmt::print it does not throw where nobody reads: the figures are still to be kept.
-  std::puts(line.c_str());
-  std::fflush(stdout);
+  ++done_;
+  report(runs, failed == runs.end() ? nullptr : &*failed);
 }
 
-std::string describe_costs(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {
-  std::vector<double> costs;
-  for (const auto& run : runs) {
-    const bool is_repetition = run.run_type == benchmark::BenchmarkReporter::Run::RT_Iteration;
-    if (!is_repetition && run.aggregate_name != "median") continue;
-    costs.push_back(run.counters.at("ns_per_item"));
+std::string Reporter::progress() const {
+  return fmt::format("[{:>{}}/{}]", done_, std::to_string(cells_).size(), cells_);
+}
+
+void CellReporter::report(const std::vector<Run>& rounds, const Run* failed) {
+  print(fmt::format("{} {:<{}} {}\n", progress(), rounds.front().run_name.function_name,
+                    name_width(), failed != nullptr ? failed->error_message : describe_(rounds)));
+}
+
+void CostReporter::report(const std::vector<Run>& rounds, const Run* failed) {
+  CostCell cell = named(rounds.front().run_name.function_name);
+  cell.precision = precision_of_(cell.backend);
+  if (failed != nullptr) {
+    cell.failure = failed->error_message;
+  } else {
+    const std::string& label = rounds.front().report_label;  // "PRECISION, per ITEM"
+    cell.item = label.substr(std::min(label.find(", per ") + 6, label.size()));
+    for (const Run& run : rounds) {
+      if (run.run_type != Run::RT_Iteration && run.aggregate_name != "median") continue;
+      cell.rounds.push_back(run.counters.at("ns_per_item"));
+    }
+    rounds_ = std::max(rounds_, cell.rounds.size());
   }
-  std::sort(costs.begin(), costs.end());
-  const std::string range =
-      costs.size() < 2 ? "" : fmt::format(" ({:.2f} to {:.2f})", costs.front(), costs.back());
-  return fmt::format("{:>10.2f} ns{}  {}", costs[costs.size() / 2], range,
-                     runs.front().report_label);
+  const bool is_same_input = !input_.empty() && input_.front().workload == cell.workload &&
+                             input_.front().size == cell.size;
+  if (!is_same_input) finish_input();
+  input_.push_back(std::move(cell));
+  // On a terminal, to be overwritten by the table.
+  if (isatty(STDERR_FILENO) == 1) {
+    std::fputs(fmt::format("\r\x1b[K{} {}", progress(), input_.back().backend).c_str(), stderr);
+  }
+}
+
+void CostReporter::finish_input() {
+  if (input_.empty()) return;
+  if (isatty(STDERR_FILENO) == 1) std::fputs("\r\x1b[K", stderr);
+  print(cost_table(input_) + '\n');
+  cheapest_ += cheapest(input_);
+  input_.clear();
+}
+
+std::string CostReporter::answer() const {
+  if (rounds_ == 0) return "";
+  const std::string meaning =
+      rounds_ == 1
+          ? "Each figure is of one round, which does not tell how sure it is; several rounds\n"
+            "do: --benchmark_repetitions=5.\n"
+          : fmt::format(
+                "Figures are medians of {} rounds; brackets hold the least and the "
+                "greatest round.\n",
+                rounds_);
+  return cheapest_.empty() ? meaning : meaning + "\nCheapest of each precision:\n" + cheapest_;
 }
 
 std::string describe_tails(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {

@@ -1,45 +1,88 @@
-// One line for each cell.
+// What is printed of cells as they are measured.
 #pragma once
 
 #include <benchmark/benchmark.h>
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/timer_queue.h"
+#include "suites/cost_report.h"
+
 namespace timerbench {
 
+class Reporter : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context& context) override;
+  void ReportRuns(const std::vector<Run>& runs) final;
+  void Finalize() override {}
+
+  // What all of it comes to, to be printed in the end.
+  virtual std::string answer() const { return ""; }
+
+ protected:
+  explicit Reporter(std::size_t cells) : cells_(cells) {}
+
+  // "[ 12/504]"
+  std::string progress() const;
+  std::size_t name_width() const { return name_width_; }
+
+ private:
+  // Once for each cell: all its rounds, or only their aggregates if flags say so. `failed`: the round
+  // for which it has no figure, or nullptr.
+  virtual void report(const std::vector<Run>& rounds, const Run* failed) = 0;
+
+  std::size_t cells_;
+  std::size_t done_ = 0;
+  std::size_t name_width_ = 0;
+  std::string last_;  // the cell
+};
+
 // Prints "[ 12/504] NAME  FIGURES" as cells finish. Cells without a figure say why.
-class CellReporter : public benchmark::BenchmarkReporter {
+class CellReporter : public Reporter {
  public:
   // `describe`: the figures of a cell, given its rounds, or their aggregates if flags say that
   // there are to be none but these.
   using Describe = std::function<std::string(const std::vector<Run>&)>;
 
   CellReporter(std::size_t cells, Describe describe)
-      : cells_(cells), describe_(std::move(describe)) {}
-
-  bool ReportContext(const Context& context) override;
-  void ReportRuns(const std::vector<Run>& runs) override;
-  void Finalize() override {}
+      : Reporter(cells), describe_(std::move(describe)) {}
 
  private:
-  std::size_t cells_;
+  void report(const std::vector<Run>& rounds, const Run* failed) override;
+
   Describe describe_;
-  std::size_t done_ = 0;
-  std::size_t name_width_ = 0;
-  std::string last_;  // the cell
 };
 
-// The same of the other passes: the worst and usual advance(), and bytes.
+// Costs: prints a table of each input when its last cell is measured, and in the end what is cheapest.
+class CostReporter : public Reporter {
+ public:
+  using PrecisionOf = std::function<Precision(std::string_view backend)>;
+
+  CostReporter(std::size_t cells, PrecisionOf precision_of)
+      : Reporter(cells), precision_of_(std::move(precision_of)) {}
+
+  void Finalize() override { finish_input(); }
+  std::string answer() const override;
+
+ private:
+  void report(const std::vector<Run>& rounds, const Run* failed) override;
+  void finish_input();
+
+  PrecisionOf precision_of_;
+  std::vector<CostCell> input_;  // the cells of the input that is being measured
+  std::string cheapest_;         // of those that are finished
+  std::size_t rounds_ = 0;       // the most of any cell
+};
+
+// Of the other passes: the worst and usual advance(), and bytes.
 std::string describe_tails(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 std::string describe_memory(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 std::string describe_counts(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
 std::string describe_nothing(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
-
-// "median [min - max] ns, per item" of a cell of the suites that measure costs.
-std::string describe_costs(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 
 }  // namespace timerbench

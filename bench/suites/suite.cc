@@ -5,49 +5,60 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
+#include <string_view>
 #include <utility>
 
+#include "replay/backend.h"
+#include "replay/family.h"
 #include "system/nearest.h"
 
 namespace timerbench {
 namespace {
 
-// A table of which every key must be known. The file's name goes into what is said.
+// What was renamed, so that who writes the old name is told the new one.
+constexpr std::pair<std::string_view, std::string_view> kRenamed{"repetitions", "rounds"};
+
+// A table of the file; the file's name goes into what is said.
 class Table {
  public:
   Table(const toml::table& table, std::string file) : table_(table), file_(std::move(file)) {}
 
   bool has(std::string_view key) const { return table_.contains(key); }
 
+  // Throws if there are other keys than these.
+  void allow_only(const std::vector<std::string_view>& known) const {
+    for (const auto& [key, node] : table_) {
+      if (std::ranges::find(known, key.str()) != known.end()) continue;
+      fail(key.source(), fmt::format("unknown key '{}'{}", key.str(), hint(key.str(), known)));
+    }
+  }
+
   // The value of a key that must be there.
   template <class T>
-  T required(std::string_view key) {
+  T required(std::string_view key) const {
     if (!has(key)) fail(table_.source(), fmt::format("'{}' is missing", key));
     return *optional<T>(key);
   }
 
   template <class T>
-  std::optional<T> optional(std::string_view key) {
-    known_.insert(key);
+  std::optional<T> optional(std::string_view key) const {
     const toml::node* node = table_.get(key);
     if (node == nullptr) return {};
     return convert<T>(*node, key);
   }
 
-  // The keys that are not known yet: all of them, as texts.
-  Settings rest() {
+  // What is at all other keys than these, as texts.
+  Settings rest(const std::vector<std::string_view>& known) const {
     Settings settings;
     for (const auto& [key, node] : table_) {
-      if (known_.contains(key.str())) continue;
+      if (std::ranges::find(known, key.str()) != known.end()) continue;
       settings.emplace_back(std::string(key.str()), text_of(node, key.str()));
     }
     return settings;
   }
 
   // Each table of an array of tables.
-  std::vector<Table> tables(std::string_view key) {
-    known_.insert(key);
+  std::vector<Table> tables(std::string_view key) const {
     std::vector<Table> result;
     const toml::node* node = table_.get(key);
     if (node == nullptr) return result;
@@ -58,21 +69,11 @@ class Table {
     return result;
   }
 
-  std::optional<Table> table(std::string_view key) {
-    known_.insert(key);
+  std::optional<Table> table(std::string_view key) const {
     const toml::node* node = table_.get(key);
     if (node == nullptr) return {};
     if (!node->is_table()) fail(node->source(), fmt::format("'{}' must be a table", key));
     return Table(*node->as_table(), file_);
-  }
-
-  // Throws if there are keys that nobody asked for.
-  void finish() const {
-    for (const auto& [key, node] : table_) {
-      if (known_.contains(key.str())) continue;
-      fail(key.source(), fmt::format("unknown key '{}'{}", key.str(),
-                                     did_you_mean(key.str(), {known_.begin(), known_.end()})));
-    }
   }
 
   [[noreturn]] void fail(const toml::source_region& where, std::string_view what) const {
@@ -84,6 +85,16 @@ class Table {
   }
 
  private:
+  static std::string hint(std::string_view key, std::vector<std::string_view> known) {
+    const auto [old_name, new_name] = kRenamed;
+    if (key == old_name) return fmt::format("; it is called '{}' now", new_name);
+    const std::string all = fmt::format("; known are {}", fmt::join(known, ", "));
+    known.push_back(old_name);
+    const std::string_view found = nearest(key, known);
+    if (found.empty()) return all;
+    return fmt::format("; did you mean '{}'?", found == old_name ? new_name : found);
+  }
+
   std::string text_of(const toml::node& node, std::string_view key) const {
     if (const auto text = node.value_exact<std::string>()) return *text;
     if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
@@ -113,10 +124,9 @@ class Table {
 
   const toml::table& table_;
   std::string file_;
-  std::set<std::string_view> known_;
 };
 
-std::vector<TimerId> read_sizes(Table& table) {
+std::vector<TimerId> read_sizes(const Table& table) {
   std::vector<TimerId> sizes;
   for (const std::string& text :
        table.optional<std::vector<std::string>>("sizes").value_or(std::vector<std::string>{})) {
@@ -129,7 +139,7 @@ std::vector<TimerId> read_sizes(Table& table) {
   return sizes;
 }
 
-const Workload& find(Table& table, std::string_view key, const std::string& name) {
+const Workload& find(const Table& table, std::string_view key, const std::string& name) {
   std::vector<std::string_view> known;
   for (const Workload& workload : workloads()) {
     if (workload.name == name) return workload;
@@ -138,18 +148,35 @@ const Workload& find(Table& table, std::string_view key, const std::string& name
   table.fail(key, fmt::format("unknown workload '{}'{}", name, did_you_mean(name, known)));
 }
 
-Effort read_effort(Table& table, Effort otherwise) {
+// Each must be a backend, or a family of them.
+std::vector<std::string> read_backends(const Table& table) {
+  const auto names =
+      table.optional<std::vector<std::string>>("backends").value_or(std::vector<std::string>{});
+  std::vector<std::string_view> known;
+  for (const Backend& one : backends()) {
+    known.insert(known.end(), {one.traits.name, family(one.traits.name)});
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    table.fail("backends", fmt::format("unknown backend '{}'{}", name, did_you_mean(name, known)));
+  }
+  return names;
+}
+
+Effort read_effort(const Table& table, Effort otherwise) {
   return {.items = table.optional<std::uint64_t>("items").value_or(otherwise.items),
           .replay_seconds =
               table.optional<double>("replay_seconds").value_or(otherwise.replay_seconds)};
 }
 
-SuiteWorkload read_workload(Table& table) {
+SuiteWorkload read_workload(const Table& table) {
+  const std::vector<std::string_view> own_keys{"name", "of", "sizes"};  // the others: parameters
+  if (!table.has("name")) table.allow_only(own_keys);
   SuiteWorkload result{.name = table.required<std::string>("name"), .workload = nullptr};
   const auto of = table.optional<std::string>("of");
   result.workload = &find(table, of ? "of" : "name", of.value_or(result.name));
   result.sizes = read_sizes(table);
-  result.settings = table.rest();
+  result.settings = table.rest(own_keys);
   for (const auto& setting : result.settings) {
     try {
       result.workload->check({setting});
@@ -169,27 +196,30 @@ bool is_name(std::string_view text) {
 
 Suite load_suite(const std::filesystem::path& file) try {
   const toml::table content = toml::parse_file(file.string());
-  Table table(content, file.string());
+  const Table table(content, file.string());
+  table.allow_only({"summary", "backends", "workloads", "workload", "sizes", "traces", "rounds",
+                    "min_seconds", "items", "replay_seconds", "remote"});
   Suite suite{.name = file.stem().string(), .summary = table.required<std::string>("summary")};
   if (!is_name(suite.name)) {
     throw SuiteError(fmt::format(
         "{}: call the file after what it is, in the letters a-z, 0-9 and _", file.string()));
   }
+  suite.backends = read_backends(table);
   suite.sizes = read_sizes(table);
   suite.traces = table.optional<std::vector<std::string>>("traces").value_or(suite.traces);
   suite.rounds = table.required<int>("rounds");
   suite.min_seconds = table.required<double>("min_seconds");
   suite.local = read_effort(table, {.items = 0, .replay_seconds = 60});
   suite.remote = suite.local;
-  if (auto remote = table.table("remote")) {
+  if (const auto remote = table.table("remote")) {
+    remote->allow_only({"items", "replay_seconds"});
     suite.remote = read_effort(*remote, suite.local);
-    remote->finish();
   }
   for (const std::string& name :
        table.optional<std::vector<std::string>>("workloads").value_or(std::vector<std::string>{})) {
     suite.workloads.push_back({.name = name, .workload = &find(table, "workloads", name)});
   }
-  for (Table& own : table.tables("workload")) {
+  for (const Table& own : table.tables("workload")) {
     suite.workloads.push_back(read_workload(own));
     const std::string& name = suite.workloads.back().name;
     if (!is_name(name)) own.fail("name", fmt::format("'{}': a name is of a-z, 0-9 and _", name));
@@ -205,7 +235,6 @@ Suite load_suite(const std::filesystem::path& file) try {
       std::ranges::any_of(suite.workloads, [](const auto& one) { return one.sizes.empty(); })) {
     throw SuiteError(fmt::format("{}: 'sizes' is missing", file.string()));
   }
-  table.finish();
   return suite;
 } catch (const toml::parse_error& error) {
   const auto line = error.source().begin.line;

@@ -30,6 +30,7 @@ struct SuiteWorkload {
 struct Suite {
   std::string name;
   std::string summary;
+  std::vector<std::string> backends{};  // or families of them; none: all
   std::vector<SuiteWorkload> workloads{};
   std::vector<TimerId> sizes{};
   std::vector<std::string> traces{};  // of bench/traces

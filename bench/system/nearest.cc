@@ -23,14 +23,19 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& known) {
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
   const auto distance = [name](std::string_view candidate) {
     return edit_distance(candidate, name);
   };
   const auto found = std::ranges::min_element(known, {}, distance);
   // Of what is typed wrong most letters are right.
   if (found == known.end() || distance(*found) > name.size() / 3 + 1) return {};
-  return "; did you mean '" + std::string(*found) + "'?";
+  return *found;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& known) {
+  const std::string_view found = nearest(name, known);
+  return found.empty() ? "" : "; did you mean '" + std::string(found) + "'?";
 }
 
 }  // namespace timerbench

@@ -7,8 +7,10 @@
 
 namespace timerbench {
 
-// "; did you mean 'churn'?", the name that takes the fewest letters to change into; empty if none is
-// near. O(names).
+// The name that takes the fewest letters to change into; empty if none is near. O(names).
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
+
+// "; did you mean 'churn'?", or nothing if no name is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& known);
 
 }  // namespace timerbench

@@ -1,0 +1,52 @@
+// How long calls take, by timing a few of them: reading the clock costs as much as a call.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "replay/durations.h"
+#include "workloads/random.h"
+
+namespace timerbench {
+
+// Times one call in `mean_gap`. The gaps are random: calls that repeat with a period, as a batch of 32
+// does, would otherwise be timed at one place of it for ever.
+class SampledCalls {
+ public:
+  SampledCalls(std::uint32_t mean_gap, std::uint64_t seed) : mean_gap_(mean_gap), random_(seed) {}
+
+  // Returns what the call does.
+  template <class Call>
+  auto operator()(Call&& call) {
+    if (--until_sample_ > 0) return call();
+    until_sample_ = random_.between(1, 2 * mean_gap_ - 1);
+    const Timing timing(durations_);
+    return call();
+  }
+
+  const Durations& durations() const { return durations_; }
+
+ private:
+  // Adds the time from its construction to its end.
+  class Timing {
+   public:
+    explicit Timing(Durations& durations) : durations_(durations) {}
+    ~Timing() {
+      durations_.add(std::chrono::duration<double, std::nano>(Clock::now() - begin_).count());
+    }
+    Timing(const Timing&) = delete;
+    Timing& operator=(const Timing&) = delete;
+
+   private:
+    using Clock = std::chrono::steady_clock;
+    Durations& durations_;
+    const Clock::time_point begin_ = Clock::now();
+  };
+
+  const std::uint32_t mean_gap_;
+  std::uint32_t until_sample_ = 1;  // the first is one of them
+  Random random_;
+  Durations durations_;
+};
+
+}  // namespace timerbench

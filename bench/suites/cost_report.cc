@@ -1,0 +1,147 @@
+#include "suites/cost_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+namespace timerbench {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+
+constexpr Precision kRanked[] = {Precision::exact, Precision::granular, Precision::relative};
+
+// 1 234 567, with narrow no-break spaces.
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t left = text.size(); left > 3;) {
+    left -= 3;
+    text.insert(left, "\u202f");
+  }
+  return text;
+}
+
+// 10⁵, 3·10⁴ or 1 234.
+std::string power(std::uint64_t size) {
+  static constexpr const char* kSuperscripts[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::size_t exponent = 0;
+  std::uint64_t factor = size;
+  for (; factor >= 10 && factor % 10 == 0; factor /= 10) ++exponent;
+  if (exponent < 3 || factor >= 10) return grouped(size);
+  std::string text = factor == 1 ? "10" : fmt::format("{}·10", factor);
+  for (const char digit : std::to_string(exponent)) text += kSuperscripts[digit - '0'];
+  return text;
+}
+
+// Three digits, and two below 1.
+std::string digits(double cost) {
+  if (cost >= 999.5) return grouped(static_cast<std::uint64_t>(cost + 0.5));
+  return fmt::format("{:.{}f}", cost, cost >= 99.95 ? 0 : cost >= 9.995 ? 1 : 2);
+}
+
+std::string times(double ratio) { return fmt::format("{:.{}f}", ratio, ratio < 9.95 ? 1 : 0); }
+
+// Breaks lines between words, from `column` on; lines behind the first begin with four blanks.
+std::string wrapped(std::string_view text, std::size_t column) {
+  constexpr std::size_t kIndent = 4;
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const auto is_character = [](char c) { return (c & 0xC0) != 0x80; };  // of UTF-8
+    const auto width = static_cast<std::size_t>(std::ranges::count_if(word, is_character));
+    if (!lines.empty() && column + 1 + width > kColumns) {
+      lines += '\n' + std::string(kIndent, ' ');
+      column = kIndent;
+    } else if (!lines.empty()) {
+      lines += ' ';
+      ++column;
+    }
+    lines += word;
+    column += width;
+  }
+  return lines;
+}
+
+bool is_measured(const CostCell& cell) { return !cell.rounds.empty(); }
+
+// By precision, then cost; those without a figure behind the others of their precision.
+bool comes_before(const CostCell& a, const CostCell& b) {
+  if (a.precision != b.precision) return a.precision < b.precision;
+  if (is_measured(a) != is_measured(b)) return is_measured(a);
+  return is_measured(a) && a.median() < b.median();
+}
+
+std::string input_name(const CostCell& cell) {
+  return fmt::format("{}, {} timers", cell.workload, power(cell.size));
+}
+
+std::string row(const CostCell& cell) {
+  const std::string name = fmt::format("  {:<9} {:<21}", to_string(cell.precision), cell.backend);
+  if (!is_measured(cell)) return name + ' ' + wrapped(cell.failure, name.size() + 1);
+  const std::string range =
+      cell.rounds.size() < 2 ? ""
+                             : fmt::format("  ({:.2f} to {:.2f})", cell.least(), cell.greatest());
+  return fmt::format("{} {:>11.2f}{}", name, cell.median(), range);
+}
+
+// Of cells of one precision that have figures, cheapest first.
+std::string verdict(const std::vector<CostCell>& ranked) {
+  const CostCell& best = ranked.front();
+  const auto clearly_dearer = std::ranges::find_if(
+      ranked, [&](const CostCell& cell) { return cell.least() > best.greatest(); });
+  std::vector<std::string> tied;
+  for (auto cell = ranked.begin(); cell != clearly_dearer; ++cell) {
+    tied.push_back(fmt::format("{} {} ns", cell->backend, digits(cell->median())));
+  }
+  std::string text =
+      tied.size() == 1 ? tied.front() : fmt::format("tied are {}", fmt::join(tied, ", "));
+  if (clearly_dearer == ranked.end()) return ranked.size() == 1 ? text + ", the only one" : text;
+  const double ratio = clearly_dearer->median() / best.median();
+  return fmt::format(
+      "{}{} {} cheaper than {}", text, tied.size() == 1 ? "," : ";",
+      ratio < 1.05 ? fmt::format("{:.1f} %", (1 - 1 / ratio) * 100) : times(ratio) + " times",
+      clearly_dearer->backend);
+}
+
+}  // namespace
+
+double CostCell::median() const {
+  std::vector<double> sorted = rounds;
+  std::ranges::sort(sorted);
+  return sorted[sorted.size() / 2];
+}
+
+double CostCell::least() const { return std::ranges::min(rounds); }
+double CostCell::greatest() const { return std::ranges::max(rounds); }
+
+std::string cost_table(std::vector<CostCell> cells) {
+  std::ranges::stable_sort(cells, comes_before);
+  const auto measured = std::ranges::find_if(cells, is_measured);
+  std::string text = input_name(cells.front());
+  if (measured != cells.end()) text += fmt::format(", ns per {}", measured->item);
+  text += '\n';
+  for (const CostCell& cell : cells) text += row(cell) + '\n';
+  return text;
+}
+
+std::string cheapest(const std::vector<CostCell>& cells) {
+  std::string text;
+  for (const Precision precision : kRanked) {
+    std::vector<CostCell> ranked;
+    std::ranges::copy_if(cells, std::back_inserter(ranked), [&](const CostCell& cell) {
+      return cell.precision == precision && is_measured(cell);
+    });
+    if (ranked.empty()) continue;
+    std::ranges::stable_sort(ranked, comes_before);
+    const std::string sentence = fmt::format("{}, {}: {}", input_name(ranked.front()),
+                                             to_string(precision), verdict(ranked));
+    text += wrapped(sentence, 0) + '\n';
+  }
+  return text;
+}
+
+}  // namespace timerbench
