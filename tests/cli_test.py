@@ -728,6 +728,41 @@ class CliTest(unittest.TestCase):
         self.assertTrue(link.is_symlink())
         self.assertIn("now,id,deadline", target.read_text())
 
+    def test_special_files_are_refused_and_do_not_hang(self) -> None:
+        for name in ("f.csv", "f.toml", "f.npy"):
+            os.mkfifo(self.folder / name)  # to which nobody writes
+        fifo = str(self.folder / "f")
+        said = "it is not a regular file"
+        for kind in ("csv", "ftrace"):
+            for special in (f"{fifo}.csv", "/dev/zero", str(self.folder)):
+                self.assert_refused(1, said, "trace", "import", f"--format={kind}", special,
+                                    str(self.folder / "out"))
+        self.assert_refused(2, said, "run", f"--suite={fifo}.toml")
+        self.assert_refused(2, said, "prepare", f"--suite={fifo}.toml")
+        self.assert_refused(2, said, "run", f"--suite={self.folder}/")
+        self.assert_refused(1, said, "run", f"--trace={fifo}")
+        self.assert_refused(1, said, "verify", "scan", f"--trace={fifo}")
+        self.assertFalse((self.folder / "out.npy").exists())
+
+    def test_a_pipe_is_read_and_one_signal_ends_the_wait(self) -> None:
+        command = [PROGRAM, "trace", "import", "--format=csv", "/dev/stdin",
+                   str(self.folder / "out")]
+        rows = "at,op,id,delay\n0,schedule,0,5\n"
+        done = subprocess.run(command, input=rows, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 operations", done.stdout)
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            waiting = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       stdout=subprocess.DEVNULL, text=True)
+            waiting.stdin.write(rows)
+            waiting.stdin.flush()
+            time.sleep(0.5)
+            waiting.send_signal(signal_number)
+            self.assertEqual(waiting.wait(timeout=10), 1)
+            self.assertIn("interrupted", waiting.stderr.read())
+            waiting.stdin.close()
+            waiting.stderr.close()
+
     def test_a_trace_without_timers_has_no_cost(self) -> None:
         rows = self.folder / "empty.csv"
         rows.write_text("\ufeffat,op,id,delay\n0,advance,,5\n", encoding="utf-8")
@@ -778,7 +813,7 @@ class CliTest(unittest.TestCase):
         for change, expected in (({"version": 99}, "version"), ({"capacity": 50}, "capacity"),
                                  ({"items": 301}, "items"), ({"outcome": 3}, "outcome"),
                                  ({"outcome": {"fired": -1}}, "outcome"),
-                                 ({"hash": "fnv1a64:0000000000000000"}, "t.json")):
+                                 ({"hash": "xxh3:0000000000000000"}, "t.json")):
             trace.with_suffix(".json").write_text(json.dumps(described | change))
             refused(expected)
         trace.with_suffix(".json").write_text('{"version": ' + "[" * 100_000)

@@ -41,6 +41,11 @@ TEST(AllocationsTest, AreCountedWithTheirPeak) {
   EXPECT_LT(allocations().peak - before.bytes, 1'010'000U);
 }
 
+TEST(AllocationsTest, WhatHasShrunkHasNotGrown) {
+  EXPECT_EQ(growth(3, 5), 2U);
+  EXPECT_EQ(growth(5, 3), 0U);
+}
+
 TEST(MemoryTest, OfAQueueThatAllocatesForEachTimer) {
   const Trace trace = fill(10'000);
   const MemoryUse use =

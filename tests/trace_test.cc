@@ -11,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,10 +78,27 @@ TEST(Ops, AreCounted) {
   EXPECT_EQ(counts.timer_ops(), 6u);
 }
 
-TEST(Ops, AreHashedAsFnv1aOf64BitWords) {
-  EXPECT_EQ(hash_ops({}), 0xcbf29ce484222325u);
-  EXPECT_EQ(hash_ops(std::vector{Op{1, 2}}), 0xaf63bfb28601b62cu);
-  EXPECT_EQ(hash_ops(std::vector{Op{1, 2}, Op{3, 0xffffffff}}), 0xfb3772bab4e891ddu);
+TEST(Ops, AreHashedByXxh3) {
+  EXPECT_EQ(hash_ops({}), 0x2d06800538d394c2U);  // of no bytes, as its specification has it
+  EXPECT_EQ(hash_ops(std::vector{Op{1, 2}, Op{3, 0xffffffff}}), 0x92134ab0baa4e81fU);
+}
+
+TEST(Ops, EveryBitCountsForTheHash) {
+  std::vector<Op> ops(100, schedule_op(7, 1'000));
+  std::set<std::uint64_t> hashes{hash_ops(ops)};
+  for (Op& op : ops) {
+    for (int bit = 0; bit < 32; ++bit) {
+      for (std::uint32_t* const half : {&op.id, &op.arg}) {
+        *half ^= std::uint32_t{1} << bit;
+        hashes.insert(hash_ops(ops));
+        *half ^= std::uint32_t{1} << bit;
+      }
+    }
+  }
+  EXPECT_EQ(hashes.size(), 1U + 100 * 64);
+  ops[3].arg ^= 0x80000000;  // two top bits, which cancel out where words are only multiplied
+  ops[50].arg ^= 0x80000000;
+  EXPECT_FALSE(hashes.contains(hash_ops(ops)));
 }
 
 TEST(Ops, PeakPendingCountsFires) {
@@ -163,7 +181,7 @@ TEST(TraceFile, SidecarSaysEverything) {
     "version": 1, "unit_ns": 2.5, "capacity": 3, "ops": 8, "schedules": 4, "cancels": 2,
     "advances": 2, "setup_ops": 2, "item": "pair", "items": 5, "peak_pending": 3,
     "workload": "test", "parameters": {"mean": 4.5}, "seed": 18446744073709551615,
-    "source": "by hand", "hash": "fnv1a64:b0f994a07c975cf7"})"));
+    "source": "by hand", "hash": "xxh3:5b55341021b33365"})"));
 }
 
 TEST(TraceFile, FromNumPyNeedsThreeNumbers) {
@@ -267,7 +285,9 @@ TEST(TraceFile, DamagedJsonIsRefused) {
       {with(R"(, "schedules": 2)"), "\"schedules\" is 2, but "},
       {with(R"(, "cancels": 1)"), "does not belong to this .npy"},
       {with(R"(, "advances": 0)"), "\"advances\" is 0, but "},
-      {with(R"(, "hash": "fnv1a64:0000000000000000")"), "\"hash\" is fnv1a64:0000000000000000"},
+      {with(R"(, "hash": "xxh3:0000000000000000")"), "\"hash\" is xxh3:0000000000000000"},
+      {with(R"(, "hash": "fnv1a64:0000000000000000")"),
+       "\"hash\" is fnv1a64:0000000000000000, which this version cannot check"},
       {with(R"(, "hash": 5)"), "\"hash\" must be a string"},
       {with(R"(, "setup_ops": 3)"), "\"setup_ops\" is 3"},
       {with(R"(, "peak_pending": 3)"), "\"peak_pending\" exceeds"},
@@ -488,7 +508,7 @@ TEST(Csv, BadFilesAreNamed) {
     return error_of([&path] { import_csv(path, 1); });
   };
   EXPECT_THAT(import(scratch.path("no.csv")), HasSubstr("no.csv: No such file or directory"));
-  EXPECT_THAT(import(scratch.path()), AllOf(HasSubstr("cannot read"), HasSubstr("Is a directory")));
+  EXPECT_THAT(import(scratch.path()), AllOf(HasSubstr("cannot read"), HasSubstr("not a regular file")));
   EXPECT_THAT(import(scratch.write("e.csv", "")),
               HasSubstr("the first line must be at,op,id,delay"));
   EXPECT_THAT(import(scratch.write("h.csv", "0,cancel,0,\n")),

@@ -37,12 +37,12 @@ MemoryUse replay_memory(const QueueConfig& config, std::span<const Op> setup,
   MemoryUse use;
   reset_allocation_peak();
   Queue queue(config);
-  use.empty = allocations().bytes - before;
+  use.empty = growth(before, allocations().bytes);
   Tick now = config.start;
   const auto look = [&] {
     if (queue.size() < use.most_pending) return;
     use.most_pending = queue.size();
-    use.at_most_pending = std::max(use.at_most_pending, allocations().bytes - before);
+    use.at_most_pending = std::max(use.at_most_pending, growth(before, allocations().bytes));
   };
   const auto replay_all = [&](std::span<const Op> ops) {
     for_each_window(ops, [&](std::span<const Op> window) {
@@ -59,13 +59,13 @@ MemoryUse replay_memory(const QueueConfig& config, std::span<const Op> setup,
   replay_all(measured);
   use.made = allocations().made - made_before;
   sync(queue);
-  use.peak = allocations().peak - before;
-  use.resident = resident_bytes() - std::min(resident_before, resident_bytes());
+  use.peak = growth(before, allocations().peak);
+  use.resident = growth(resident_before, resident_bytes());
   use.huge = huge_page_bytes();
   for (TimerId id = 0; id < config.capacity && !stop.load(); ++id) queue.cancel(id);
   sync(queue);
-  use.drained = allocations().bytes - std::min(before, allocations().bytes);
-  use.resident_drained = resident_bytes() - std::min(resident_before, resident_bytes());
+  use.drained = growth(before, allocations().bytes);
+  use.resident_drained = growth(resident_before, resident_bytes());
   use.stopped = stop.load();
   return use;
 }

@@ -195,6 +195,9 @@ bool is_name(std::string_view text) {
 }  // namespace
 
 Suite load_suite(const std::filesystem::path& file) try {
+  if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file)) {
+    throw SuiteError(fmt::format("{}: it is not a regular file", file.string()));
+  }
   const toml::table content = toml::parse_file(file.string());
   const Table table(content, file.string());
   table.allow_only({"summary", "backends", "workloads", "workload", "sizes", "traces", "rounds",

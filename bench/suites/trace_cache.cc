@@ -1,9 +1,9 @@
 #include "suites/trace_cache.h"
 
 #include <fmt/core.h>
+#include <xxhash.h>
 
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "system/stop.h"
@@ -14,19 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// 64-bit FNV-1a.
-std::uint64_t hash(std::string_view text) {
-  std::uint64_t value = 0xcbf29ce484222325;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return value;
-}
-
 // The same for the same trace only; the generators' sources are part of it.
 std::string name_of(const Workload& workload, const WorkloadOptions& options) {
   std::string all = fmt::format("{} {} {} {} {}", TIMERBENCH_GENERATORS, workload.name,
                                 options.size, options.items, options.seed);
   for (const auto& [name, value] : options.settings) all += fmt::format(" {}={}", name, value);
-  return fmt::format("{}-{}-{:016x}", workload.name, options.size, hash(all));
+  return fmt::format("{}-{}-{:016x}", workload.name, options.size,
+                     XXH3_64bits(all.data(), all.size()));
 }
 
 std::optional<Trace> load(const fs::path& path) try {

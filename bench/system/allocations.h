@@ -18,6 +18,11 @@ bool allocations_are_counted();
 Allocations allocations();
 void reset_allocation_peak();
 
+// By how much something has grown; 0 if it has shrunk.
+constexpr std::uint64_t growth(std::uint64_t before, std::uint64_t now) {
+  return now > before ? now - before : 0;
+}
+
 // Bytes of anonymous memory that the kernel has given this process; 0 if it does not tell.
 std::uint64_t resident_bytes();
 

@@ -142,7 +142,9 @@ std::span<const Op> parse_npy(std::string_view bytes, const std::string& name) {
 
 // ---- NAME.json ----
 
-std::string hash_text(std::uint64_t hash) { return fmt::format("fnv1a64:{:016x}", hash); }
+constexpr std::string_view kHashKind = "xxh3:";
+
+std::string hash_text(std::uint64_t hash) { return fmt::format("{}{:016x}", kHashKind, hash); }
 
 ordered_json to_json(const TraceInfo& info, std::span<const Op> ops) {
   const OpCounts counts = count_ops(ops);
@@ -295,6 +297,17 @@ TraceInfo read_info(const Sidecar& sidecar) {
   return info;
 }
 
+void check_hash(const Sidecar& sidecar, std::span<const Op> ops) {
+  if (!sidecar.has("hash")) return;
+  if (const auto said = sidecar.required<std::string>("hash"); !said.starts_with(kHashKind)) {
+    sidecar.fail(
+        fmt::format("\"hash\" is {}, which this version cannot check: it writes {}...; make the "
+                    "trace again, or take \"hash\" out of the file to use it unchecked",
+                    excerpt(said), kHashKind));
+  }
+  sidecar.expect("hash", hash_text(hash_ops(ops)));
+}
+
 }  // namespace
 
 Trace Trace::load(const fs::path& path) {
@@ -312,7 +325,7 @@ Trace Trace::load(const fs::path& path) {
   sidecar.expect("schedules", counts.schedules);
   sidecar.expect("cancels", counts.cancels);
   sidecar.expect("advances", counts.advances);
-  sidecar.expect("hash", hash_text(hash_ops(trace.ops_)));
+  check_hash(sidecar, trace.ops_);
   if (info.outcome && !could_be(*info.outcome, counts)) {
     sidecar.fail("\"outcome\" has more timers than the operations; make it again, or leave it out");
   }

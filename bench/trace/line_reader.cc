@@ -1,10 +1,18 @@
 #include "trace/line_reader.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <boost/iostreams/filter/lzma.hpp>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "system/stop.h"
 #include "trace/trace.h"
@@ -16,19 +24,72 @@ constexpr std::size_t kLongestLine = 1 << 16;
 constexpr std::streamsize kBuffer = 1 << 16;
 constexpr int kFirstByteOfXz = 0xFD;  // never that of a text
 
+// An open file, or a pipe.
+class Source {
+ public:
+  using char_type = char;
+  using category = boost::iostreams::source_tag;
+
+  // Throws TraceError.
+  explicit Source(const std::filesystem::path& path) {
+    const auto fail = [&path](const char* problem) {
+      throw TraceError(fmt::format("cannot read {}: {}", path.string(), problem));
+    };
+    // Not to wait for somebody who writes to a FIFO.
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) fail(std::strerror(errno));
+    file_ = std::shared_ptr<const int>(new int(file), [](const int* opened) {
+      close(*opened);
+      delete opened;
+    });
+    struct stat status {};
+    struct statfs system {};
+    if (fstat(file, &status) != 0 || fstatfs(file, &system) != 0) fail(std::strerror(errno));
+    // A pipe without a name, such as /dev/stdin may be, has had a writer from its beginning.
+    if (!S_ISREG(status.st_mode) && system.f_type != PIPEFS_MAGIC) fail("it is not a regular file");
+  }
+
+  // The next byte without taking it; kNone at the end.
+  int peek() {
+    char first;
+    if (peeked_ == kNone && read(&first, 1) == 1) peeked_ = static_cast<unsigned char>(first);
+    return peeked_;
+  }
+
+  // As Boost wants it: how many bytes, or -1 at the end.
+  std::streamsize read(char* to, std::streamsize size) {
+    if (peeked_ != kNone) {
+      *to = static_cast<char>(std::exchange(peeked_, kNone));
+      return 1;
+    }
+    for (;;) {
+      throw_if_interrupted();
+      pollfd input{.fd = *file_, .events = POLLIN, .revents = 0};
+      if (poll(&input, 1, kLookMilliseconds) <= 0) continue;
+      const ssize_t count = ::read(*file_, to, static_cast<std::size_t>(size));
+      if (count > 0) return count;
+      if (count == 0) return -1;
+      if (errno != EINTR && errno != EAGAIN) throw std::ios::failure(std::strerror(errno));
+    }
+  }
+
+ private:
+  static constexpr int kNone = -1;
+  static constexpr int kLookMilliseconds = 100;  // between two looks at interrupted()
+
+  std::shared_ptr<const int> file_;  // Boost copies what it reads from
+  int peeked_ = kNone;
+};
+
 }  // namespace
 
 LineReader::LineReader(const std::filesystem::path& path)
-    : name_(path.string()), file_(path, std::ios::binary), line_(kLongestLine) {
-  const int first = file_.peek();
-  if (!file_.is_open() || file_.bad()) {
-    throw TraceError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
-  }
-  if (first == kFirstByteOfXz || path.extension() == ".xz") {
+    : name_(path.string()), line_(kLongestLine) {
+  Source file(path);
+  if (file.peek() == kFirstByteOfXz || path.extension() == ".xz") {
     text_.push(boost::iostreams::lzma_decompressor({}, kBuffer), kBuffer);
   }
-  file_.clear();  // an empty file has met its end by now
-  text_.push(file_, kBuffer);
+  text_.push(file, kBuffer);
   text_.exceptions(std::ios::badbit);
 }
 

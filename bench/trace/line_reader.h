@@ -1,10 +1,9 @@
-// The lines of a text file, plain or compressed with xz.
+// The lines of a text file, plain or compressed with xz, or of what another program writes to a pipe.
 #pragma once
 
 #include <boost/iostreams/filtering_stream.hpp>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +11,8 @@
 
 namespace timerbench {
 
-// Every failure throws TraceError: no such file, damaged or truncated xz, not text. next() throws
-// Interrupted too.
+// Every failure throws TraceError: no such file, a special one, damaged or truncated xz, not text.
+// Both throw Interrupted too, while they wait for a pipe as well.
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path);
@@ -30,7 +29,6 @@ class LineReader {
 
  private:
   std::string name_;
-  std::ifstream file_;
   boost::iostreams::filtering_istream text_;
   std::vector<char> line_;
   std::uint64_t line_number_ = 0;

@@ -1,8 +1,10 @@
 #include "trace/trace.h"
 
 #include <fmt/core.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -45,14 +47,14 @@ OpCounts count_ops(std::span<const Op> ops) {
 }
 
 std::uint64_t hash_ops(std::span<const Op> ops) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for_each_window(ops, [&hash](std::span<const Op> window) {
-    for (const Op op : window) {
-      hash ^= std::uint64_t{op.arg} << 32 | op.id;
-      hash *= 0x100000001b3;
-    }
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
+                                                                       XXH3_freeState);
+  if (!state) throw std::bad_alloc();
+  XXH3_64bits_reset(state.get());
+  for_each_window(ops, [&state](std::span<const Op> window) {
+    XXH3_64bits_update(state.get(), window.data(), window.size_bytes());
   });
-  return hash;
+  return XXH3_64bits_digest(state.get());
 }
 
 void check_ids(std::span<const Op> ops, TimerId capacity, const std::string& where) {

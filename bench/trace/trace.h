@@ -57,7 +57,7 @@ struct OpCounts {
 };
 OpCounts count_ops(std::span<const Op> ops);
 
-// 64-bit FNV-1a over the operations, each taken as one little-endian 64-bit word.
+// XXH3 (64 bits, seed 0) of the operations as they stand in NAME.npy.
 std::uint64_t hash_ops(std::span<const Op> ops);
 
 // Throws TraceError, naming the first operation that does not fit: an id that is neither below
