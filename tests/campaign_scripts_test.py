@@ -32,9 +32,10 @@ import campaign.identity
 from campaign.identity import REPLAYS, VERDICTS, cell_identity, source_hash
 from campaign.journal import open_journal
 from campaign.plan import Build, Cell, Input, Plan
-from campaign.process import Measurement
+from campaign.process import Limits, Measurement, run_limited
 from campaign.rounds import order, widest
 from campaign.scratch import scratch_folder
+from console import Stop
 from results.replays import load
 from results.statistics import median_interval
 
@@ -300,7 +301,7 @@ class CampaignTest(BenchScratch):
         for act, attempts, status, failure in (
             ("crash", 2, "crash", "crash: SIGSEGV"),
             ("die", 2, "crash", "crash: exit code 1 and no results; its last words: .*is odd"),
-            ("kill", 2, "oom", "oom: killed, as the system does when memory is used up"),
+            ("kill", 2, "oom", "oom: killed: it took more than --memory, or the system has none left"),
             ("hang", 2, "timeout", "timeout: the process did not end within 1 s"),
             ("eat", 2, "oom", "oom: timerbench: out of memory; choose a smaller size"),
             ("fails wrong", 1, "wrong", "wrong: so it is"),
@@ -1083,6 +1084,21 @@ class IdentityTest(unittest.TestCase):
         names = ("scan", "ring", "kafka_wheel", "ordered_map")
         hashes = {source_hash(str(queues / f"{name}.h"), REPLAYS, Path("none")) for name in names}
         self.assertEqual(len(hashes), 4)
+
+
+class MemoryTest(unittest.TestCase):
+    def test_memory_that_is_mapped_shared_is_limited_too(self) -> None:
+        program = (
+            "import mmap, time\n"
+            "shared = mmap.mmap(-1, 400 << 20)\n"
+            "for _ in range(400): shared.write(bytes(1 << 20))\n"
+            "time.sleep(60)"
+        )
+        for limit, seconds, expected in ((1 << 30, 3, None), (300 << 20, 30, -signal.SIGKILL)):
+            with self.subTest(limit=limit), tempfile.TemporaryFile() as output:
+                limits = Limits(seconds=seconds, memory=limit)
+                code = run_limited([sys.executable, "-c", program], output, limits, Stop())
+                self.assertEqual(code, expected)
 
 
 class DisturbanceTest(unittest.TestCase):

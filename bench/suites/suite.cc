@@ -1,6 +1,6 @@
 #include "suites/suite.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <algorithm>

@@ -19,6 +19,9 @@ from typing import Any
 from campaign.scratch import clear, require_room
 from console import Stop
 
+# How often a process is asked for its memory.
+SECONDS_BETWEEN_LOOKS = 0.1
+
 # Before a command: it ends with us, even if we are killed.
 TIED = ("setpriv", "--pdeathsig", "KILL")
 
@@ -142,7 +145,7 @@ def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop)
             Path(f"/proc/{program.pid}/oom_score_adj").write_text("1000", encoding="ascii")
             if limits.processor is not None:
                 os.sched_setaffinity(program.pid, {limits.processor})
-        return program.wait() if _has_ended(program, limits.seconds) else None
+        return program.wait() if _ends_in_time(program, limits) else None
     finally:
         stop.kill = lambda: None
         with contextlib.suppress(OSError):
@@ -150,23 +153,37 @@ def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop)
         program.wait()
 
 
-def _has_ended(program: "subprocess.Popen[bytes]", seconds: float) -> bool:
-    """Waits for it so long at most.
+def _ends_in_time(program: "subprocess.Popen[bytes]", limits: Limits) -> bool:
+    """Waits for it. One that takes too much memory is killed: RLIMIT_DATA does not count what is mapped
+    shared.
 
     Popen.wait(timeout) looks every 50 ms, which would be half of what a short cell takes.
     """
+    end = time.monotonic() + limits.seconds
     descriptor = os.pidfd_open(program.pid)
     try:
-        return bool(select.select([descriptor], [], [], seconds)[0])
+        while (left := end - time.monotonic()) > 0:
+            if select.select([descriptor], [], [], min(left, SECONDS_BETWEEN_LOOKS))[0]:
+                return True
+            if _memory_of(program.pid) > limits.memory:
+                os.killpg(program.pid, signal.SIGKILL)
+        return False
     finally:
         os.close(descriptor)
+
+
+def _memory_of(pid: int) -> int:
+    """Bytes that come back only when it ends: not those of files, which the system can drop."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    kibibytes = re.findall(r"^(?:RssAnon|RssShmem|VmSwap):\s+(\d+) kB", status, re.MULTILINE)
+    return 1024 * sum(map(int, kibibytes))
 
 
 def how_it_ended(code: int, log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     last = f"; its last words: {lines[-1][:200]}" if lines else ""
     if code == -signal.SIGKILL:
-        return f"oom: killed, as the system does when memory is used up{last}"
+        return f"oom: killed: it took more than --memory, or the system has none left{last}"
     if code < 0:
         return f"crash: {signal.Signals(-code).name}{last}"
     if lines and "out of memory" in lines[-1]:
