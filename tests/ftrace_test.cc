@@ -405,7 +405,7 @@ TEST(Ftrace, BadFilesAreNamed) {
   EXPECT_THAT(error_of([&] { import_ftrace(scratch.path("no.txt")); }),
               HasSubstr("no.txt: No such file or directory"));
   EXPECT_THAT(error_of([&] { import_ftrace(scratch.path()); }),
-              AllOf(HasSubstr("cannot read"), HasSubstr("Is a directory")));
+              AllOf(HasSubstr("cannot read"), HasSubstr("not a regular file")));
 }
 
 }  // namespace

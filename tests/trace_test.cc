@@ -508,7 +508,8 @@ TEST(Csv, BadFilesAreNamed) {
     return error_of([&path] { import_csv(path, 1); });
   };
   EXPECT_THAT(import(scratch.path("no.csv")), HasSubstr("no.csv: No such file or directory"));
-  EXPECT_THAT(import(scratch.path()), AllOf(HasSubstr("cannot read"), HasSubstr("not a regular file")));
+  EXPECT_THAT(import(scratch.path()),
+              AllOf(HasSubstr("cannot read"), HasSubstr("not a regular file")));
   EXPECT_THAT(import(scratch.write("e.csv", "")),
               HasSubstr("the first line must be at,op,id,delay"));
   EXPECT_THAT(import(scratch.write("h.csv", "0,cancel,0,\n")),

@@ -1,9 +1,11 @@
 #include "suites/reporter.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 
 #include "system/perf_counters.h"
@@ -80,6 +82,9 @@ void CostReporter::report(const std::vector<Run>& rounds, const Run* failed) {
                              input_.front().size == cell.size;
   if (!is_same_input) finish_input();
   input_.push_back(std::move(cell));
+  // Nothing is written yet that could find out that nobody reads any more.
+  pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  if (poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) raise(SIGPIPE);
   // On a terminal, to be overwritten by the table.
   if (isatty(STDERR_FILENO) == 1) {
     std::fputs(fmt::format("\r\x1b[K{} {}", progress(), input_.back().backend).c_str(), stderr);
