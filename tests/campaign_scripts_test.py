@@ -301,7 +301,12 @@ class CampaignTest(BenchScratch):
         for act, attempts, status, failure in (
             ("crash", 2, "crash", "crash: SIGSEGV"),
             ("die", 2, "crash", "crash: exit code 1 and no results; its last words: .*is odd"),
-            ("kill", 2, "oom", "oom: killed: it took more than --memory, or the system has none left"),
+            (
+                "kill",
+                2,
+                "oom",
+                "oom: killed: it took more than --memory, or the system has none left",
+            ),
             ("hang", 2, "timeout", "timeout: the process did not end within 1 s"),
             ("eat", 2, "oom", "oom: timerbench: out of memory; choose a smaller size"),
             ("fails wrong", 1, "wrong", "wrong: so it is"),
