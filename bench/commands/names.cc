@@ -98,7 +98,7 @@ Contenders find_contenders(const std::vector<std::string>& names) {
   for (const Backend& one : backends()) known.push_back(one.traits.name);
   for (const ServiceBackend& one : services()) known.push_back(one.traits.name);
   for (const std::string& name : names) {
-    const auto is_meant = [&](const auto& one) { return is_called(one, name); };
+    const auto is_meant = [&](const auto& one) { return is_called(one.traits.name, name); };
     if (std::ranges::any_of(services(), is_meant)) {
       of_services.push_back(name);
     } else if (std::ranges::any_of(backends(), is_meant)) {
