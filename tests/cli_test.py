@@ -1399,6 +1399,7 @@ class CliTest(unittest.TestCase):
                     signal.SIGINT,
                     "run",
                     f"--suite={suite}",
+                    "--verified",
                     f"--workloads={scenario}",
                     "--seconds=30",
                     f"--benchmark_out={out}",

@@ -194,7 +194,7 @@ def _aligned(column: Sequence[Entry]) -> list[Text]:
 
 
 RANKS_NOTE = (
-    "Before a figure stands its rank in its class; those that are not told apart share one."
+    "The number before a figure is its rank in its class; backends that are not told apart share one."
 )
 
 
