@@ -194,7 +194,8 @@ def _aligned(column: Sequence[Entry]) -> list[Text]:
 
 
 RANKS_NOTE = (
-    "The number before a figure is its rank in its class; backends that are not told apart share one."
+    "The number before a figure is its rank in its class; backends that are not told apart share "
+    "one."
 )
 
 
