@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kOutFlag = "--benchmark_out=";
 
-// Says what is wrong with a value, or nothing.
+// Returns what is wrong with a value; empty if it is right.
 using ValueCheck = std::function<std::string(const std::string&)>;
 
 ValueCheck one_of(std::vector<std::string> words) {
@@ -44,10 +44,10 @@ std::string regex_problem(const std::string& text) try {
 
 struct Flag {
   std::string_view name;
-  ValueCheck check{};  // nothing: Google Benchmark's own will do
+  ValueCheck check{};  // empty: Google Benchmark checks it
 };
 
-// Those of Google Benchmark 1.7.1.
+// The flags of Google Benchmark 1.7.1.
 const std::vector<Flag>& known_flags() {
   const auto seconds = [](const std::string& text) {
     return range_problem(text, 0.0, kMostSeconds);
@@ -76,8 +76,8 @@ const std::vector<Flag>& known_flags() {
   return flags;
 }
 
-// JSON has no word for what Google Benchmark writes for the relative deviation of a counter that is
-// 0 in all repetitions. Each member stands on a line of its own; one that is a text ends with a quote.
+// Google Benchmark writes NaN, which JSON lacks, for the relative deviation of a counter that is 0
+// in all repetitions. Each member has its own line, and a text member ends with a quote.
 std::string with_null_for_nan(const std::string& text) {
   static const std::regex nan(R"((": )-?NaN(,?)$)", std::regex::multiline);
   return std::regex_replace(text, nan, "$1null$2");
@@ -105,7 +105,7 @@ void check_benchmark_flags(const std::vector<std::string>& flags) {
     if (printable(flag) != flag) throw UsageError(fmt::format("{}: write it in ASCII", flag));
     for (const auto& [name, check] : known_flags()) {
       if (flag.substr(0, equals) != name || !check) continue;
-      // Without a value it is Google Benchmark's --FLAG=true.
+      // Google Benchmark reads --FLAG without a value as --FLAG=true.
       const std::string problem =
           check(equals < flag.size() ? flag.substr(equals + 1) : std::string("true"));
       if (!problem.empty()) throw UsageError(fmt::format("{}: {}", name, problem));
@@ -148,7 +148,7 @@ ResultFile::ResultFile(std::vector<std::string>& flags)
 
 ResultFile::~ResultFile() {
   std::error_code ignored;
-  if (!path_.empty()) fs::remove(partial(), ignored);  // not there any more if it was kept
+  if (!path_.empty()) fs::remove(partial(), ignored);  // does not exist if it was kept
 }
 
 void ResultFile::keep() const {

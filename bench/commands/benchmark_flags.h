@@ -1,5 +1,5 @@
-// Google Benchmark's own flags: checked, for it takes whatever it is given, and its result file
-// kept.
+// Google Benchmark's own flags and its result file. The flags are checked here because Google
+// Benchmark accepts any value.
 #pragma once
 
 #include <filesystem>
@@ -9,33 +9,33 @@
 
 namespace timerbench {
 
-// Whether a flag begins so.
+// Whether any flag starts with `prefix`.
 bool any_begins(const std::vector<std::string>& flags, std::string_view prefix);
 
-// "--benchmark_out" and so on.
+// The names of the flags: "--benchmark_out" and so on.
 std::vector<std::string_view> benchmark_flag_names();
 
-// Throws UsageError for values with which Google Benchmark never ends, or fails without a word.
+// Throws UsageError for a value with which Google Benchmark never ends or fails silently.
 void check_benchmark_flags(const std::vector<std::string>& flags);
 
-// Gives it the flags. Throws UsageError for what it does not know.
+// Passes the flags to Google Benchmark. Throws UsageError for a flag that it does not know.
 void initialize_benchmark(const std::vector<std::string>& flags);
 
-// The file that --benchmark_out names. Google Benchmark writes it as it goes, so it is given
-// another name until it is complete; whatever is not kept is removed.
+// The file that --benchmark_out names. Google Benchmark writes it during the run, so it gets a
+// temporary name until it is complete. A file that is not kept is removed.
 class ResultFile {
  public:
-  // Replaces the flag in `flags`, if it is there. Throws UsageError where nothing can be written.
+  // Replaces the flag in `flags`, if given. Throws FileError if the file cannot be written.
   explicit ResultFile(std::vector<std::string>& flags);
   ~ResultFile();
   ResultFile(const ResultFile&) = delete;
   ResultFile& operator=(const ResultFile&) = delete;
 
-  // Gives the complete file its name, with null for what JSON cannot tell. Throws std::runtime_error
-  // if it is not complete, which Google Benchmark does not say.
+  // Renames the complete file, with null for values that JSON cannot express. Throws
+  // std::runtime_error if the file is incomplete, which Google Benchmark does not report.
   void keep() const;
 
-  // Empty: no file is wanted.
+  // Empty if no file is wanted.
   std::string path() const { return path_.string(); }
 
  private:

@@ -23,7 +23,7 @@
 namespace timerbench {
 namespace {
 
-// CLI::Range lets nan pass, and -1 become 2^64 - 1.
+// CLI::Range accepts nan, and turns -1 into 2^64 - 1.
 template <class T>
 CLI::Validator in_range(T least, T most) {
   return {[=](const std::string& text) { return range_problem(text, least, most); },
@@ -32,7 +32,7 @@ CLI::Validator in_range(T least, T most) {
 
 CLI::Validator seconds_range() { return in_range(0.0, kMostSeconds); }
 
-// Options of several commands.
+// Options that several commands share.
 CLI::Option* add_granularity_option(CLI::App& command, Tick& granularity) {
   return command
       .add_option("--granularity", granularity, "Ticks to which granular backends round deadlines")
@@ -89,7 +89,7 @@ void add_limits(CLI::App& app) {
   command->callback([as_json] { print_limits(*as_json); });
 }
 
-// Those of Kafka's TestPurgatoryPerformance; what they must be together, validate() says.
+// The parameters of Kafka's TestPurgatoryPerformance; validate() checks them together.
 void add_purgatory_options(CLI::App& command, PurgatoryOptions& options) {
   constexpr const char* kGroup = "Requests of --suite=purgatory";
   const auto add = [&]<class T>(const char* name, std::optional<T>& value, const char* text) {
@@ -105,7 +105,7 @@ void add_purgatory_options(CLI::App& command, PurgatoryOptions& options) {
   add("--key-space-size", options.key_space_size, "Of which the keys are chosen (100)");
 }
 
-// What `run` and `prepare` choose cells by.
+// The options by which `run` and `prepare` choose cells.
 void add_choice(CLI::App& command, RunOptions& options) {
   command.add_option("--suite", options.suite,
                      "One of 'timerbench list', or a TOML file; the options below narrow it");
@@ -291,7 +291,7 @@ void add_trace(CLI::App& app) {
   add_stat(*command);
 }
 
-// CLI11 would only say that a subcommand is missing.
+// CLI11 would only report that a subcommand is missing.
 void check_command(const CLI::App& app, std::string_view name) {
   std::vector<std::string_view> known;
   for (const CLI::App* command : app.get_subcommands({})) {
@@ -301,7 +301,7 @@ void check_command(const CLI::App& app, std::string_view name) {
   if (!name.starts_with('-')) throw UsageError(unknown("command", name, known));
 }
 
-// CLI11 would only say what is missing, if something is.
+// CLI11 would report only the missing options.
 void check_options(const CLI::App& app, std::span<char* const> arguments) {
   const CLI::App* command = &app;
   std::string name = app.get_name();
@@ -332,7 +332,7 @@ void check_options(const CLI::App& app, std::span<char* const> arguments) {
   }
 }
 
-// CLI11 would take the next argument for the value of `--sizes=`.
+// CLI11 would take the next argument as the value of `--sizes=`.
 void check_not_empty(std::span<char* const> arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];

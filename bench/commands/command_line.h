@@ -3,7 +3,8 @@
 
 namespace timerbench {
 
-// Does what the arguments say. Returns 0, or throws: UsageError, and whatever a command throws.
+// Runs the command that the arguments name. Returns 0. Throws UsageError and what the command
+// throws.
 int execute(int argc, char** argv);
 
 }  // namespace timerbench

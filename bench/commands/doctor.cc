@@ -21,7 +21,7 @@ void print_json(std::span<const Check> checks) {
                              {"found", check.found},
                              {"advice", check.advice}});
   }
-  // What a machine calls itself need not be UTF-8.
+  // The names of hardware need not be UTF-8.
   fmt::print("{}\n", out.dump(2, ' ', false, json::error_handler_t::replace));
 }
 

@@ -1,4 +1,4 @@
-// How a command ends that does not end well.
+// How a command reports failure.
 #pragma once
 
 #include <stdexcept>
@@ -8,13 +8,13 @@ namespace timerbench {
 inline constexpr int kFailure = 1;  // exit codes
 inline constexpr int kUsage = 2;
 
-// The user asked for something that is not there: exit code 2. The text is one line.
+// The user asked for something that does not exist: exit code 2. The text is one line.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What is to be said has been said, such as which backend breaks the contract: an exit code without
-// a further word.
+// The command has already printed what went wrong, such as which backend breaks the contract. Only
+// the exit code is left.
 struct CommandFailed {
   int code = kFailure;
 };

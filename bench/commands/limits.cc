@@ -1,4 +1,4 @@
-// timerbench limits: what the machine itself can do.
+// timerbench limits: measures what the machine itself can do.
 #include "system/limits.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// timerbench list: what there is to choose from.
+// timerbench list: prints the backends, services, workloads and suites.
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>

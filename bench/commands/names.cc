@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What can be named here, and what is named elsewhere.
+// The contenders of one kind, backends or services.
 template <class Named>
 struct Roster {
   std::string_view kind;

@@ -1,4 +1,4 @@
-// Names that a user types: found, or refused with the nearest one there is.
+// Looks up the names that a user types. An unknown name is refused with the nearest known one.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@
 
 namespace timerbench {
 
-// "unknown KIND 'NAME'; did you mean 'NEAREST'?", with what lists them.
+// "unknown KIND 'NAME'; did you mean 'NEAREST'?", and the command that lists the known names.
 std::string unknown(std::string_view kind, std::string_view name,
                     const std::vector<std::string_view>& known);
 
 // The items of a comma-separated list.
 std::vector<std::string> split(std::string_view list);
 
-// A name is a backend or a family, all of whose settings it means: "ring" is ring_512, ring_65536.
-// No names are all backends. In roster order, each once. Throw UsageError.
+// A name is a backend or a family, which stands for all its members: "ring" is ring_512 and
+// ring_65536. An empty list means all. The result is in roster order without repeats. Throw
+// UsageError.
 std::vector<const Backend*> find_backends(const std::vector<std::string>& names);
 std::vector<const ServiceBackend*> find_services(const std::vector<std::string>& names);
 
@@ -33,26 +34,26 @@ struct Contenders {
   std::vector<const ServiceBackend*> services;
 };
 
-// Likewise of both; no names are all of both. Throws UsageError.
+// The same for both kinds; an empty list means all of both. Throws UsageError.
 Contenders find_contenders(const std::vector<std::string>& names);
 
-// One backend, hence no family of several. Throws UsageError.
+// Finds one backend; a family of several is refused. Throws UsageError.
 const Backend& find_backend(const std::string& name);
 
-// NAME=VALUE, as parameters of workloads are set. Throws UsageError.
+// Parses NAME=VALUE, the parameters of workloads. Throws UsageError.
 Settings parse_settings(const std::vector<std::string>& texts);
 
 // Throws UsageError.
 const Workload& find_workload(const std::string& name);
 
-// The suites of bench/suites, by name.
+// The files of bench/suites, sorted by name.
 std::vector<std::filesystem::path> suite_files();
 
-// One of them, or of a file of the user's: NAME.toml, or with a folder. Throws SuiteError.
+// A suite of bench/suites, or the user's file NAME.toml or FOLDER/NAME. Throws SuiteError.
 std::optional<Suite> find_suite(const std::string& name);
 
-// The trace of NAME, NAME.npy or NAME.json. Throws TraceError, and OutOfMemory if there is not
-// enough to replay it.
+// Loads NAME, NAME.npy or NAME.json. Throws TraceError, and OutOfMemory if the memory is too small
+// to replay the trace.
 Trace load_trace(const std::string& name);
 
 }  // namespace timerbench

@@ -10,7 +10,7 @@
 
 namespace timerbench {
 
-// Why the text is no number from `least` to `most`; empty if it is one.
+// Why the text is not a number from `least` to `most`; empty if it is one.
 template <class T>
 std::string range_problem(std::string_view text, T least, T most) {
   T value{};

@@ -1,4 +1,4 @@
-// What a suite on the wall clock measures: its cells, or of them what the options choose.
+// Plans the cells of a wall-clock suite: all of them, or those that the options choose.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ const Scenario& find_scenario(const RealtimeSuite& suite, const std::string& nam
   throw UsageError(unknown(fmt::format("workload of {}", suite.name), name, known));
 }
 
-// The load that the options describe; nothing if they describe none.
+// The load that the options describe; nothing if they do not describe one.
 std::optional<PurgatoryLoad> purgatory_load(const RunOptions& options, double seconds) {
   const PurgatoryOptions& given = options.purgatory;
   if (!given.any()) return {};
@@ -77,7 +77,7 @@ RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuite& s
                                    suite.size_is, suite.name, suite.largest_size));
     }
   }
-  std::ranges::sort(sizes);  // one that saturates a service rules out the larger ones
+  std::ranges::sort(sizes);  // if a size saturates a service, larger ones are skipped
 
   RealtimeCampaign campaign;
   const auto add = [&](const Scenario& scenario) {

@@ -1,4 +1,4 @@
-// What a suite of replays measures: the suite's cells, or of them what the options choose.
+// Plans the cells of a suite of replays: all of them, or those that the options choose.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,7 +25,8 @@ void add_workload(Campaign& campaign, const SuiteWorkload& chosen, Input::Reach 
                            }));
 }
 
-// Those of the suite that are named, or any; all of the suite's if none is.
+// The workloads that --workloads names, with the suite's parameters where the suite has them.
+// Without names, all of the suite's, unless --trace is given.
 std::vector<SuiteWorkload> choose_workloads(const RunOptions& options, const Suite& suite) {
   const std::vector<std::string> names = split(options.workloads);
   if (names.empty() && options.traces.empty()) return suite.workloads;
@@ -46,7 +47,8 @@ std::vector<TimerId> parse_sizes(const std::string& list) {
 }
 
 void add_trace_file(Campaign& campaign, const fs::path& path) {
-  Trace trace = load_trace(path.string());  // now: a bad file is found before the run
+  Trace trace =
+      load_trace(path.string());  // loads it now, so that a bad file is found before the run
   if (trace.info().items == 0) {
     throw TraceError(
         fmt::format("{}: nothing to measure: no timer is armed or cancelled after its "
@@ -118,7 +120,7 @@ Campaign plan_replays(const RunOptions& options, const Suite& suite) {
                                  : one.sizes.empty() ? suite.sizes
                                                      : one.sizes;
     if (sizes.empty()) sizes = {one.workload->default_size};
-    std::ranges::sort(sizes);  // a time-out rules out the larger ones
+    std::ranges::sort(sizes);  // after a timeout, larger sizes are skipped
     for (const TimerId size : sizes) {
       const auto add = [&](Input::Reach reach, std::uint64_t items) {
         add_workload(campaign, one, reach,

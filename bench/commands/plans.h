@@ -1,4 +1,4 @@
-// From what the user asks for to the cells of a run.
+// Plans the cells of a run from the user's options.
 #pragma once
 
 #include <filesystem>
@@ -13,24 +13,24 @@
 
 namespace timerbench {
 
-// A trace of bench/traces.
+// The path of a trace of bench/traces.
 std::filesystem::path shipped_trace(std::string_view name);
 
-// The suite that the options name, of either kind; own_choice() if they name none. Throws UsageError,
+// The suite of either kind that the options name, or own_choice(). Throws UsageError and
 // SuiteError.
 std::variant<Suite, RealtimeSuite> choose_suite(const RunOptions& options);
 
-// What is measured when no suite is named: nothing but what the options choose.
+// An empty suite, for runs whose cells the options alone choose.
 Suite own_choice();
 
-// How long a replay may take.
+// The most time that one replay may take.
 ReplaySeconds replay_limits(const RunOptions& options, const Suite& suite);
 
-// Those of --backends if there are any, else the suite's with the control `null`, else all. Throws
+// The backends of --backends if given, else the suite's and the control `null`, else all. Throws
 // UsageError.
 std::vector<const Backend*> choose_backends(const RunOptions& options, const Suite& suite);
 
-// The suite's cells, or of them what the options choose. Throw UsageError, TraceError.
+// The suite's cells, or those of them that the options choose. Throw UsageError and TraceError.
 Campaign plan_replays(const RunOptions& options, const Suite& suite);
 RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuite& suite);
 

@@ -1,4 +1,4 @@
-// timerbench prepare: what a run would measure, for programs that run its cells one by one.
+// timerbench prepare: prints what a run would measure, for programs that run its cells one by one.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ ordered_json described(const Traits& traits) {
           {"file", traits.file}};
 }
 
-// The choice as a whole: what all inputs have in common.
+// The facts that all inputs share.
 ordered_json head(const RunOptions& options, std::string_view suite, std::string_view summary,
                   int rounds) {
   ordered_json machine;
@@ -42,7 +42,7 @@ ordered_json head(const RunOptions& options, std::string_view suite, std::string
           {"machine", machine}};
 }
 
-// What a trace consists of; of several the first.
+// Describes a trace; the first one if there are several.
 ordered_json described(const std::vector<Trace>& variants) {
   const Trace& trace = variants.front();
   const TraceInfo& info = trace.info();
@@ -90,7 +90,7 @@ void prepare_replays(const RunOptions& options, const Suite& suite) {
   for (const Backend* backend : chosen) {
     first["backends"][std::string(backend->traits.name)] = described(backend->traits);
   }
-  // Those that somebody replays, in order.
+  // The sizes of inputs that a chosen backend replays, in order.
   first["sizes"] = ordered_json::array();
   for (const Input& input : campaign.inputs()) {
     const auto replays = [&](const Backend* backend) { return input.is_for(*backend); };
@@ -130,7 +130,7 @@ void prepare_realtime(const RunOptions& options, const RealtimeSuite& suite) {
   for (const ServiceBackend* service : find_services(split(options.backends))) {
     first["backends"][std::string(service->traits.name)] = described(service->traits);
   }
-  // Cells of one scenario and size follow upon each other.
+  // Cells of one scenario and size are adjacent.
   std::vector<ordered_json> lines;
   for (const std::string& name : campaign.names()) {
     const std::size_t last = name.rfind('/');

@@ -1,4 +1,4 @@
-// timerbench replay: one trace, one backend, and every fire for anybody to check.
+// timerbench replay: one backend replays one trace, and every fire can be recorded.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 namespace timerbench {
 namespace {
 
-// The rows `now,id,deadline` of every fire, in the order in which they happen.
+// Writes a row `now,id,deadline` for every fire, in the order of the fires.
 class FiredRows {
  public:
   explicit FiredRows(const std::filesystem::path& path) : file_(path) {

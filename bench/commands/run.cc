@@ -1,4 +1,4 @@
-// timerbench run: a suite, or a choice of one's own, measured.
+// timerbench run: measures a suite, or the cells that the options choose.
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 
@@ -28,17 +28,17 @@
 namespace timerbench {
 namespace {
 
-// The cells of a suite, of whichever kind, on their way through Google Benchmark.
+// The cells of a suite of either kind, ready for Google Benchmark.
 struct Run {
   std::string_view suite;
-  std::string granularity{};               // nothing: each scenario has its own
-  std::vector<std::string> default_flags;  // those on the command line override them
-  // Says of which contenders nothing may be measured; `tells` on standard output what it does.
+  std::string granularity{};               // empty: each scenario has its own
+  std::vector<std::string> default_flags;  // the command line overrides them
+  // Refuses the contenders that break their contract; with `tells` it prints what it does.
   std::function<void(bool tells)> refuse_wrong = [](bool) {};
   std::function<std::size_t()> register_cells;  // returns how many
   std::function<std::unique_ptr<Reporter>(std::size_t cells)> make_reporter;
   std::function<CellCounts()> counts;
-  std::function<void(const std::string& results)> keep_beside;  // what the results do not hold
+  std::function<void(const std::string& results)> keep_beside;  // writes what the results lack
 };
 
 void add_context(const Run& run, const RunOptions& options) {
@@ -46,7 +46,7 @@ void add_context(const Run& run, const RunOptions& options) {
   if (!run.granularity.empty()) benchmark::AddCustomContext("granularity", run.granularity);
   if (!options.pages.empty()) benchmark::AddCustomContext("pages", options.pages);
   benchmark::AddCustomContext("seed", std::to_string(options.seed));
-  // Not watched: a campaign starts thousands of runs.
+  // The load is not watched: a campaign starts thousands of runs.
   for (const auto& [key, value] : machine_facts(/*load_seconds=*/0))
     benchmark::AddCustomContext(key, value);
 }
@@ -72,7 +72,7 @@ void measure(const Run& run, const RunOptions& options) {
   benchmark::Shutdown();
   if (only_list) return;
   if (chosen_cells == 0) {
-    throw CommandFailed{kUsage};  // Google Benchmark has said so
+    throw CommandFailed{kUsage};  // Google Benchmark has printed why
   }
   results.keep();
   if (!results.path().empty()) run.keep_beside(results.path());
@@ -87,7 +87,7 @@ void measure(const Run& run, const RunOptions& options) {
   if (counts.measured == 0) throw std::runtime_error("nothing was measured; each cell says why");
 }
 
-// NAME.distributions.json beside NAME.json.
+// Writes NAME.distributions.json beside NAME.json.
 void write_distributions(const nlohmann::json& distributions, const std::string& results) {
   OutputFile file(std::filesystem::path(results).replace_extension(".distributions.json"));
   file.write(distributions.dump());
@@ -112,8 +112,9 @@ Verdict verify_briefly(const ServiceBackend& service) {
   return verify(service, /*seed=*/1, /*seconds=*/0.2, ignore_stage);
 }
 
-// Each contender, a backend or a service, is verified once for each build of this program. Nothing is
-// measured of one that is refused. One whose server is not there is not: its cells say so.
+// Verifies each contender, a backend or a service, once for each build of this program. A refused
+// one is not measured. One whose server is missing is not refused: its cells say that it is
+// unavailable.
 template <class Contender>
 void refuse_wrong(std::vector<const Contender*> contenders, std::string_view kind,
                   std::string_view time_of_each, bool tells,

@@ -1,4 +1,4 @@
-// timerbench trace: make, import, export and describe traces.
+// timerbench trace: makes, imports, exports and describes traces.
 #include "trace/trace.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// timerbench verify: whether backends and services keep their contracts.
+// timerbench verify: checks whether backends and services keep their contracts.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kClearLine = "\r\033[K";
 
-// Throws UsageError if a deadline could come to lie beyond the end of time.
+// Throws UsageError if a deadline could exceed the largest tick.
 void check_start(Tick start, const Trace& trace) {
   Tick reach = kMaxDelay;
   for (const Op op : trace.ops()) reach += op.id == kAdvance ? op.arg : 0;
@@ -30,7 +30,7 @@ void check_start(Tick start, const Trace& trace) {
   }
 }
 
-// On a terminal it stands there meanwhile.
+// Shows the stage on the terminal while it runs.
 ShowStage show_stage_of(std::string_view name) {
   return [name](const std::string& stage) {
     if (isatty(STDOUT_FILENO) == 0) return;
@@ -45,7 +45,7 @@ void print(std::string_view name, const Verdict& verdict) {
   std::fflush(stdout);
 }
 
-// Those to which a trace can be given. Throws UsageError.
+// Finds the backends that replay the trace. Throws UsageError if a name is a service.
 Contenders find_replaying(const VerifyOptions& options) {
   if (options.names.empty()) return {find_backends({}), {}};
   Contenders found = find_contenders(options.names);

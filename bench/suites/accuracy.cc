@@ -1,10 +1,11 @@
-// The suite `accuracy`: how late timers fire, of which services, at which load, and why. Sizes are
+// The suite `accuracy`: how late the timers of services fire, at which load, and why. Sizes are
 // timers per second, or at one instant.
 //
-// Every cell replays a trace at its own pace. Where the machine sleeps, it is asked beside the
-// services how late it is by itself: the control sleeps until each instant at which one of the same
-// trace's timers fires, while the same generator arms them at a service that does nothing but fire
-// them at once, in the generator's thread. So its processor time is that of the harness and of a
+// Every cell replays a trace at its own pace. The control measures how late the machine itself is.
+// One thread sleeps until each instant at which a timer of the same trace fires. Meanwhile the same
+// generator arms the timers at a service that only fires them at once, in the generator's thread.
+// So the control's processor time is that of the harness and of a sleeping thread. If the control
+// does not keep up, the machine cannot make the load.
 // thread that sleeps, and where it does not keep up, the machine cannot make the load.
 #include <fmt/core.h>
 
@@ -26,10 +27,10 @@
 namespace timerbench {
 namespace {
 
-// What services and the control have in common. `lateness` is of what was due in the window.
+// The figures that services and the control share. `lateness`: of timers due in the window.
 RealtimeFigures figures_under_load(const PacedFigures& measured, Precision precision,
                                    const Durations& lateness) {
-  // Calls are the trace's; what a fire costs alone, cannot be told where hardly any timer fires.
+  // The trace fixes the calls. A cost per fire would mislead when hardly any timer fires.
   const auto operations = static_cast<double>(measured.generator.count() + lateness.count());
   if (measured.interrupted && operations == 0) throw_if_interrupted();
   return {.failure = measured.failure,
@@ -72,7 +73,7 @@ RealtimeFigures control(const PacedPlan& plan, Waiting waiting) {
   return figures_under_load(load.get(), Precision::none, lateness);
 }
 
-// The last plan is kept: at one rate the control and all services have the same.
+// Keeps the last plan: at one rate the control and all services share it.
 const PacedPlan& arrivals(std::uint64_t rate, const RealtimeOptions& options) {
   using Key = std::tuple<std::uint64_t, double, std::uint64_t>;
   static std::optional<std::pair<Key, PacedPlan>> last;
@@ -86,7 +87,7 @@ const PacedPlan& arrivals(std::uint64_t rate, const RealtimeOptions& options) {
   return last->second;
 }
 
-// Timers at a rate, paced by a service with these options.
+// Timers at these rates, measured with these options.
 Scenario at_rates(std::string name, std::string summary, std::vector<std::uint64_t> rates,
                   const PacedOptions& paced, std::vector<std::string_view> services = {}) {
   return {.name = std::move(name),
@@ -105,7 +106,7 @@ Scenario with_control(Scenario scenario, Waiting waiting) {
   return scenario;
 }
 
-// A delay queue in Redis that is polled once an interval, whatever is in it.
+// A delay queue in Redis that is polled at a fixed interval, whatever it holds.
 template <std::size_t kMilliseconds>
 Scenario polled_redis() {
   Scenario scenario = at_rates(fmt::format("poll_{}ms", kMilliseconds),

@@ -15,21 +15,21 @@
 namespace timerbench {
 namespace {
 
-// More than a processor learns by heart, and traces enough for that whatever the size.
+// Operations that exceed what a processor learns. The variants reach it together at every size.
 constexpr std::size_t kManyOps = 1 << 16;
 constexpr std::size_t kMostVariants = 32;
 
-// The unmeasured parts of a round's replays may take this many times what one replay may.
+// The unmeasured parts of a round's replays may take this many times the limit of one replay.
 constexpr double kUnmeasuredReplays = 3;
 
-// A replay this long, setup included, needs no warm-up: its own beginning is one. Nor is it made again
-// when it was disturbed: that is for whoever runs the campaign.
+// A replay this long, setup included, needs no warm-up, since its start serves as one. It is not
+// repeated if disturbed; programs that run campaigns decide about that.
 constexpr std::chrono::milliseconds kLongReplay{100};
 
-// How often a short replay is made until nothing has disturbed it.
+// The most attempts at an undisturbed short replay.
 constexpr int kMostAttempts = 4;
 
-// The time that has passed when so many percent of `elapsed` have been spent waiting.
+// Waits for this percentage of `elapsed`, and returns the lengthened time.
 std::chrono::nanoseconds lengthened(std::chrono::nanoseconds elapsed, double percent) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
@@ -101,11 +101,11 @@ void Campaign::measure_cost(Cell& cell, benchmark::State& state) {
   const auto memory_before = memory_probe_.read_ns();
   for (auto iteration : state) {
     (void)iteration;
-    // Within the loop: Google Benchmark aborts if the rounds of a cell that has no figure any
-    // more have not as many iterations as those before, and it counts them from here on.
+    // Within the loop, since Google Benchmark counts iterations from here on. It aborts if a later
+    // round of a failed cell has a different number of iterations.
     const auto measured = next_measurement(cell, total);
     if (!measured) {
-      state.SkipWithError(printable(cell.failure).c_str());  // as JSON wants it
+      state.SkipWithError(printable(cell.failure).c_str());  // JSON needs valid text
       return;
     }
     state.SetIterationTime(measured->elapsed.count());
@@ -130,8 +130,8 @@ void Campaign::measure_cost(Cell& cell, benchmark::State& state) {
       fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
 }
 
-// Google Benchmark repeats what is measured until that has taken long enough: for ever, so to speak,
-// if it is the clock's 50 ns after seconds of setup.
+// Google Benchmark repeats a measurement until it has taken long enough. It would practically never
+// end if each took 50 ns after seconds of setup.
 void Campaign::check_progress(const Cell& cell, const Measurement& so_far) const {
   const double limit = kUnmeasuredReplays * replay_seconds_.of(cell.backend);
   if (so_far.unmeasured.count() <= limit) return;
@@ -159,7 +159,7 @@ std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell,
   return std::nullopt;
 }
 
-// One trace at a time is kept: inputs are outermost, and the largest take gigabytes.
+// Keeps one input's traces at a time: inputs are outermost, and the largest take gigabytes.
 void Campaign::prepare(Input& input) {
   if (!input.prepared()) {
     if (prepared_) prepared_->drop();
@@ -182,7 +182,7 @@ void Campaign::check(Cell& cell) {
 Campaign::Measurement Campaign::undisturbed_replay(Cell& cell) {
   const std::size_t turn = cell.turn;
   Measurement best = checked_replay(cell);
-  if (cell.backend.traits.remote) return best;  // it waits by its nature
+  if (cell.backend.traits.remote) return best;  // a round trip always includes waiting
   std::chrono::duration<double> unmeasured = best.unmeasured;
   for (int attempt = 1; attempt < kMostAttempts && best.is_disturbed(); ++attempt) {
     if (best.elapsed + best.unmeasured >= kLongReplay) break;

@@ -1,4 +1,4 @@
-// Cells, measured: each a backend replaying a trace, as a Google Benchmark.
+// Measures cells. In each cell a backend replays a trace, as a Google Benchmark.
 #pragma once
 
 #include <chrono>
@@ -24,17 +24,17 @@ class State;
 
 namespace timerbench {
 
-// A workload at a size: one or several traces of it, made when they are first needed.
+// A workload at a size: one or several traces of it, made on first use.
 //
-// Several, of different seeds, where they are short: a processor that meets the same thousand
-// operations again and again learns their order by heart, and flatters whoever branches on it.
+// Short traces come in several variants with different seeds. A processor that meets the same
+// thousand operations again and again learns their order, which flatters code with many branches.
 class Input {
  public:
-  // Which backends it is for: those in this process, those in another, or both.
+  // The backends that replay it: those in this process, those in another, or both.
   enum class Reach { local, remote, both };
 
-  // `bytes_needed`: roughly what making and replaying one takes. `make(variant)` is given 0 and, if
-  // `seeded` and as long as that is little, 1, 2, ...
+  // `bytes_needed`: roughly what making and replaying one trace takes. `make(variant)` is called
+  // with 0, then, if `seeded`, with 1, 2, ... until the traces have enough operations together.
   Input(std::string workload, std::uint64_t size, Reach reach, std::uint64_t bytes_needed,
         bool seeded, std::function<Trace(std::size_t)> make);
 
@@ -46,7 +46,7 @@ class Input {
     return reach_ == Reach::both || (reach_ == Reach::remote) == backend.traits.remote;
   }
 
-  // Makes the traces and what they must come to, unless that has been done. Throws what `make` does.
+  // Makes the traces and their expected outcomes, if not yet made. Throws what `make` throws.
   void prepare();
   bool prepared() const { return !variants_.empty(); }
   void drop() { variants_.clear(); }
@@ -54,7 +54,7 @@ class Input {
   // Empty unless prepared().
   const std::vector<Trace>& variants() const { return variants_; }
 
-  // What its costs are per. REQUIRES: prepared().
+  // The unit of its costs. REQUIRES: prepared().
   const std::string& item() const { return variants_.front().info().item; }
 
  private:
@@ -67,8 +67,8 @@ class Input {
   std::vector<Trace> variants_;
 };
 
-// The most that one replay may take, setup included. The replays of a round may take some times
-// as much for what is not measured of them.
+// The most time that one replay may take, setup included. The unmeasured parts of a round's replays
+// may together take a few times as much.
 struct ReplaySeconds {
   double local;
   double remote = local;  // of backends in another process
@@ -76,35 +76,34 @@ struct ReplaySeconds {
   double of(const Backend& backend) const { return backend.traits.remote ? remote : local; }
 };
 
-// What is measured of a cell. Never two at once: each disturbs the others.
-// `once` is for tools that count from outside what a single replay does.
+// What a run measures of each cell. One pass at a time, since each would disturb the others. `once`
+// makes a single replay, for tools that count its events from outside.
 enum class Pass { total, tails, memory, counters, once };
 
-// The cells of one run and how each is measured.
+// The cells of one run.
 class Campaign {
  public:
   Campaign(std::string suite, Tick granularity, ReplaySeconds replay_seconds);
 
-  // Makes every replay longer by so many percent: a control, that such a difference is found.
+  // A control: lengthens every replay by this percentage, to test whether comparisons find it.
   void slow_down(double percent) { slow_down_ = percent; }
 
-  // Before register_cells(); the total cost if it is not called. REQUIRES: of memory, that allocations
-  // are counted in this program.
+  // The default is the total cost. REQUIRES: called before register_cells(); for the memory pass,
+  // allocations_are_counted().
   void choose_pass(Pass pass) { pass_ = pass; }
 
-  // Before register_cells(): the backend's cells have no figure, for this reason.
+  // The backend's cells get this failure and no figure. REQUIRES: called before register_cells().
   void refuse(const Backend& backend, std::string failure) {
     refused_[&backend] = std::move(failure);
   }
 
-  // Of the tails pass, whole distributions and timelines: {CELL: [{...}, ...]}, one of each round.
+  // The distributions and timelines of the tails pass: {CELL: [{...}, ...]}, one for each round.
   nlohmann::json distributions() const;
 
   void add_input(Input input) { inputs_.push_back(std::move(input)); }
 
-  // Registers a benchmark SUITE/WORKLOAD/SIZE/BACKEND for every input and each of the backends that
-  // it is for, inputs outermost.
-  // Nothing is made or measured yet. REQUIRES: this outlives the run.
+  // Registers a benchmark SUITE/WORKLOAD/SIZE/BACKEND for every input and each of its backends,
+  // inputs outermost. Does not make or measure anything yet. REQUIRES: this outlives the run.
   void register_cells(const std::vector<const Backend*>& backends);
 
   std::vector<Input>& inputs() { return inputs_; }
@@ -127,42 +126,42 @@ class Campaign {
     Input& input;
     const Backend& backend;
     std::string name;
-    std::string failure{};  // not empty: why there is no figure, first the status
+    std::string failure{};  // if not empty, why there is no figure; the status comes first
     bool checked = false;
     std::size_t turn = 0;  // the next replay's variant, modulo their number
-    // By variant, what its first replay came to: that was audited fire by fire, and is what the
-    // others must come to. Only of backends that need not be exact.
+    // By variant, the outcome of its first replay, which was audited fire by fire. Later replays
+    // must have the same outcome. Only for backends that need not be exact.
     std::vector<std::optional<Outcome>> audited{};
-    // The replay that was checked, if it took so long that it needed no warm-up: the first
-    // measurement. A shorter one is the warm-up.
+    // The first measurement, if the checked replay was long enough to need no warm-up. A shorter
+    // checked replay is the warm-up.
     std::optional<Measurement> ready{};
   };
 
   void measure(Cell& cell, benchmark::State& state);
   void measure_cost(Cell& cell, benchmark::State& state);
-  // Of the other passes: counters, from replays of the first variant.
+  // Measures the counters of the other passes by replays of the first variant.
   template <class Replay>
   void measure_once(Cell& cell, benchmark::State& state, Replay&& replay);
-  // One replay of the first variant, within the time that one may take. Throws CellFailure.
+  // Makes one replay of the first variant within the time limit. Throws CellFailure.
   template <class Replay>
   auto replay_in_time(Cell& cell, Replay&& replay);
   void measure_tails(Cell& cell, benchmark::State& state);
   void measure_memory(Cell& cell, benchmark::State& state);
   void count_events(Cell& cell, benchmark::State& state);
   void replay_once(Cell& cell, benchmark::State& state);
-  // Throws CellFailure if a replay did not do what it had to, or took too long.
+  // Throw CellFailure if a replay has a wrong outcome or took too long.
   void check_outcome(Cell& cell, std::size_t variant, const Outcome& outcome);
   void check_time(const Cell& cell, bool stopped) const;
   void check_progress(const Cell& cell, const Measurement& so_far) const;
   void prepare(Input& input);
-  // Checks the cell first, if that has not been done. Nothing if it has no figure, for the reason
-  // that it then has. `so_far`: of this round.
+  // Checks the cell first, if not yet checked. Returns nothing if the cell has failed; its
+  // `failure` says why. `so_far`: the measurements of this round.
   std::optional<Measurement> next_measurement(Cell& cell, const Measurement& so_far);
   void check(Cell& cell);
   Measurement checked_replay(Cell& cell);
-  // The least disturbed of a few, where another one is cheap.
+  // Returns the least disturbed of a few replays, if repeating is cheap.
   Measurement undisturbed_replay(Cell& cell);
-  // The smaller size at which the cell's backend timed out on this workload, or 0.
+  // The smaller size at which this backend timed out on this workload, or 0.
   std::uint64_t timed_out_below(const Cell& cell) const;
 
   std::string suite_;
@@ -170,7 +169,7 @@ class Campaign {
   ReplaySeconds replay_seconds_;
   double slow_down_ = 0;  // percent
   Pass pass_ = Pass::total;
-  std::map<std::string, std::vector<Tails>> tails_;  // by cell, of each round
+  std::map<std::string, std::vector<Tails>> tails_;  // by cell, one for each round
   std::vector<Input> inputs_;
   std::vector<Cell> cells_;
   std::map<const Backend*, std::string> refused_;

@@ -1,4 +1,4 @@
-// The passes beside the total cost: how long single calls take, and what a queue allocates.
+// The passes other than the total cost: times of single calls, allocations, processor events.
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 
@@ -17,10 +17,10 @@
 namespace timerbench {
 namespace {
 
-// Of which the least is what an advance() takes by itself.
+// The shortest of these replays shows what an advance() takes without disturbance.
 constexpr int kReplays = 3;
 
-// Counters KIND_count, KIND_p50_ns ... KIND_max_ns, as far as there are samples enough.
+// Adds the counters KIND_count, KIND_p50_ns ... KIND_max_ns; percentiles need enough samples.
 void count(benchmark::State& state, const std::string& kind, const Durations& durations) {
   static constexpr std::pair<const char*, double> kPercentiles[] = {
       {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
@@ -99,7 +99,7 @@ void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
     count(state, "advance", tails.advance);
     count(state, "schedule", tails.schedule);
     count(state, "cancel", tails.cancel);
-    if (!tails.timeline.empty()) {  // else no advance() is measured: nothing took 0 ns
+    if (!tails.timeline.empty()) {  // otherwise no advance() was measured
       state.counters["worst_ns"] = tails.worst.ns;
       state.counters["worst_fired"] = static_cast<double>(tails.worst.fired);
       if (tails.explained) {
@@ -137,7 +137,7 @@ void Campaign::measure_memory(Cell& cell, benchmark::State& state) {
     const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
     state.counters["empty_bytes"] = number(use.empty);
     state.counters["peak_bytes"] = number(use.peak);
-    if (use.most_pending > 0) {  // a control may hold none
+    if (use.most_pending > 0) {  // a control may have none
       state.counters["bytes_per_timer"] = number(use.at_most_pending) / number(use.most_pending);
     }
     state.counters["drained_bytes"] = number(use.drained);

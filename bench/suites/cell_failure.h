@@ -1,4 +1,4 @@
-// Why a cell has no figure, and what became of the cells of a run.
+// Why a cell has no figure, and how the cells of a run ended.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ struct CellFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The same text for whatever a backend, a trace or the system has thrown. REQUIRES: called while an
-// exception is handled; passes on those that are not for a cell to survive.
+// The failure text for the exception being handled: of a backend, a trace or the system. Rethrows
+// exceptions that must end the run. REQUIRES: called in a handler.
 std::string current_failure();
 
-// Cells by what became of them, but for those that were never begun.
+// How many cells ended in which way. Cells that never began are not counted.
 struct CellCounts {
   std::size_t measured = 0;
   std::size_t failed = 0;   // wrong or error
-  std::size_t without = 0;  // of figures, for another reason
+  std::size_t without = 0;  // no figure, for another reason
 
   void add_failure(std::string_view failure) {
     ++(failure.starts_with("wrong") || failure.starts_with("error") ? failed : without);

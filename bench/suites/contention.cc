@@ -1,4 +1,5 @@
-// The suite `contention`: what several threads do to a service. Sizes are threads.
+// The suite `contention`: how a service behaves under calls from several threads. Sizes are
+// threads.
 #include "realtime/contention.h"
 
 #include <fmt/core.h>

@@ -35,7 +35,7 @@ std::string power(std::uint64_t size) {
   return text;
 }
 
-// Three digits, and two below 1.
+// Three digits; two decimals below 1.
 std::string digits(double cost) {
   if (cost >= 999.5) return grouped(static_cast<std::uint64_t>(cost + 0.5));
   return fmt::format("{:.{}f}", cost, cost >= 99.95 ? 0 : cost >= 9.995 ? 1 : 2);
@@ -43,7 +43,7 @@ std::string digits(double cost) {
 
 std::string times(double ratio) { return fmt::format("{:.{}f}", ratio, ratio < 9.95 ? 1 : 0); }
 
-// Breaks lines between words, from `column` on; lines behind the first begin with four blanks.
+// Breaks lines between words, from `column` on; further lines are indented by four blanks.
 std::string wrapped(std::string_view text, std::size_t column) {
   constexpr std::size_t kIndent = 4;
   std::string lines;
@@ -68,7 +68,7 @@ std::string wrapped(std::string_view text, std::size_t column) {
 
 bool is_measured(const CostCell& cell) { return !cell.rounds.empty(); }
 
-// By precision, then cost; those without a figure behind the others of their precision.
+// Orders by precision, then cost; cells without a figure come last in their precision.
 bool comes_before(const CostCell& a, const CostCell& b) {
   if (a.precision != b.precision) return a.precision < b.precision;
   if (is_measured(a) != is_measured(b)) return is_measured(a);
@@ -88,7 +88,7 @@ std::string row(const CostCell& cell) {
   return fmt::format("{} {:>11.2f}{}", name, cell.median(), range);
 }
 
-// Of cells of one precision that have figures, cheapest first.
+// Ranks cells that have figures and one precision. REQUIRES: cheapest first.
 std::string verdict(const std::vector<CostCell>& ranked) {
   const CostCell& best = ranked.front();
   const auto clearly_dearer = std::ranges::find_if(

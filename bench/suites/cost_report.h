@@ -1,5 +1,5 @@
-// Costs as text: the cells of an input cheapest first, and which is the cheapest, in a sentence.
-// Backends of unlike precision are never compared.
+// Costs as text: a table of an input's cells, cheapest first, and a sentence that names the
+// cheapest. Backends of different precision are never compared.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ struct CostCell {
   std::uint64_t size;
   std::string backend;
   Precision precision;
-  std::string item{};            // what the cost is of
-  std::vector<double> rounds{};  // ns, one of each round; none: no figure
-  std::string failure{};         // why not
+  std::string item{};            // the unit of the cost
+  std::vector<double> rounds{};  // ns, one for each round; none: no figure
+  std::string failure{};         // why there is no figure
 
   double median() const;
   double least() const;
   double greatest() const;
 };
 
-// A heading and a line for each cell, precision by precision, controls last. At most 80 columns, if
-// names are not longer than those of the roster. REQUIRES: cells of one input, one at least.
+// A heading and a line for each cell, grouped by precision, controls last. At most 80 columns,
+// unless names are longer than those of the roster. REQUIRES: at least one cell, all of one input.
 std::string cost_table(std::vector<CostCell> cells);
 
-// "churn, 10⁵ timers, exact: lazy_heap 96.1 ns, 2.4 times cheaper than quad_heap", a line for each
-// precision that is ranked: those who may fire early and controls are not. Backends are tied with the
-// cheapest if their rounds overlap with its rounds. The same requirement.
+// "churn, 10⁵ timers, exact: lazy_heap 96.1 ns, 2.4 times cheaper than quad_heap": a line for each
+// ranked precision. Backends that may fire early and controls are not ranked. A backend ties with
+// the cheapest if their rounds overlap. REQUIRES: as above.
 std::string cheapest(const std::vector<CostCell>& cells);
 
 }  // namespace timerbench

@@ -1,4 +1,4 @@
-// The suite `purgatory`: a server's requests, held until they are answered or time out. Sizes are
+// The suite `purgatory`: a server holds requests until they are answered or time out. Sizes are
 // requests per second.
 #include <fmt/core.h>
 
@@ -55,7 +55,7 @@ RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service
   return figures;
 }
 
-// Latencies and time-out of the load, at the rates that the suite or the user names.
+// A scenario with the load's latencies and time-out, at the suite's or the user's rates.
 Scenario at_rates(std::string name, std::string summary, const PurgatoryLoad& load) {
   return {
       .name = std::move(name),

@@ -1,5 +1,5 @@
-// Cells measured on the wall clock, each a Google Benchmark: how late timers fire, what threads do
-// to a service.
+// Measures cells on the wall clock, each as a Google Benchmark: the lateness of timers, and calls
+// from several threads.
 #pragma once
 
 #include <deque>
@@ -19,50 +19,50 @@ class State;
 
 namespace timerbench {
 
-// What measuring a cell once has given.
+// The result of measuring a cell once.
 struct RealtimeFigures {
-  // Not empty: why there are no figures; begins with the status, as in "wrong: 3 timers fired twice".
+  // If not empty, why there are no figures; the status comes first: "wrong: 3 timers fired twice".
   std::string failure{};
   double seconds = 0;      // measured
-  bool saturated = false;  // the service did not keep up: a result, and said in the label
+  bool saturated = false;  // the service did not keep up; a result, which the label states
   bool interrupted = false;
-  std::string label{};    // what is promised, and what is counted
+  std::string label{};    // the promised precision, and the item
   std::string summary{};  // for the terminal
   std::vector<std::pair<std::string, double>> counters{};
-  // Each also becomes counters, NAME_p50_ns and the like, as far as there are samples enough.
+  // Each also becomes counters, NAME_p50_ns and so on; percentiles need enough samples.
   std::vector<std::pair<std::string, Durations>> distributions{};
 };
 
-// For a summary: median, 99th percentile and maximum.
+// The median, 99th percentile and maximum, for a summary.
 std::string describe_lateness(const Durations& lateness);
 
 class RealtimeCampaign {
  public:
-  // `name` is SUITE/SCENARIO/SIZE/SERVICE. `measure` may throw BackendError; whatever it throws
-  // fails that cell only.
+  // `name` is SUITE/SCENARIO/SIZE/SERVICE. `measure` may throw what current_failure() turns into a
+  // text; only its cell fails then.
   void add(std::string name, std::function<RealtimeFigures()> measure);
 
-  // Before register_cells(): the service's cells have no figure, for this reason.
+  // The service's cells get this failure and no figure. REQUIRES: called before register_cells().
   void refuse(std::string_view service, const std::string& failure);
 
-  // Registers the cells in the order in which they were added. REQUIRES: this outlives the run.
+  // Registers the cells in the order of add(). REQUIRES: this outlives the run.
   void register_cells();
 
   std::size_t cells() const { return cells_.size(); }
   std::vector<std::string> names() const;
   CellCounts counts() const;
 
-  // What the terminal is to say of a cell that has figures.
+  // The terminal's line for a cell that has figures.
   const std::string& summary(const std::string& name) const;
 
-  // The whole distributions: {CELL: [{NAME: {"count", "edges", ...}}, ...]}, one of each round.
+  // The whole distributions: {CELL: [{NAME: {"count", "edges", ...}}, ...]}, one for each round.
   nlohmann::json distributions() const;
 
  private:
   struct Cell {
     std::string name;
     std::function<RealtimeFigures()> measure;
-    std::vector<RealtimeFigures> figures{};  // of each round
+    std::vector<RealtimeFigures> figures{};  // one for each round
   };
 
   static void measure(Cell& cell, benchmark::State& state);

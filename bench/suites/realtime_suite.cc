@@ -24,7 +24,7 @@ void add_scenario(RealtimeCampaign& campaign, std::string_view suite, const Scen
   const auto name = [&](std::uint64_t size, std::string_view service) {
     return fmt::format("{}/{}/{}/{}", suite, printable(scenario.name), size, service);
   };
-  // By service, the sizes at which it was saturated. Once may be bad luck.
+  // By service, the sizes that saturated it. A single one may be bad luck.
   auto saturated = std::make_shared<std::vector<std::set<std::uint64_t>>>(services.size());
   for (const std::uint64_t size : sizes) {
     if (scenario.control) {

@@ -1,5 +1,5 @@
-// The suites that measure services on the wall clock: scenarios, the sizes at which each is run, and
-// how one is measured.
+// The suites that measure services on the wall clock: their scenarios, with sizes and the
+// measurement.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@
 
 namespace timerbench {
 
-// What a user may choose for all scenarios of a suite.
+// The user's options for all scenarios of a suite.
 struct RealtimeOptions {
-  double seconds;  // for which each cell is measured
+  double seconds;  // of measuring, for each cell
   std::uint64_t seed = 1;
 };
 
 struct Scenario {
   std::string name;  // the second part of a cell's name
   std::string summary;
-  std::vector<std::uint64_t> sizes;          // the third part: of what, the suite says
+  std::vector<std::uint64_t> sizes;          // the third part; the suite says what a size counts
   std::vector<std::string_view> services{};  // the fourth; none: all
   // A service that was saturated at two sizes is not measured at larger ones.
   std::function<RealtimeFigures(const ServiceBackend&, std::uint64_t size, const RealtimeOptions&)>
       measure{};
-  // The same without a service: what the machine itself does. Not of all scenarios.
+  // The same without a service, which measures the machine itself. Some scenarios have none.
   std::function<RealtimeFigures(std::uint64_t size, const RealtimeOptions&)> control{};
 };
 
@@ -41,8 +41,8 @@ struct RealtimeSuite {
   std::uint64_t largest_size;
   std::vector<Scenario> scenarios;
   int rounds;
-  double seconds;  // RealtimeOptions'
-  // Of suites that replay traces: the scenario of one, and those of bench/traces that it includes.
+  double seconds;  // the default of RealtimeOptions
+  // For suites that replay traces: makes the scenario of a trace; the traces of bench/traces in it.
   std::function<Scenario(std::string name, const Trace&)> trace_scenario{};
   std::vector<std::string_view> traces{};
 };
@@ -51,16 +51,17 @@ RealtimeSuite accuracy_suite();
 RealtimeSuite contention_suite();
 RealtimeSuite purgatory_suite();
 
-// Of the suite `purgatory`, with a load of the user's. REQUIRES: validate(load) does not throw.
+// A scenario of the suite `purgatory` with the user's load. REQUIRES: validate(load) does not
+// throw.
 Scenario purgatory_scenario(const PurgatoryLoad& load);
 
 const std::vector<RealtimeSuite>& realtime_suites();
 
-// The backend in the name of a scenario's control.
+// The backend part of the name of a control's cell.
 inline constexpr std::string_view kControl = "control";
 
-// Adds SUITE/SCENARIO/SIZE/SERVICE for all sizes of the scenario, or those given, and those of the
-// services that it is for.
+// Adds the cells SUITE/SCENARIO/SIZE/SERVICE for these sizes, for the control, and for those of
+// these services that the scenario admits.
 void add_scenario(RealtimeCampaign& campaign, std::string_view suite, const Scenario& scenario,
                   const std::vector<std::uint64_t>& sizes,
                   const std::vector<const ServiceBackend*>& services,

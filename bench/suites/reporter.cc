@@ -16,13 +16,13 @@ namespace {
 
 using Run = benchmark::BenchmarkReporter::Run;
 
-// Unlike fmt::print it does not throw where nobody reads: the figures are still to be kept.
+// Unlike fmt::print it does not throw when the pipe is closed: the figures must still be kept.
 void print(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
 }
 
-// The parts of SUITE/WORKLOAD/SIZE/BACKEND.
+// Splits SUITE/WORKLOAD/SIZE/BACKEND.
 CostCell named(std::string_view cell) {
   const std::size_t backend = cell.rfind('/');
   const std::size_t size = cell.rfind('/', backend - 1);
@@ -41,15 +41,15 @@ bool Reporter::ReportContext(const Context& context) {
 }
 
 void Reporter::ReportRuns(const std::vector<Run>& runs) {
-  // Of several rounds it is called a second time, with their mean and the like, or only so, if
-  // flags say that these are to be all.
+  // With several rounds Google Benchmark calls this again with their aggregates, or only with the
+  // aggregates if flags say so.
   const bool aggregates = runs.front().run_type != Run::RT_Iteration;
   const std::string cell = runs.front().run_name.str();
   if (aggregates && cell == last_) return;
   last_ = cell;
   const auto failed = std::ranges::find_if(runs, [](const Run& run) { return run.error_occurred; });
   if (failed != runs.end() && failed->error_message.starts_with("interrupted")) {
-    return;  // hundreds of lines would say nothing
+    return;  // or hundreds of cells would say the same
   }
   ++done_;
   report(runs, failed == runs.end() ? nullptr : &*failed);
@@ -82,10 +82,10 @@ void CostReporter::report(const std::vector<Run>& rounds, const Run* failed) {
                              input_.front().size == cell.size;
   if (!is_same_input) finish_input();
   input_.push_back(std::move(cell));
-  // Nothing is written yet that could find out that nobody reads any more.
+  // Nothing has been printed yet, so a closed pipe would stay unnoticed.
   pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
   if (poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) raise(SIGPIPE);
-  // On a terminal, to be overwritten by the table.
+  // On a terminal the table overwrites this line.
   if (isatty(STDERR_FILENO) == 1) {
     std::fputs(fmt::format("\r\x1b[K{} {}", progress(), input_.back().backend).c_str(), stderr);
   }

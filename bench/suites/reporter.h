@@ -1,4 +1,4 @@
-// What is printed of cells as they are measured.
+// Prints cells as they are measured.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -20,7 +20,7 @@ class Reporter : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>& runs) final;
   void Finalize() override {}
 
-  // What all of it comes to, to be printed in the end.
+  // The conclusion of the run, printed at the end.
   virtual std::string answer() const { return ""; }
 
  protected:
@@ -31,21 +31,21 @@ class Reporter : public benchmark::BenchmarkReporter {
   std::size_t name_width() const { return name_width_; }
 
  private:
-  // Once for each cell: all its rounds, or only their aggregates if flags say so. `failed`: the round
-  // for which it has no figure, or nullptr.
+  // Called once for each cell, with all its rounds, or only their aggregates if flags say so.
+  // `failed`: the round that failed, or nullptr.
   virtual void report(const std::vector<Run>& rounds, const Run* failed) = 0;
 
   std::size_t cells_;
   std::size_t done_ = 0;
   std::size_t name_width_ = 0;
-  std::string last_;  // the cell
+  std::string last_;  // the cell reported last
 };
 
-// Prints "[ 12/504] NAME  FIGURES" as cells finish. Cells without a figure say why.
+// Prints "[ 12/504] NAME FIGURES" as cells finish. A cell without a figure says why.
 class CellReporter : public Reporter {
  public:
-  // `describe`: the figures of a cell, given its rounds, or their aggregates if flags say that
-  // there are to be none but these.
+  // `describe`: the figures of a cell, from its rounds, or from their aggregates if flags ask for
+  // only these.
   using Describe = std::function<std::string(const std::vector<Run>&)>;
 
   CellReporter(std::size_t cells, Describe describe)
@@ -57,7 +57,8 @@ class CellReporter : public Reporter {
   Describe describe_;
 };
 
-// Costs: prints a table of each input when its last cell is measured, and in the end what is cheapest.
+// Prints a table of each input when its last cell is measured, and at the end the cheapest
+// backends.
 class CostReporter : public Reporter {
  public:
   using PrecisionOf = std::function<Precision(std::string_view backend)>;
@@ -73,12 +74,12 @@ class CostReporter : public Reporter {
   void finish_input();
 
   PrecisionOf precision_of_;
-  std::vector<CostCell> input_;  // the cells of the input that is being measured
-  std::string cheapest_;         // of those that are finished
-  std::size_t rounds_ = 0;       // the most of any cell
+  std::vector<CostCell> input_;  // the finished cells of the current input
+  std::string cheapest_;         // of the finished inputs
+  std::size_t rounds_ = 0;       // the most that any cell has
 };
 
-// Of the other passes: the worst and usual advance(), and bytes.
+// Descriptions of the other passes: the longest and the usual advance(), bytes, counts.
 std::string describe_tails(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 std::string describe_memory(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
 std::string describe_counts(const std::vector<benchmark::BenchmarkReporter::Run>& runs);

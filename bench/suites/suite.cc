@@ -15,17 +15,17 @@
 namespace timerbench {
 namespace {
 
-// What was renamed, so that who writes the old name is told the new one.
+// A renamed key; an error about the old name suggests the new one.
 constexpr std::pair<std::string_view, std::string_view> kRenamed{"repetitions", "rounds"};
 
-// A table of the file; the file's name goes into what is said.
+// A table of the file; errors name the file.
 class Table {
  public:
   Table(const toml::table& table, std::string file) : table_(table), file_(std::move(file)) {}
 
   bool has(std::string_view key) const { return table_.contains(key); }
 
-  // Throws if there are other keys than these.
+  // Throws if there are other keys.
   void allow_only(const std::vector<std::string_view>& known) const {
     for (const auto& [key, node] : table_) {
       if (std::ranges::find(known, key.str()) != known.end()) continue;
@@ -33,7 +33,7 @@ class Table {
     }
   }
 
-  // The value of a key that must be there.
+  // The value of a required key.
   template <class T>
   T required(std::string_view key) const {
     if (!has(key)) fail(table_.source(), fmt::format("'{}' is missing", key));
@@ -47,7 +47,7 @@ class Table {
     return convert<T>(*node, key);
   }
 
-  // What is at all other keys than these, as texts.
+  // The values of all other keys, as text.
   Settings rest(const std::vector<std::string_view>& known) const {
     Settings settings;
     for (const auto& [key, node] : table_) {
@@ -113,7 +113,7 @@ class Table {
       return text_of(node, key);
     } else {
       const auto value = node.value<double>();
-      if (!value || !(*value >= 0 && *value <= 1e10) ||  // so that nan is none
+      if (!value || !(*value >= 0 && *value <= 1e10) ||  // rejects nan, too
           (std::is_integral_v<T> && *value != static_cast<double>(static_cast<T>(*value)))) {
         fail(node.source(), fmt::format("'{}' must be a {} from 0 to 1e10", key,
                                         std::is_integral_v<T> ? "whole number" : "number"));
@@ -148,7 +148,7 @@ const Workload& find(const Table& table, std::string_view key, const std::string
   table.fail(key, fmt::format("unknown workload '{}'{}", name, did_you_mean(name, known)));
 }
 
-// Each must be a backend, or a family of them.
+// Reads names of backends or families.
 std::vector<std::string> read_backends(const Table& table) {
   const auto names =
       table.optional<std::vector<std::string>>("backends").value_or(std::vector<std::string>{});

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The same for the same trace only; the generators' sources are part of it.
+// Unique to a trace; the hash includes the generators' sources.
 std::string name_of(const Workload& workload, const WorkloadOptions& options) {
   std::string all = fmt::format("{} {} {} {} {}", TIMERBENCH_GENERATORS, workload.name,
                                 options.size, options.items, options.seed);
