@@ -118,7 +118,7 @@ class CampaignTest(BenchScratch):
         rng = random.Random(1)
         kills = 0
         while True:
-            program = self.start("--rounds=6", "--sizes=1,2", ACTS="scan=slow")
+            program = self.start("--rounds=6", "--sizes=1,2", ACTS="scan=slower")
             try:
                 program.communicate(timeout=rng.uniform(0.5, 5))
                 break
@@ -736,7 +736,7 @@ class CampaignTest(BenchScratch):
         self.assertLess(len(self.measured()), sum(counts.values()) + 5)
 
     def test_no_round_is_begun_for_which_the_budget_has_no_time(self) -> None:
-        self.run_bench("--budget=3s", ACTS="scan=slower,ring_512=slower")
+        self.run_bench("--budget=2.5s", ACTS="scan=slower,ring_512=slower")
         self.assertLessEqual(len(self.measured()), 2, "another round would take it beyond")
 
     def test_a_budget_on_the_wall_clock_goes_to_the_widest_intervals_of_a_figure(self) -> None:
