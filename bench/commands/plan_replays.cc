@@ -47,8 +47,7 @@ std::vector<TimerId> parse_sizes(const std::string& list) {
 }
 
 void add_trace_file(Campaign& campaign, const fs::path& path) {
-  Trace trace =
-      load_trace(path.string());  // loads it now, so that a bad file is found before the run
+  Trace trace = load_trace(path.string());  // now, to find a bad file before the run
   if (trace.info().items == 0) {
     throw TraceError(
         fmt::format("{}: nothing to measure: no timer is armed or cancelled after its "

@@ -1,4 +1,4 @@
-// For programs that do not count.
+// The version for programs that do not count.
 #include "system/allocations.h"
 
 namespace timerbench {

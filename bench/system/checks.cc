@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMostLoad = 0.5;          // of others, in processors
-constexpr long long kMostSwappiness = 10;  // from here on the kernel swaps with memory left
+constexpr double kMostLoad = 0.5;          // of other programs, in processors
+constexpr long long kMostSwappiness = 10;  // above it the kernel swaps with memory left
 constexpr std::uint64_t kUsualSlackNs = 50'000;
 
 Finding good(std::string found) { return {CheckState::good, std::move(found)}; }
@@ -33,7 +33,7 @@ Finding unknown(std::string_view what) {
   return {CheckState::unknown, fmt::format("{} cannot be read", what)};
 }
 
-// Where a file is on the machine itself.
+// The file's path on the real machine.
 std::string name_of(const Machine& machine, const fs::path& file) {
   return fmt::format("/{}", file.lexically_relative(machine.root).string());
 }
@@ -57,8 +57,9 @@ Finding build(const Machine& machine) {
   return bad(found, "cmake --preset release && cmake --build --preset release");
 }
 
-// A watch tells what others do now. Without one, the average of a minute still has the build or the
-// run that went before, and who is running at this instant may do so by chance: the less is true.
+// Watching shows the load of other programs now. Without it, the average of a minute may include a
+// build or run that has ended, and the count at this instant may be chance; so take the smaller
+// one.
 Finding load(const Machine& machine) {
   const auto line = first_line(machine.root / "proc/loadavg");
   const std::string advice = "end what else is running; top names it";
@@ -83,17 +84,17 @@ Finding load(const Machine& machine) {
 struct Quota {
   double processors;
   fs::path file;
-  std::string_view none;  // written there, it is no more
+  std::string_view none;  // writing this removes the quota
 };
 
-// Nothing if the group has none.
+// Nothing if the group has no quota.
 std::optional<Quota> quota_of(const fs::path& group) {
   long long micros = 0;
   long long period = 0;
   const auto both = first_line(group / "cpu.max");  // "150000 100000", or "max 100000"
   if (both) {
     if (std::sscanf(both->c_str(), "%lld %lld", &micros, &period) != 2) return std::nullopt;
-  } else {  // of version 1; -1 is none
+  } else {  // version 1; -1 means none
     micros = number(first_line(group / "cpu.cfs_quota_us")).value_or(-1);
     period = number(first_line(group / "cpu.cfs_period_us")).value_or(0);
   }
@@ -102,11 +103,11 @@ std::optional<Quota> quota_of(const fs::path& group) {
                group / (both ? "cpu.max" : "cpu.cfs_quota_us"), both ? "max" : "-1"};
 }
 
-// The tightest of all groups that bind this process.
+// Finds the smallest quota of the groups that bind this process.
 Finding cpu_quota(const Machine& machine) {
   std::optional<Quota> least;
   long long throttled = 0;
-  bool is_readable = false;  // which the root of version 2 is without a cpu.max
+  bool is_readable = false;  // the root of version 2 has no cpu.max
   for (const fs::path& group : control_groups(machine.root, "cpu")) {
     std::error_code error;
     is_readable = is_readable || fs::exists(group / "cpu.stat", error);
@@ -118,7 +119,7 @@ Finding cpu_quota(const Machine& machine) {
   const std::string found =
       fmt::format("{:.2f} processors, throttled {} times", least->processors, throttled);
   const std::size_t allowed = processor_list(allowed_processors(machine)).size();
-  // What allows as much as there is has no effect.
+  // A quota as large as the allowed processors has no effect.
   if (allowed > 0 && least->processors >= static_cast<double>(allowed) && throttled == 0) {
     return good(found);
   }
@@ -134,7 +135,7 @@ Finding governor(const Machine& machine) {
   }
   if (governors.empty()) return unknown("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
   const std::string found = fmt::format("{}", fmt::join(governors, ", "));
-  // `userspace` holds the frequency that somebody has set.
+  // `userspace` keeps a frequency that somebody has set.
   const bool all_steady = std::ranges::all_of(
       governors, [](const auto& name) { return name == "performance" || name == "userspace"; });
   return all_steady ? good(found) : bad(found, "sudo cpupower frequency-set -g performance");
@@ -158,8 +159,8 @@ Finding turbo(const Machine& machine) {
   return judge(any_on, "0", "/sys/devices/system/cpu/cpu*/cpufreq/boost");
 }
 
-// No figure is right on both kinds of a machine that has fast and slow cores, and the kernel moves a
-// program between them. Otherwise it is good to leave it to the kernel, for services have threads.
+// On a machine with fast and slow cores the kernel moves a program between them, and no figure
+// holds for both. Otherwise it is better not to pin, since services have threads.
 Finding pinning(const Machine& machine) {
   const auto allowed = allowed_processors(machine);
   if (!allowed) return unknown("Cpus_allowed_list of /proc/self/status");
@@ -173,7 +174,7 @@ Finding pinning(const Machine& machine) {
   const std::set<int> own = processor_list(allowed);
   if (own.size() == 1) found += "; threads of services take turns";
 
-  // Intel names the kinds, ARM says what each processor can do.
+  // Intel lists the fast cores; ARM gives each processor's capacity.
   std::set<int> fast = processor_list(first_line(machine.root / "sys/devices/cpu_core/cpus"));
   if (fast.empty()) {
     long long most = 0;
@@ -212,7 +213,7 @@ Finding clock_source(const Machine& machine) {
                      : "the kernel does not offer the processor's own clock; dmesg says why");
 }
 
-// The name of the machine is a virtual one's. Amazon's has the type of what was rented.
+// Whether this is the name of a virtual machine. Amazon also rents real ones, whose type is metal.
 bool is_virtual_name(const std::string& name) {
   constexpr std::string_view kVirtual[] = {
       "KVM", "QEMU", "VMware", "VirtualBox", "Virtual Machine", "Xen", "BHYVE", "Google"};
@@ -220,7 +221,7 @@ bool is_virtual_name(const std::string& name) {
   return std::ranges::any_of(kVirtual, has) || (has("Amazon") && !has("metal"));
 }
 
-// A flag tells it of any x86. Of other processors only names do.
+// On x86 a flag shows a hypervisor; on other processors only names do.
 Finding hypervisor(const Machine& machine) {
   const fs::path dmi = machine.root / "sys/class/dmi/id";
   const std::string name = fmt::format("{} {}", first_line(dmi / "sys_vendor").value_or(""),
@@ -236,7 +237,8 @@ Finding hypervisor(const Machine& machine) {
   return has_name ? good("none that is known: " + name) : unknown("the machine's name");
 }
 
-// Every round is a process of its own, so random layouts are sampled, and none is all there is.
+// Every round is a process of its own, so random layouts are sampled. Without them one layout
+// decides.
 Finding aslr(const Machine& machine) {
   const auto level = number(first_line(machine.root / "proc/sys/kernel/randomize_va_space"));
   if (machine.probes.is_randomized == false) {
@@ -280,7 +282,7 @@ Finding swap(const Machine& machine) {
                                        : good(found);
 }
 
-// With `always` it is luck which memory gets them.
+// With `always` chance decides which memory gets huge pages.
 Finding huge_pages(const Machine& machine) {
   const auto modes = first_line(machine.root / "sys/kernel/mm/transparent_hugepage/enabled");
   if (!modes) return unknown("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -295,7 +297,8 @@ Finding huge_pages(const Machine& machine) {
              "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled");
 }
 
-// The counts of neighbours are the same events, so they are not added.
+// Takes the maximum: neighbouring processors count the same events, so adding would count them
+// twice.
 Finding throttling(const Machine& machine) {
   std::optional<long long> most;
   for (const char* file : {"core_throttle_count", "package_throttle_count"}) {
@@ -321,13 +324,13 @@ Finding perf_counters(const Machine& machine) {
   if (*error != EACCES && *error != EPERM) {
     return bad(found, "cannot be mended: times cannot be explained by counts here");
   }
-  // Above 2, which some distributions have added, only root may count.
+  // Above 2, a level that some distributions have added, only root may count.
   return bad(found, paranoid.value_or(0) > 2
                         ? "echo 2 | sudo tee /proc/sys/kernel/perf_event_paranoid"
                         : "a container: start it with --cap-add PERFMON");
 }
 
-// Sleeps that do not set their own end so much later.
+// Applies to sleeps that do not set their own slack.
 Finding timer_slack(const Machine& machine) {
   const auto slack = machine.probes.timer_slack_ns;
   if (!slack) return unknown("PR_GET_TIMERSLACK");

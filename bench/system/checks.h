@@ -1,4 +1,4 @@
-// What `timerbench doctor` checks, one row each.
+// The checks of `timerbench doctor`.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace timerbench {
 struct Machine {
   const std::filesystem::path& root;
   const Probes& probes;
-  std::optional<Load> load;  // nothing: nobody has watched
+  std::optional<Load> load;  // nothing: not watched
 
   std::filesystem::path cpu(std::string_view file) const {
     return root / "sys/devices/system/cpu" / file;
@@ -35,7 +35,7 @@ struct Row {
   Finding (*look)(const Machine&);
 };
 
-// The gravest first.
+// Heaviest first.
 std::span<const Row> rows();
 
 }  // namespace timerbench

@@ -1,4 +1,4 @@
-// operator new and delete that count. All forms that the standard library replaces come down to these.
+// Counting operator new and delete. The standard library's other forms call these.
 #include <malloc.h>
 
 #include <atomic>

@@ -5,7 +5,7 @@
 
 namespace timerbench {
 
-// Seconds that all threads of this process have had so far, in the kernel too.
+// Seconds of processor time of all threads of this process so far, user and kernel.
 inline double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

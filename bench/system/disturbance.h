@@ -1,4 +1,4 @@
-// What came between a measurement and its processor.
+// Disturbances of a measurement: events that took its processor away or made it wait.
 #pragma once
 
 #include <chrono>
@@ -8,9 +8,9 @@ namespace timerbench {
 
 struct Disturbance {
   std::uint64_t switches = 0;    // involuntary: another thread had the processor meanwhile
-  std::uint64_t migrations = 0;  // of which it ended on another processor
+  std::uint64_t migrations = 0;  // the thread ended on another processor
   std::uint64_t faults = 0;      // major: a page was read from a disk
-  // For which the thread was not on a processor: others were, or it slept.
+  // Time during which the thread was not on a processor: others ran, or it slept.
   std::chrono::nanoseconds away{};
 
   Disturbance& operator+=(const Disturbance& other) {
@@ -21,8 +21,9 @@ struct Disturbance {
     return *this;
   }
 
-  // Whether the figure of what took so long is not its own: it changed processors, waited for a disk,
-  // or lost its processor for more than kMostAway of its time. Who is away without a switch has slept.
+  // Whether the disturbance spoils a measurement of this length: the thread changed processors,
+  // waited for a disk, or lost its processor for more than kMostAway of the time. Time away without
+  // a switch was sleep.
   bool spoils(std::chrono::duration<double> elapsed) const {
     return migrations > 0 || faults > 0 || (switches > 0 && away > kMostAway * elapsed);
   }
@@ -30,8 +31,8 @@ struct Disturbance {
   static constexpr double kMostAway = 0.005;
 };
 
-// Counts those of the calling thread from its construction on. Three system calls, at the beginning
-// and at the end.
+// Counts the disturbances of the calling thread since construction. Costs three system calls at the
+// start and at the end.
 class DisturbanceMeter {
  public:
   DisturbanceMeter();

@@ -71,7 +71,7 @@ std::string grade_reasons(std::span<const Check> checks) {
 
 std::vector<std::string> weights() {
   std::vector<std::string> lines;
-  for (const Row& row : rows()) {  // by weight
+  for (const Row& row : rows()) {  // sorted by weight
     const std::string begin = fmt::format("{}: ", to_string(row.weight));
     if (lines.empty() || !lines.back().starts_with(begin)) {
       lines.push_back(begin);

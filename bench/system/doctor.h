@@ -1,5 +1,5 @@
-// Whether this machine, as it is now, is fit for measuring: one check for each thing that is known
-// to spoil figures, and a grade that follows from them.
+// Whether this machine is fit for measuring now: a check for each condition that is known to spoil
+// figures, and a grade.
 #pragma once
 
 #include <filesystem>
@@ -15,24 +15,25 @@ namespace timerbench {
 enum class CheckState { good, bad, unknown };
 std::string_view to_string(CheckState state);
 
-// How much a bad check spoils. What is only told is never bad.
+// How much a bad check spoils. A check that only informs (told) is never bad.
 enum class Weight { told, slight, moderate, severe, fatal };
 std::string_view to_string(Weight weight);
 
 struct Check {
   std::string_view name;
   CheckState state = CheckState::unknown;
-  std::string found;   // of one that is unknown: what could not be read
-  std::string advice;  // of a bad one: the command that mends it, or what it means
+  std::string found;   // if unknown: what could not be read
+  std::string advice;  // if bad: a command that mends it, or what it means
   Weight weight = Weight::told;
 };
 
-// All checks, always in the same order. Where nothing can be read all are unknown. REQUIRES: `root`
-// is "/", or a folder with a /proc and a /sys as a test has.
+// All checks, always in the same order. Checks whose files cannot be read are unknown. REQUIRES:
+// `root` is "/", or a test's folder with /proc and /sys.
 std::vector<Check> diagnose(const std::filesystem::path& root, const Probes& probes);
 
-// The same, but the load is watched only where others seem to run: by the kernel's average and its
-// count of this instant alone it may be what has just ended and who runs by chance.
+// The same, but watches the load only if the kernel's average and its count at this instant suggest
+// that others run. Both alone may mislead: they may count work that has just ended or runs by
+// chance.
 std::vector<Check> diagnose_at_a_glance(const std::filesystem::path& root, Probes probes);
 
 inline constexpr std::string_view kGradingRule =
@@ -40,10 +41,10 @@ inline constexpr std::string_view kGradingRule =
     "are, C if one is, B if a slight one is or one of more weight is unknown, and A otherwise.";
 char grade(std::span<const Check> checks);
 
-// The names of the bad ones: "governor; swap".
+// The names of the bad checks: "governor; swap".
 std::string grade_reasons(std::span<const Check> checks);
 
-// The names of all checks by their weight, the gravest first: "fatal: build".
+// The names of all checks by weight, heaviest first: "fatal: build".
 std::vector<std::string> weights();
 
 }  // namespace timerbench

@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long one of `count` takes. `work` returns what it has computed, so that it is computed.
+// The time of one of `count` operations. `work` returns its result, so that the compiler keeps it.
 template <class Work>
 double ns_each(std::size_t count, Work&& work) {
   const auto start = Clock::now();
@@ -22,7 +22,7 @@ double ns_each(std::size_t count, Work&& work) {
   return passed.count() / static_cast<double>(count);
 }
 
-// xorshift64 (Marsaglia 2003): an index costs less than what it leads to.
+// xorshift64 (Marsaglia 2003): drawing an index costs less than the access.
 std::uint64_t next(std::uint64_t& state) {
   state ^= state << 13;
   state ^= state >> 7;
@@ -46,7 +46,7 @@ struct alignas(64) Node {
 double list_walk(std::size_t bytes) {
   constexpr std::size_t kSteps = 500'000;
   std::vector<Node> nodes(bytes / sizeof(Node));
-  // Sattolo's shuffle (1986): one cycle through all of them.
+  // Sattolo's shuffle (1986): a single cycle through all nodes.
   std::vector<std::uint32_t> order(nodes.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::uint64_t state = 88172645463325252;

@@ -11,7 +11,7 @@
 namespace timerbench {
 namespace {
 
-// Ticks since the start that each processor had, and was idle for.
+// Ticks since the machine's start for each processor: all, and the idle ones.
 struct Ticks {
   double all = 0;
   double idle = 0;
@@ -24,8 +24,8 @@ std::vector<Ticks> processor_ticks(const std::filesystem::path& root) {
     std::istringstream words(line);
     std::string name;
     words >> name;
-    if (!name.starts_with("cpu") || name == "cpu") continue;  // the latter is the sum
-    // user nice system idle iowait irq softirq steal; what follows is counted in user already.
+    if (!name.starts_with("cpu") || name == "cpu") continue;  // the line "cpu" is the sum
+    // user nice system idle iowait irq softirq steal; the later columns are included in user.
     double column[8] = {};
     for (double& value : column) words >> value;
     ticks.push_back(

@@ -1,4 +1,4 @@
-// What the processors of this machine are busy with while one looks.
+// Measures how busy the processors of this machine are.
 #pragma once
 
 #include <filesystem>
@@ -7,14 +7,14 @@
 
 namespace timerbench {
 
-// What they did while they were watched.
+// The load while it was watched.
 struct Load {
-  double of_all = 0;      // processors' worth
+  double of_all = 0;      // in processors
   double of_busiest = 0;  // 0 .. 1
 };
 
-// From before `wait` until after it. Nothing if the kernel counts no time. REQUIRES: `root` is "/",
-// or a folder with a /proc as a test has.
+// Measures from before `wait` until after it. Nothing if the kernel does not count the time.
+// REQUIRES: `root` is "/", or a test's folder with /proc.
 std::optional<Load> watch_load(const std::filesystem::path& root,
                                const std::function<void()>& wait);
 

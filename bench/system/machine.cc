@@ -17,7 +17,7 @@ namespace {
 
 std::string known(const std::optional<std::string>& text) { return text.value_or("unknown"); }
 
-// The number of bytes at the beginning of the text; the most there can be if there is none ("max").
+// The number of bytes at the start of the text; the largest number if there is none ("max").
 std::uint64_t bytes(const std::optional<std::string>& text) {
   const auto value = number(text);
   return value ? static_cast<std::uint64_t>(*value) : std::numeric_limits<std::uint64_t>::max();

@@ -1,4 +1,4 @@
-// What a figure was measured on: it goes into every result.
+// Facts about the machine and the build, which go into every result.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,19 @@
 namespace timerbench {
 
 // Key and value of each fact: processor, kernel, compiler, flags, build type, huge pages, governor,
-// the grade that `timerbench doctor` gives, and why. If the machine seems busy it is watched for
+// and the grade of `timerbench doctor` with its reasons. A machine that seems busy is watched for
 // `load_seconds`.
 std::vector<std::pair<std::string, std::string>> machine_facts(double load_seconds);
 
-// Bytes that can still be had without swapping (MemAvailable, or the cgroup's limit if that is
-// less).
+// Bytes that are available without swapping: MemAvailable, or the control group's limit if smaller.
 std::uint64_t available_memory();
 
 struct OutOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws OutOfMemory if so many bytes are not available: a kernel that overcommits does not refuse
-// them, but kills who uses them.
+// Throws OutOfMemory if fewer bytes are available. A kernel that overcommits would grant them, and
+// later kill the process.
 void require_memory(std::uint64_t bytes, std::string_view what);
 
 }  // namespace timerbench

@@ -10,8 +10,8 @@
 namespace timerbench {
 namespace {
 
-// Where files are mapped: the end of each range by its begin. Advice of the kind given here would
-// empty any other memory.
+// The mapped files: the end of each range by its start. Advice is given for them alone, since it
+// would clear any other memory.
 class Mappings {
  public:
   void add(const char* begin, std::size_t size) {
@@ -22,13 +22,13 @@ class Mappings {
     const std::lock_guard lock(mutex_);
     ends_.erase(begin);
   }
-  // For the whole pages among the bytes.
+  // Advises on the whole pages among the bytes.
   void advise(const char* begin, std::size_t size, int advice) {
     static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::lock_guard lock(mutex_);
     const auto after = ends_.upper_bound(begin);
     if (after == ends_.begin() || std::prev(after)->second <= begin) return;
-    const auto [mapped, end] = *std::prev(after);  // where a page begins
+    const auto [mapped, end] = *std::prev(after);  // a page starts at `mapped`
     const auto last = static_cast<std::size_t>(std::min(begin + size, end) - mapped);
     const std::size_t from = (static_cast<std::size_t>(begin - mapped) + page - 1) / page * page;
     const std::size_t to = last / page * page;

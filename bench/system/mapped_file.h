@@ -1,5 +1,5 @@
-// Files that are used where they are mapped. They may be larger than what a program wants to take of
-// the memory, if they are read from one end to the other: a window at a time counts as its own.
+// Memory-mapped files. A file may be larger than the memory that a program wants to use, if it is
+// read from start to end: only a window of it counts as the program's at a time.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace timerbench {
 
-// How much of such a file is kept while it is read.
+// How much of such a file stays mapped in while it is read.
 inline constexpr std::size_t kWindowBytes = std::size_t{16} << 20;
 
 struct MappedFile {
@@ -16,16 +16,16 @@ struct MappedFile {
   std::string_view bytes;
 };
 
-// The first `size` bytes of an open file, which need not stay open. No storage if that fails: errno
-// tells why. REQUIRES: size > 0.
+// Maps the first `size` bytes of an open file, which may be closed afterwards. On failure storage
+// is null and errno says why. REQUIRES: size > 0.
 MappedFile map_file(int file, std::size_t size);
 
-// Says that these bytes have been read and will not be again soon. Those of a mapped file leave the
-// process, and stay in the system's cache while it has room; of other memory nothing happens.
+// Tells that these bytes have been read and are not needed soon. Those of a mapped file leave the
+// process, and stay in the system's cache while it has room. Other memory is left alone.
 void release_pages(const void* begin, std::size_t size);
 
-// Has these bytes at hand, so that reading them waits for nothing; as far as they are of a mapped
-// file, and one window at most.
+// Loads these bytes, so that reading them does not wait. Applies to mapped files only, and to at
+// most one window.
 void prefault_pages(const void* begin, std::size_t size);
 
 }  // namespace timerbench

@@ -26,7 +26,7 @@ MappedFile map_own_file() {
   }
   close(file);
   if (!mapped.storage) return {};
-  // Page faults are not what is measured.
+  // Loads the pages first: page faults must not be measured.
   void* const begin = const_cast<char*>(mapped.bytes.data());
   madvise(begin, mapped.bytes.size(), MADV_RANDOM);
   madvise(begin, mapped.bytes.size(), MADV_POPULATE_READ);
@@ -50,7 +50,7 @@ double MemoryProbe::time_reads() {
   for (double& block : blocks) {
     const auto begin = Clock::now();
     for (std::size_t i = 0; i < kReadsPerBlock; ++i) {
-      // A linear congruential generator (Knuth's MMIX); what was read decides the next place.
+      // A linear congruential generator (Knuth's MMIX). The word read decides the next place.
       std::uint64_t word;
       std::memcpy(&word, file_.bytes.data() + ((place_ >> 32) * lines >> 32) * kLineBytes,
                   sizeof word);

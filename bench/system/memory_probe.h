@@ -1,6 +1,6 @@
-// What a read of main memory takes just now. A neighbour who fills the caches and the memory's bus
-// makes a measurement slower without ever taking its processor away, so that DisturbanceMeter does
-// not see him; this does.
+// Measures how long a read of main memory takes now. A neighbour that fills the caches and the
+// memory bus slows a measurement down without taking its processor, so DisturbanceMeter does not
+// notice it.
 #pragma once
 
 #include <chrono>
@@ -11,16 +11,17 @@
 
 namespace timerbench {
 
-// Reads at random places in this program's own file, tens of megabytes that the system keeps in
-// memory anyway: nothing is allocated, and it is the same memory in every process.
+// Reads random places of this program's own file. The system keeps those tens of megabytes in
+// memory anyway, so nothing is allocated, and every process reads the same memory.
 class MemoryProbe {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Nanoseconds a read; nothing where the file cannot be mapped. Each read waits for the one before.
-  // The median of some hundreds of reads at once, so that a moment without the processor does not
-  // count. Takes 1 to 2 ms, and half a megabyte of the caches: never between what warms up and what
-  // is measured. A figure that is younger than kFresh is returned again.
+  // Nanoseconds per read; nothing if the file cannot be mapped. Each read waits for the one before.
+  // The figure is the median over batches of some hundred reads, so that losing the processor for a
+  // moment does not matter. Takes 1 to 2 ms and uses half a megabyte of the caches, so never call
+  // it between a warm-up and its measurement. Returns the last figure again if it is younger than
+  // kFresh.
   std::optional<double> read_ns(Clock::time_point now = Clock::now());
 
   static constexpr std::chrono::milliseconds kFresh{100};

@@ -28,7 +28,7 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
     return edit_distance(candidate, name);
   };
   const auto found = std::ranges::min_element(known, {}, distance);
-  // Of what is typed wrong most letters are right.
+  // A misspelt name has mostly right letters.
   if (found == known.end() || distance(*found) > name.size() / 3 + 1) return {};
   return *found;
 }

@@ -1,4 +1,4 @@
-// What was probably meant by a name that does not exist.
+// Suggests the name that was probably meant.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace timerbench {
 
-// The name that takes the fewest letters to change into; empty if none is near. O(names).
+// The known name with the smallest edit distance; empty if none is near. O(names).
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
 
 // "; did you mean 'churn'?", or nothing if no name is near.

@@ -1,5 +1,5 @@
-// A file that appears complete or not at all: written under a temporary name beside its own and
-// renamed when it is on the disk.
+// A file that appears complete or not at all. It is written under a temporary name in the same
+// folder, and renamed when it is on the disk.
 #pragma once
 
 #include <cstdio>
@@ -9,19 +9,19 @@
 
 namespace timerbench {
 
-// What could not be written and why, in one line.
+// A file could not be written. The text says which and why, in one line.
 struct FileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Where a file of this name would be: the end of a chain of symbolic links, or the name itself.
+// Where a file of this name would be: the target of its symbolic links, or the name itself.
 std::filesystem::path follow_links(std::filesystem::path path);
 
-// Every failure throws FileError; whatever was not committed is removed.
+// Every failure throws FileError. A file that is not committed is removed.
 class OutputFile {
  public:
-  // Replaces a regular file of that name, or that a link of that name leads to, and refuses to
-  // replace anything else.
+  // Replaces a regular file of that name, or the one that a link leads to. Refuses to replace
+  // anything else.
   explicit OutputFile(std::filesystem::path path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -29,17 +29,17 @@ class OutputFile {
 
   void write(std::string_view bytes);
 
-  // Puts everything on the disk and closes. Afterwards only the rename of commit() can fail.
+  // Flushes everything to the disk and closes. Afterwards only the rename in commit() can fail.
   void sync();
 
-  // Gives the file its name. REQUIRES: sync() has been called.
+  // Renames the file to its name. REQUIRES: sync() has been called.
   void commit();
 
  private:
   [[noreturn]] void fail(int error) const;
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;  // empty: committed
+  std::filesystem::path temporary_;  // empty after commit()
   std::FILE* file_;
 };
 

@@ -21,7 +21,7 @@ int open_event(const CountedEvent& event, int leader) {
   attributes.size = sizeof attributes;
   attributes.config = event.config;
   attributes.disabled = leader < 0;
-  attributes.exclude_kernel = 1;  // which the kernel allows more programs
+  attributes.exclude_kernel = 1;  // more programs may count without the kernel
   attributes.exclude_hv = 1;
   attributes.read_format =
       PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
@@ -69,7 +69,7 @@ void PerfCounters::stop() {
 }
 
 std::optional<std::vector<PerfCounters::Count>> PerfCounters::counts() const {
-  // How many, the time enabled and running, and the counts.
+  // The number of events, the time enabled, the time running, then the counts.
   std::vector<std::uint64_t> words(3 + open_.size());
   const auto size = static_cast<ssize_t>(words.size() * sizeof words[0]);
   if (read(open_.front().file, words.data(), static_cast<std::size_t>(size)) != size) return {};

@@ -1,8 +1,7 @@
-// What the processor counts while a piece of this thread's own code runs: why it takes the time that it
-// takes.
+// Hardware event counters of this thread, which explain why code takes its time.
 //
-// All events of a group are counted at the same instants or not at all, so that they can be divided by
-// each other; nothing is scaled up from a part of the time.
+// All events of a group are counted at the same instants or not at all, so their ratios are right.
+// Counts are never extrapolated from a part of the time.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +18,19 @@ struct CountedEvent {
   std::uint64_t config;  // of the type
 };
 
-// What a processor with room for five tells of a data structure. The first is the one without which
-// none of the others is worth anything.
+// The events that explain a data structure, for a processor with five counters. The first is
+// essential to the others.
 std::span<const CountedEvent> processor_events();
 
 class PerfCounters {
  public:
-  // Counts nothing yet. Events but the first that this machine does not have are left out.
+  // Counts nothing yet. Leaves out events that the machine lacks, except the first.
   explicit PerfCounters(std::span<const CountedEvent> events);
   ~PerfCounters();
   PerfCounters(const PerfCounters&) = delete;
   PerfCounters& operator=(const PerfCounters&) = delete;
 
-  // 0, or the errno of what is in the way of counting at all.
+  // 0, or the errno that prevents counting.
   int error() const { return error_; }
 
   // REQUIRES: error() == 0.
@@ -42,8 +41,8 @@ class PerfCounters {
     std::string_view name;
     std::uint64_t count;
   };
-  // Between start() and stop(), in user space. Nothing if others used the counters for a part of that
-  // time, or the processor has too few for so many at once.
+  // The counts between start() and stop(), in user space. Nothing if others used the counters
+  // during that time, or if the processor has too few counters.
   std::optional<std::vector<Count>> counts() const;
 
  private:

@@ -12,7 +12,7 @@
 namespace timerbench {
 namespace {
 
-// 0 if instructions of this program can be counted.
+// 0 if this program's instructions can be counted, else an errno.
 int counter_error() {
   PerfCounters counter(processor_events().first(1));
   if (counter.error() != 0) return counter.error();
@@ -21,7 +21,7 @@ int counter_error() {
   const auto counts = counter.counts();
   return counts && counts->front().count > 0
              ? 0
-             : ENODATA;  // a hypervisor may accept what it does not count
+             : ENODATA;  // a hypervisor may accept events but not count them
 }
 
 std::optional<bool> is_randomized() {

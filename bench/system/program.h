@@ -7,13 +7,13 @@
 
 namespace timerbench {
 
-// As it was started, its name first.
+// The arguments of this process, its name first.
 std::vector<std::string> own_arguments();
 
-// Where it lies.
+// The path of this program's file.
 std::filesystem::path own_path();
 
-// Another program takes its place, with the same arguments. Throws std::runtime_error.
+// Replaces this process by another program with the same arguments. Throws std::runtime_error.
 [[noreturn]] void exec_program(const std::filesystem::path& program);
 
 }  // namespace timerbench

@@ -31,8 +31,8 @@ void handle_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     struct sigaction inherited {};
     sigaction(signal, nullptr, &inherited);
-    if (inherited.sa_handler == SIG_IGN) continue;  // nohup
-    // Whatever is still printed into a closed pipe raises the signal again.
+    if (inherited.sa_handler == SIG_IGN) continue;  // as with nohup
+    // Later output into the closed pipe raises SIGPIPE again, so its handler stays.
     action.sa_flags = signal == SIGPIPE ? SA_RESTART : SA_RESETHAND | SA_RESTART;
     sigaction(signal, &action, nullptr);
   }

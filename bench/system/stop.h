@@ -1,4 +1,4 @@
-// Asking whatever takes long to end early: a time limit has passed, or the user pressed Ctrl-C.
+// Ends long work early: after a time limit, or when the user presses Ctrl-C.
 #pragma once
 
 #include <atomic>
@@ -6,19 +6,19 @@
 
 namespace timerbench {
 
-// Set from a signal handler; polled by the replay at every advance().
+// Set by a signal handler. A replay polls it at every advance().
 using StopFlag = std::atomic<bool>;
 static_assert(StopFlag::is_always_lock_free);
 
-// Makes the signals that would end the program (SIGINT, SIGTERM, SIGHUP; SIGPIPE: nobody reads its
-// output any more) set interrupted(), unless it was started with them ignored. A second one ends it
-// at once. A file that grows too large becomes an ordinary error of the write.
+// The signals that end a program (SIGINT, SIGTERM, SIGHUP; SIGPIPE for a closed output) set
+// interrupted(), unless the program was started with them ignored. A second signal ends it at once.
+// A file that grows beyond the limit becomes an ordinary write error.
 void handle_signals();
 
-// Whether the user wants the program to end; to be polled by all that takes long.
+// Whether the user wants the program to end. All long work polls it.
 const StopFlag& interrupted();
 
-// Thrown by what makes or reads traces when interrupted() is set.
+// Thrown by code that makes or reads traces when interrupted() is set.
 struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted; nothing was written") {}
 };
@@ -26,7 +26,7 @@ inline void throw_if_interrupted() {
   if (interrupted().load(std::memory_order_relaxed)) throw Interrupted();
 }
 
-// Sets a flag after some seconds of wall time, or when the program is interrupted. One at a time.
+// Sets stop() after some seconds of wall time, or on interruption. Only one may exist at a time.
 class TimeLimit {
  public:
   explicit TimeLimit(double seconds);

@@ -20,7 +20,7 @@ constexpr std::string_view kHeader = "at,op,id,delay";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // spreadsheets write it
 constexpr std::size_t kFlush = 1 << 16;
 
-// No gap between two rows is longer: a wrong digit must not become a billion operations.
+// The longest gap between two rows: a wrong digit must not become a billion operations.
 constexpr Tick kLongestGap = Tick{1} << 52;
 
 class CsvImport {
@@ -93,7 +93,7 @@ class CsvImport {
     if (at > now_) advance(at - now_);
   }
 
-  // In as few operations as can hold it, but at least one: an advance by 0 fires what is due.
+  // Uses as few operations as possible, but at least one: an advance by 0 fires what is due.
   void advance(Tick ticks) {
     if (ticks > kLongestGap || ticks >= kNever - now_) {
       lines_.fail(fmt::format("an advance by {} ticks; mend it or choose a coarser unit", ticks));
@@ -126,13 +126,13 @@ class CsvImport {
   }
 
   LineReader lines_;
-  std::array<std::string_view, kColumns> fields_;  // of the row
+  std::array<std::string_view, kColumns> fields_;  // of the current row
   Tick now_ = 0;
   TimerId capacity_ = 0;
   std::vector<Op> ops_;
 };
 
-// Adds the operation's row and moves the clock.
+// Appends the row of an operation and advances the clock.
 void append_row(std::string& rows, Op op, Tick& now) {
   const auto out = std::back_inserter(rows);
   if (op.id == kAdvance) {

@@ -1,4 +1,4 @@
-// Foreign text for messages and results: printable, on one line.
+// Makes foreign text fit for messages and results: printable, on one line.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace timerbench {
 
-// With a question mark for whatever is not printable ASCII.
+// Replaces all but printable ASCII by question marks.
 inline std::string printable(std::string_view text) {
   std::string shown(text);
   std::ranges::replace_if(
@@ -15,7 +15,7 @@ inline std::string printable(std::string_view text) {
   return shown;
 }
 
-// The same, and not too long.
+// The same, shortened if it is long.
 inline std::string excerpt(std::string_view text) {
   constexpr std::size_t kLongest = 160;
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));

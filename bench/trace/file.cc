@@ -1,4 +1,4 @@
-// Trace::load and Trace::save: NAME.npy, which is mapped, and NAME.json.
+// Trace::load and Trace::save: the mapped file NAME.npy, and NAME.json.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -35,13 +35,13 @@ Files files_of(fs::path path) {
   return {fs::path(path) += ".npy", fs::path(path) += ".json"};
 }
 
-// ---- NAME.npy: magic, version, length of the header, header, operations ----
+// ---- NAME.npy: magic, version, header length, header, operations ----
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kDataAlignment = 64;    // as NumPy writes it
-constexpr std::size_t kLongestHeader = 4096;  // some 120 bytes in fact
+constexpr std::size_t kLongestHeader = 4096;  // in practice some 120 bytes
 
-// The Python literal that NumPy writes for `count` operations.
+// The Python literal that NumPy writes as the header for `count` operations.
 std::string npy_dictionary(std::uint64_t count) {
   return fmt::format(
       "{{'descr': [('id', '<u4'), ('arg', '<u4')], 'fortran_order': False, 'shape': ({},), }}",
@@ -55,7 +55,7 @@ std::string without_blanks(std::string_view text) {
 }
 
 std::string npy_header(std::uint64_t count) {
-  constexpr std::size_t kPreamble = kMagic.size() + 4;  // and the version, and the length
+  constexpr std::size_t kPreamble = kMagic.size() + 4;  // and the version and the length
   std::string dictionary = npy_dictionary(count);
   const std::size_t unpadded = kPreamble + dictionary.size() + 1;
   dictionary.append((kDataAlignment - unpadded % kDataAlignment) % kDataAlignment, ' ');
@@ -173,7 +173,7 @@ ordered_json to_json(const TraceInfo& info, std::span<const Op> ops) {
   return members;
 }
 
-// The members of NAME.json, taken one by one and by type.
+// The members of NAME.json, read one by one with their types.
 class Sidecar {
  public:
   Sidecar(const fs::path& path, const fs::path& npy) : name_(path.string()), npy_(npy.string()) {
@@ -233,7 +233,7 @@ class Sidecar {
     return has(key) ? required<T>(key) : otherwise;
   }
 
-  // What the .json says of the operations, if it says it, must be true of them.
+  // If the .json states this about the operations, it must be true.
   template <class T>
   void expect(const char* key, const T& actual) const {
     if (const T said = optional(key, actual); said != actual) {
@@ -267,7 +267,7 @@ Outcome read_outcome(const Sidecar& sidecar) {
           .pending = member("pending")};
 }
 
-// Whether so many timers can come of so many operations.
+// Whether this many operations can have this outcome.
 bool could_be(const Outcome& outcome, const OpCounts& counts) {
   const std::uint64_t most = counts.schedules;
   return outcome.fired <= most && outcome.pending <= most - outcome.fired &&
@@ -337,7 +337,7 @@ Trace Trace::load(const fs::path& path) {
 
   if (sidecar.has("items")) {
     info.items = sidecar.required<std::uint64_t>("items");
-    // One advance may fire many, which are what is counted; but each was armed.
+    // One advance may fire many of the counted timers, but each was armed.
     if (info.items > trace.ops_.size()) {
       sidecar.fail(fmt::format("\"items\" is {}, but there are only {} operations", info.items,
                                trace.ops_.size()));

@@ -22,8 +22,8 @@ enum Kind { start, cancel, expiry };
 constexpr std::array<std::string_view, 3> kNames = {"timer_start", "timer_cancel",
                                                     "timer_expire_entry"};
 
-// A position in a line. Each function takes what it names from the front of the rest, or leaves the
-// rest as it is and returns false.
+// A position in a line. Each function consumes what its name says, or leaves the position unchanged
+// and returns false.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
@@ -55,7 +55,7 @@ class Cursor {
     return word;
   }
 
-  // Up to and including the next `text`.
+  // Consumes everything up to and including the next `text`.
   bool past(std::string_view text) {
     const std::size_t at = rest_.find(text);
     if (at == std::string_view::npos) return false;
@@ -69,7 +69,7 @@ class Cursor {
   std::string_view rest_;
 };
 
-// What stands before the event's own fields: "TASK-PID [CPU] FLAGS SECONDS: EVENT: ".
+// The text before the event's own fields: "TASK-PID [CPU] FLAGS SECONDS: EVENT: ".
 struct Heading {
   unsigned cpu;
   double seconds;
@@ -77,7 +77,7 @@ struct Heading {
   Cursor fields;
 };
 
-// A task's name may hold blanks and brackets, so the heading is sought from each bracket on.
+// A task's name may contain blanks and brackets, so this tries each bracket.
 std::optional<Heading> parse_heading(std::string_view line) {
   Cursor cursor(line);
   while (cursor.past("[")) {
@@ -106,8 +106,8 @@ struct Event {
   unsigned cpu;
   double seconds;
   std::uint64_t address;
-  std::uint64_t jiffies = 0;  // unknown of a cancel
-  std::uint64_t expires = 0;  // of a start
+  std::uint64_t jiffies = 0;  // 0 for a cancel
+  std::uint64_t expires = 0;  // of a start only
 };
 
 std::optional<Event> parse_event(Kind kind, const Heading& heading) {
@@ -129,7 +129,7 @@ std::optional<Event> parse_event(Kind kind, const Heading& heading) {
   return event;
 }
 
-// How many jiffies a is later than b; modulo 2^64, as the kernel's time_after() has it.
+// By how many jiffies a is later than b, modulo 2^64, like the kernel's time_after().
 std::int64_t ahead(std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a - b); }
 
 bool names_an_event(std::string_view line) {
@@ -163,13 +163,13 @@ class FtraceImport {
   }
 
  private:
-  // Withdrawn operations become this, which no jiffy causes, until they are removed at the end.
+  // Marks withdrawn operations until finish() removes them. Jiffies never produce it.
   static constexpr Op kWithdrawn = advance_op(0);
 
   struct Timer {
     std::optional<TimerId> id;             // none: never armed in this recording
-    std::optional<unsigned> cancelled_on;  // the CPU, if its last event is a timer_cancel
-    std::size_t cancel_op = 0;             // of that timer_cancel, if it has an id
+    std::optional<unsigned> cancelled_on;  // the CPU, if the timer's last event is a timer_cancel
+    std::size_t cancel_op = 0;             // of that timer_cancel, if the timer has an id
   };
 
   struct Instant {
@@ -194,7 +194,7 @@ class FtraceImport {
     }
   }
 
-  // Nothing: the line is of no concern.
+  // Nothing if the line does not matter.
   std::optional<Event> parse(std::string_view line) {
     if (const auto heading = parse_heading(line)) {
       const auto name = std::ranges::find(kNames, heading->event);
@@ -208,7 +208,7 @@ class FtraceImport {
     lines_.fail(fmt::format("not as the kernel prints it, mend or delete it: {}", excerpt(line)));
   }
 
-  // "CPU:1 [LOST 17 EVENTS]", or without the number.
+  // Parses "CPU:1 [LOST 17 EVENTS]"; the number may be missing.
   void count_lost(std::string_view line) {
     Cursor at(line);
     if (!at.past("[LOST ")) return;
@@ -221,7 +221,7 @@ class FtraceImport {
     ++events_[event.kind];
     Timer& timer = timers_[event.address];
     Timer*& cancelled_last = cancelled_last_[event.cpu];
-    // Whether the event before this, of the timer and of the CPU, was its timer_cancel here.
+    // Whether the last event of the timer and of the CPU was this timer's timer_cancel here.
     const bool follows_in_timer = std::exchange(timer.cancelled_on, std::nullopt) == event.cpu;
     const bool follows_in_cpu = std::exchange(cancelled_last, nullptr) == &timer;
     switch (event.kind) {
@@ -270,8 +270,8 @@ class FtraceImport {
     for (; ahead(now.jiffies, clock_) > 0; ++clock_) ops_.push_back(advance_op(1));
   }
 
-  // Jiffies and seconds pass together, or a digit is damaged or the HZ is wrong. Jiffies may lag
-  // while the CPU that counts them is held up.
+  // Jiffies and seconds advance together, unless a digit is damaged or the HZ is wrong. Jiffies may
+  // lag while the CPU that counts them is held up.
   void check_pace(const Instant& now) const {
     constexpr double kSlackSeconds = 0.25;
     constexpr double kSlackShare = 0.1;
@@ -291,7 +291,7 @@ class FtraceImport {
 
   double seconds(std::int64_t jiffies) const { return static_cast<double>(jiffies) / hz_; }
 
-  // The kernel's wheel itself cuts off at some 2^30 jiffies, so nobody waits for a longer delay.
+  // The kernel's wheel itself caps delays at some 2^30 jiffies, which is below this limit.
   std::uint32_t delay(std::uint64_t expires) {
     const std::int64_t ticks = ahead(expires, clock_);
     if (ticks > std::int64_t{kMaxDelay}) ++cut_off_;
@@ -303,7 +303,7 @@ class FtraceImport {
     const OpCounts counts = count_ops(ops_);
 
     nlohmann::json warnings = nlohmann::json::array();
-    const std::uint64_t lost_events = std::max(overwritten_, lost_);  // maybe the same ones
+    const std::uint64_t lost_events = std::max(overwritten_, lost_);  // may count the same events
     if (lost_events > 0) {
       warnings.push_back(fmt::format(
           "at least {} events were lost in the recording: enlarge buffer_size_kb", lost_events));
@@ -346,10 +346,10 @@ class FtraceImport {
 
   std::vector<Op> ops_;
   std::unordered_map<std::uint64_t, Timer> timers_;      // by address
-  std::unordered_map<unsigned, Timer*> cancelled_last_;  // by CPU, if its last event is that
+  std::unordered_map<unsigned, Timer*> cancelled_last_;  // by CPU; null: another event was last
   TimerId capacity_ = 0;
   std::optional<Instant> first_;
-  std::uint64_t clock_ = 0;  // in jiffies, once there is a first
+  std::uint64_t clock_ = 0;  // in jiffies, valid once first_ is set
 
   std::array<std::uint64_t, kNames.size()> events_{};
   std::uint64_t moves_ = 0;
@@ -357,8 +357,8 @@ class FtraceImport {
   std::uint64_t unknown_expiries_ = 0;
   std::uint64_t cut_off_ = 0;
   std::uint64_t skipped_lines_ = 0;
-  std::uint64_t overwritten_ = 0;  // according to the header
-  std::uint64_t lost_ = 0;         // according to lines in the middle
+  std::uint64_t overwritten_ = 0;  // as the header says
+  std::uint64_t lost_ = 0;         // as lines in the middle say
 };
 
 }  // namespace

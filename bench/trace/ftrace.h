@@ -1,25 +1,26 @@
-// Import of a recording of the Linux kernel's own timers, as /sys/kernel/tracing/trace prints the
-// tracepoints timer_start, timer_cancel and timer_expire_entry.
+// Imports a recording of the Linux kernel's own timers, in the format of /sys/kernel/tracing/trace,
+// from the tracepoints timer_start, timer_cancel and timer_expire_entry.
 //
-// What becomes of the events:
+// Events become operations:
 //
-//   timer_start          a schedule, until `expires`; at once if that is past
-//   timer_cancel         a cancel, but nothing if
-//     - this CPU's next event, and this timer's, is its timer_start: mod_timer, which is one move;
-//     - this timer's next event is its timer_expire_entry on this CPU, events of interrupts may
-//       stand between: the kernel took it from the queue in order to run it;
-//     - the timer was never armed in this recording: it is of no known deadline.
-//   timer_expire_entry   nothing: a replay's own advance fires the timer
+//   timer_start          a schedule for `expires`; at once if that is past
+//   timer_cancel         a cancel, except if
+//     - the next event of this CPU and of this timer is its timer_start: mod_timer, one move;
+//     - the timer's next event is its timer_expire_entry on this CPU, perhaps after events of
+//       interrupts: the kernel has removed it in order to run it;
+//     - the timer was never armed in this recording: its deadline is unknown.
+//   timer_expire_entry   nothing: the replay's own advance fires the timer
 //
-// A tick is a jiffy, and time begins at the first one known. The clock is advanced by one jiffy at
-// a time, so that each timer can fire at its own. A timer's address is its identity; ids number the
-// addresses in the order in which they are first armed, so they are reused as the memory is.
+// A tick is a jiffy, and time starts at the first known one. The clock advances by one jiffy at a
+// time, so that each timer can fire at its own. A timer's address identifies it. Ids number the
+// addresses in the order of their first arming, so they are reused as the memory is.
 //
-// The clock comes from the lines that say the jiffy: `expires - timeout` and `now`. A timer_cancel
-// says none and takes the last. Its timestamp could be turned into a jiffy, which would put it
+// The clock comes from lines that state the jiffy: `expires - timeout` and `now`. A timer_cancel
+// has none and takes the last one. Its timestamp could be converted to a jiffy, which would put it
 // later, by at most the time in which the kernel neither armed nor ran a timer. But the kernel's
-// wheel runs timers late, so between their deadline and that run some are cancelled, and each jiffy
-// that is added before a cancel fires more of those in the replay that never ran in the kernel.
+// wheel runs timers late, so some are cancelled between their deadline and that run. Each jiffy
+// added before a cancel would let the replay fire more of these timers, which never ran in the
+// kernel.
 #pragma once
 
 #include <filesystem>
@@ -30,13 +31,13 @@
 namespace timerbench {
 
 struct FtraceOptions {
-  double hz = 0;         // jiffies per second; 0: CONFIG_HZ=... of the header
-  std::string source{};  // what was recorded, for people; empty: the header line with CONFIG_HZ
+  double hz = 0;         // jiffies per second; 0: CONFIG_HZ=... in the header
+  std::string source{};  // what was recorded, for people; empty: the header's line with CONFIG_HZ
 };
 
-// Reads plain text or xz. `parameters` records how many events of each kind became what, and in
-// "warnings", a list of strings, what is doubtful about the recording (lost events). Throws
-// TraceError, with FILE:LINE.
+// Reads plain text or xz. `parameters` counts the events of each kind by what they became; its
+// "warnings", a list of strings, names doubts about the recording (lost events). Throws TraceError,
+// with FILE:LINE.
 Trace import_ftrace(const std::filesystem::path& path, const FtraceOptions& options = {});
 
 }  // namespace timerbench

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kLongestLine = 1 << 16;
 constexpr std::streamsize kBuffer = 1 << 16;
-constexpr int kFirstByteOfXz = 0xFD;  // never that of a text
+constexpr int kFirstByteOfXz = 0xFD;  // no text starts with it
 
 // An open file, or a pipe.
 class Source {
@@ -35,7 +35,7 @@ class Source {
     const auto fail = [&path](const char* problem) {
       throw TraceError(fmt::format("cannot read {}: {}", path.string(), problem));
     };
-    // Not to wait for somebody who writes to a FIFO.
+    // O_NONBLOCK: do not wait for a writer of a FIFO.
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) fail(std::strerror(errno));
     file_ = std::shared_ptr<const int>(new int(file), [](const int* opened) {
@@ -45,18 +45,18 @@ class Source {
     struct stat status {};
     struct statfs system {};
     if (fstat(file, &status) != 0 || fstatfs(file, &system) != 0) fail(std::strerror(errno));
-    // A pipe without a name, such as /dev/stdin may be, has had a writer from its beginning.
+    // A pipe without a name, as /dev/stdin may be, has had a writer from the start.
     if (!S_ISREG(status.st_mode) && system.f_type != PIPEFS_MAGIC) fail("it is not a regular file");
   }
 
-  // The next byte without taking it; kNone at the end.
+  // The next byte, not consumed; kNone at the end.
   int peek() {
     char first;
     if (peeked_ == kNone && read(&first, 1) == 1) peeked_ = static_cast<unsigned char>(first);
     return peeked_;
   }
 
-  // As Boost wants it: how many bytes, or -1 at the end.
+  // Boost's interface: returns the number of bytes, or -1 at the end.
   std::streamsize read(char* to, std::streamsize size) {
     if (peeked_ != kNone) {
       *to = static_cast<char>(std::exchange(peeked_, kNone));
@@ -75,9 +75,9 @@ class Source {
 
  private:
   static constexpr int kNone = -1;
-  static constexpr int kLookMilliseconds = 100;  // between two looks at interrupted()
+  static constexpr int kLookMilliseconds = 100;  // between two checks of interrupted()
 
-  std::shared_ptr<const int> file_;  // Boost copies what it reads from
+  std::shared_ptr<const int> file_;  // shared, since Boost copies the source
   int peeked_ = kNone;
 };
 
@@ -108,7 +108,7 @@ std::optional<std::string_view> LineReader::next() {
   if (length == 0) return std::nullopt;
   ++line_number_;
   if (text_.fail()) fail(fmt::format("longer than {} bytes: not a text file", kLongestLine));
-  if (!text_.eof()) --length;  // the newline, which was taken and counted
+  if (!text_.eof()) --length;  // the newline was counted
   if (length > 0 && line_[length - 1] == '\r') --length;
   return std::string_view(line_.data(), length);
 }

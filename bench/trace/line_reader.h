@@ -1,4 +1,4 @@
-// The lines of a text file, plain or compressed with xz, or of what another program writes to a pipe.
+// Reads the lines of a text file, plain or compressed with xz, or of a pipe.
 #pragma once
 
 #include <boost/iostreams/filtering_stream.hpp>
@@ -11,8 +11,8 @@
 
 namespace timerbench {
 
-// Every failure throws TraceError: no such file, a special one, damaged or truncated xz, not text.
-// Both throw Interrupted too, while they wait for a pipe as well.
+// Both the constructor and next() throw TraceError on every failure (no such file, a special file,
+// damaged or truncated xz, not text), and Interrupted, even while they wait for a pipe.
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path);
@@ -21,10 +21,10 @@ class LineReader {
   // the file.
   std::optional<std::string_view> next();
 
-  // Of the line that next() returned last; the first is 1.
+  // The number of the line that next() returned last; the first is 1.
   std::uint64_t line_number() const { return line_number_; }
 
-  // Throws TraceError: "FILE:LINE: problem", of an empty file "FILE: is empty; problem".
+  // Throws TraceError: "FILE:LINE: problem", or for an empty file "FILE: is empty; problem".
   [[noreturn]] void fail(std::string_view problem) const;
 
  private:

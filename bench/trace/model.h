@@ -1,7 +1,7 @@
-// The model: what a trace means. An ordered set of (deadline, id), the plainest correct timer
-// queue.
+// The model defines what a trace means: an ordered set of (deadline, id), the simplest correct
+// timer queue. It is the reference of every check and the simulator of the generators, never a
+// contender.
 //
-// It is the reference of every check and the simulator of the generators, never a contender.
 //   schedule, cancel O(log n)   advance O(fired log n)   next_wakeup O(1), exact
 #pragma once
 
@@ -57,7 +57,7 @@ class Model {
   Tick now() const { return now_; }
   bool pending(TimerId id) const { return deadlines_[id] != kNever; }
   Tick deadline(TimerId id) const { return deadlines_[id]; }
-  // The id of the earliest. REQUIRES: size() > 0.
+  // The id of the timer that fires next. REQUIRES: size() > 0.
   TimerId next_id() const { return pending_.begin()->second; }
 
  private:

@@ -1,4 +1,4 @@
-// One operation of a trace: eight bytes, so that the trace itself does not drown what it measures.
+// One operation of a trace, in eight bytes, so that reading the trace does not dominate the cost.
 #pragma once
 
 #include <cstdint>

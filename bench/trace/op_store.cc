@@ -25,7 +25,7 @@ std::string temporary_folder() {
                               temporary_folder(), std::strerror(errno)));
 }
 
-// Opened and removed at once: nothing is left behind, whatever becomes of the program.
+// Opens and removes the file at once, so that nothing is left behind even after a crash.
 int open_without_name() {
   std::string name = temporary_folder() + "/timerbench_ops_XXXXXX";
   const int file = mkostemp(name.data(), O_CLOEXEC);

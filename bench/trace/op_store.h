@@ -1,5 +1,5 @@
-// Operations that are written one after the other and then read: in memory while they fill no more
-// than a window, and beyond that in a file without a name.
+// Stores operations while they are written, for reading afterwards. Up to a window of them stays in
+// memory; more go to a file without a name.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace timerbench {
 
 inline constexpr std::size_t kWindowOps = kWindowBytes / sizeof(Op);
 
-// Calls read(window) for one window after the other, which leaves the memory then if it can: for all
-// that goes through a trace from its begin to its end.
+// Calls read(window) for one window after the other, and releases each window's memory if possible.
+// Used by everything that reads a trace from start to end.
 template <class Read>
 void for_each_window(std::span<const Op> ops, Read&& read) {
   if (ops.size() <= kWindowOps) {
@@ -54,7 +54,7 @@ class OpStore {
 
   std::uint64_t size() const { return spilled_ + window_.size(); }
 
-  // All of them. Once, as the last call. Throws FileError.
+  // Returns all operations. REQUIRES: called once, last. Throws FileError.
   StoredOps finish();
 
  private:

@@ -1,4 +1,4 @@
-// What a replay did: enough to tell whether two backends did the same.
+// The outcome of a replay, which shows whether two backends did the same.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace timerbench {
 
-// The digest is a sum over all fires, so that timers that fire in the same advance() may do so in
-// any order; each is mixed first, so that no other set of fires has the same sum but by chance.
+// The digest is a sum over all fires, so timers that fire in the same advance() may fire in any
+// order. Each fire is hashed first, so that another set of fires has the same sum only by chance.
 struct Outcome {
   std::uint64_t fired = 0;
   std::uint64_t cancelled = 0;  // cancels that prevented a fire
   std::uint64_t digest = 0;     // of (now, id, deadline) of every fire
-  std::uint64_t pending = 0;    // timers in the end
+  std::uint64_t pending = 0;    // timers at the end
 
   Outcome& operator+=(const Outcome& other) {
     fired += other.fired;
@@ -25,7 +25,7 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-// Adds the fires of one advance() to an outcome; a sink. Two multiplications a fire.
+// A sink that adds the fires of one advance() to an outcome. Costs two multiplications per fire.
 class DigestFires {
  public:
   DigestFires(Outcome& outcome, Tick now) : outcome_(outcome), instant_(now * 0x9e3779b97f4a7c15) {}

@@ -29,8 +29,9 @@ double percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// The delays of the ranks among all schedules', from the least: exactly, by two walks and tables of
-// 2^16 counts, where a list of all delays might not fit the memory. `ranks` ascend.
+// The delays at these ranks among all schedules, in ascending order. Exact: makes two passes with
+// tables of 2^16 counts, since a list of all delays might not fit the memory. REQUIRES: `ranks`
+// ascend.
 std::vector<std::uint32_t> delays_of_ranks(std::span<const Op> ops,
                                            std::span<const std::uint64_t> ranks) {
   constexpr int kHalf = 16;
@@ -44,7 +45,7 @@ std::vector<std::uint32_t> delays_of_ranks(std::span<const Op> ops,
       }
     });
   };
-  // The entry that the rank falls into; the rank becomes that among the entry's own.
+  // Finds the entry that contains the rank, and makes the rank relative to that entry.
   const auto find = [](const Table& counts, std::uint64_t& rank) {
     std::uint32_t entry = 0;
     while (rank >= counts[entry]) rank -= counts[entry++];
@@ -56,7 +57,7 @@ std::vector<std::uint32_t> delays_of_ranks(std::span<const Op> ops,
   std::vector<std::uint64_t> left(ranks.begin(), ranks.end());
   std::vector<std::uint32_t> found;
   for (std::uint64_t& rank : left) found.push_back(find(high, rank));
-  std::map<std::uint32_t, Table> low;  // of the entries that were found
+  std::map<std::uint32_t, Table> low;  // tables of the entries found
   for (const std::uint32_t entry : found) low.try_emplace(entry, kMask + 1);
   for_each_delay([&](std::uint32_t delay) {
     if (const auto own = low.find(delay >> kHalf); own != low.end()) ++own->second[delay & kMask];
@@ -67,7 +68,7 @@ std::vector<std::uint32_t> delays_of_ranks(std::span<const Op> ops,
   return found;
 }
 
-// What becomes of the timers, by the model.
+// Counts by the model how the timers end.
 void replay_model(const Trace& trace, TraceStat& stat) {
   Model model({.capacity = trace.info().capacity});
   Tick now = 0;
@@ -112,7 +113,7 @@ TraceStat stat_trace(const Trace& trace) {
   } else {
     replay_model(trace, stat);
   }
-  // Every schedule ends in one of these ways.
+  // Every schedule ends in exactly one of these ways.
   stat.moved = stat.counts.schedules - stat.fired - stat.cancelled - stat.pending;
   stat.vain_cancels = stat.counts.cancels - stat.cancelled;
 

@@ -1,4 +1,4 @@
-// What a trace consists of: how its timers end, and how long they are set for.
+// Statistics of a trace: how its timers end, and how long their delays are.
 #pragma once
 
 #include <array>
@@ -9,20 +9,20 @@
 
 namespace timerbench {
 
-// Of the whole trace, setup included.
+// Statistics of the whole trace, setup included.
 struct TraceStat {
   std::uint64_t ops = 0;
   OpCounts counts;
   Tick duration = 0;
   std::uint64_t peak_pending = 0;
 
-  // How what was scheduled ended; together they are counts.schedules.
+  // How the schedules ended; the four add up to counts.schedules.
   std::uint64_t cancelled = 0;
   std::uint64_t moved = 0;  // scheduled again while pending
   std::uint64_t fired = 0;
-  std::uint64_t pending = 0;  // not ended
+  std::uint64_t pending = 0;  // at the end of the trace
 
-  std::uint64_t vain_cancels = 0;  // found nothing to cancel
+  std::uint64_t vain_cancels = 0;  // cancels that found no pending timer
 
   // The delays of all schedules, in ticks.
   struct Percentile {
@@ -36,7 +36,7 @@ struct TraceStat {
 
 TraceStat stat_trace(const Trace& trace);
 
-// For people: some forty aligned lines.
+// Some forty aligned lines of text.
 std::string to_text(const TraceStat& stat, const TraceInfo& info);
 
 }  // namespace timerbench

@@ -1,8 +1,8 @@
-// A trace: a list of timer operations, and what it is a trace of.
+// A trace: a list of timer operations, and what is known about it.
 //
-// On disk it is a NumPy structured array, NAME.npy, of dtype [('id', '<u4'), ('arg', '<u4')], with
-// NAME.json beside it, which is TraceInfo. The operations are mapped, not loaded, and one of 10^8
-// takes no more of the memory than one of 10^6: all that goes through them does so in windows.
+// On disk a trace is a NumPy structured array, NAME.npy, of dtype [('id', '<u4'), ('arg', '<u4')],
+// and TraceInfo in NAME.json beside it. The operations are mapped, not loaded, and read in windows,
+// so a trace of 10^8 operations takes no more memory than one of 10^6.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +23,29 @@ namespace timerbench {
 
 inline constexpr int kTraceVersion = 1;
 
-// The most ids that a trace may have, which every backend can number in 32 bits with room for its
-// own.
+// The most ids of a trace. Every backend can number this many in 32 bits, with room for its own
+// ids.
 inline constexpr TimerId kMostIds = 1'000'000'000;
 
-// Bad input: the text is one line that says what, where and what to do.
+// Bad input. The text is one line: what, where, and what to do.
 struct TraceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 struct TraceInfo {
-  double unit_ns = 1e6;         // how long a tick is
+  double unit_ns = 1e6;         // the length of a tick
   TimerId capacity = 0;         // every id is below it
-  std::uint64_t setup_ops = 0;  // the first so many operations prepare and are not measured
-  std::string item = "op";      // what a cost is quoted per: "cancel", "fire", "pair"
-  std::uint64_t items = 0;      // how many of those the measured operations contain
+  std::uint64_t setup_ops = 0;  // the first operations, which prepare and are not measured
+  std::string item = "op";      // the unit of costs: "cancel", "fire", "pair"
+  std::uint64_t items = 0;      // how many units the measured operations contain
   std::uint64_t peak_pending = 0;
-  std::string workload{};  // generator or kind of recording
-  // Of the generator or the import: a JSON object, as text, so that who needs a trace needs no JSON.
+  std::string workload{};  // the generator, or the kind of recording
+  // The parameters of the generator or the import: a JSON object as text, so that users of traces
+  // need no JSON library.
   std::string parameters = "{}";
-  std::uint64_t seed = 0;            // 0: nothing random
+  std::uint64_t seed = 0;            // 0: nothing is random
   std::string source{};              // where it comes from, for people
-  std::optional<Outcome> outcome{};  // what it must come to, if whoever made it has worked that out
+  std::optional<Outcome> outcome{};  // expected outcome, if already computed
 };
 
 // Counts of a list of operations.
@@ -57,29 +58,29 @@ struct OpCounts {
 };
 OpCounts count_ops(std::span<const Op> ops);
 
-// XXH3 (64 bits, seed 0) of the operations as they stand in NAME.npy.
+// XXH3 (64 bits, seed 0) of the operations as NAME.npy stores them.
 std::uint64_t hash_ops(std::span<const Op> ops);
 
-// Throws TraceError, naming the first operation that does not fit: an id that is neither below
-// `capacity` nor kAdvance. O(ops).
+// Throws TraceError if an operation's id is neither below `capacity` nor kAdvance; the text names
+// the first one. O(ops).
 void check_ids(std::span<const Op> ops, TimerId capacity, const std::string& where);
 
-// The most timers that are ever pending at once, by the model. REQUIRES: the ids are checked.
-// O(ops log n). Throws Interrupted, and OutOfMemory or TraceError, which name `where`, if there is
-// no memory for that capacity.
+// The most timers that are pending at once, by the model. REQUIRES: the ids are checked. O(ops log
+// n). Throws Interrupted. Throws OutOfMemory or TraceError, which name `where`, if the memory does
+// not suffice for the capacity.
 std::uint64_t peak_pending(std::span<const Op> ops, TimerId capacity, const std::string& where);
 
-// Owns its operations, in memory or as a mapped file. Movable.
+// Owns its operations, in memory or in a mapped file. Movable.
 class Trace {
  public:
-  // Both throw TraceError if an id, setup_ops or unit_ns does not fit.
+  // Both throw TraceError if an id, setup_ops or unit_ns is out of range.
   Trace(TraceInfo info, StoredOps ops);
   Trace(TraceInfo info, std::vector<Op> ops);
 
-  // Maps NAME.npy and reads NAME.json; `path` names either, or neither suffix. Of the .json only
-  // version, unit_ns and capacity are required. What is absent of items (schedules + cancels) and
-  // peak_pending is counted; the counts and the hash are checked where present; the format and the
-  // ids always. O(ops). Throws TraceError.
+  // Maps NAME.npy and reads NAME.json; `path` is NAME with either suffix or none. The .json needs
+  // only version, unit_ns and capacity. If items (schedules + cancels) or peak_pending is absent,
+  // it is computed. The counts and the hash are checked if present; the format and the ids always.
+  // O(ops). Throws TraceError.
   static Trace load(const std::filesystem::path& path);
 
   // Writes NAME.npy and NAME.json; see TraceOutput.
@@ -99,14 +100,14 @@ class Trace {
   std::span<const Op> ops_;
 };
 
-// The two files of a trace, each written to a temporary one that is renamed when complete, the
-// .json last. Opened before the trace is made, so that a bad place is found first. Everything
-// throws FileError (folder not writable, disk full) and leaves nothing behind.
+// The two files of a trace. Each gets a temporary name and is renamed when complete, the .json
+// last. Open it before making the trace, so that a bad place is found first. Every failure throws
+// FileError (folder not writable, disk full) and leaves nothing behind.
 class TraceOutput {
  public:
   explicit TraceOutput(const std::filesystem::path& path);
 
-  // Once.
+  // REQUIRES: called once.
   void write(const Trace& trace);
 
  private:
