@@ -1,33 +1,32 @@
-"""Runs a campaign: builds, verifies, and measures a suite in rounds; then it says who is the cheapest,
-prints the table and draws. On a terminal the table is there from the first round on.
+"""Runs a campaign: builds, verifies, and measures a suite in rounds. Then it prints the cheapest
+backends and the table, and draws the figures. A terminal shows the table from the first round on.
 
-smoke, quick, full, timeouts, events, adversarial, kernel, map and paper replay traces as fast as
-each structure goes: what operations cost. On the wall clock, with services of several threads, are
-measured
+The suites smoke, quick, full, timeouts, events, adversarial, kernel, map and paper measure what
+operations cost. They replay traces as fast as each structure allows. Three suites measure services
+of several threads on the wall clock and need a quiet machine:
   accuracy     how late timers fire, at which load, and why
   contention   calls per second and their tails, against the number of threads
   purgatory    requests that are answered or time out: processor time against their rate
-The machine should be quiet for these.
 
-Each cell, a backend on a workload at a size, is measured once a round by a process of its own,
-bound to one processor; the backends take turns. Each measurement is written to the journal at once:
-Ctrl-C or even kill -9 loses at most the one under way, and the same command goes on where it was. A
-campaign that is finished only prints its table, unless what could change a figure is different (the
-backend's source, the compiler, the trace, the machine): then those cells are measured again. What
-takes too long in most rounds has no figure, and its larger sizes are skipped.
+A cell is a backend on a workload at a size. Each round measures each cell once, in a process of its
+own that is bound to one processor; the backends take turns. Each measurement goes to the journal at
+once, so Ctrl-C or even kill -9 loses at most the current one. The same command continues an
+unfinished campaign. It only prints the table of a finished one, but measures those cells again
+whose figures could change (other backend source, compiler, trace or machine). A cell that takes too
+long in most rounds has no figure, and its larger sizes are skipped.
 
-Results go to results/local/SUITE, with a sign of the options that narrow it (quick-02af7c), or to the
-DIR of --out: journal.jsonl, which is only ever appended to, and made from it results.json, table.md
-and the figures. scripts/report makes one page of them.
+Results go to results/local/SUITE, or to the DIR of --out. Options that narrow the suite add a hash
+to the name (quick-02af7c). The folder has journal.jsonl, which is append-only, and the files made
+from it: results.json, table.md and the figures. scripts/report makes one page of them.
 
-Options that are not below are those of 'timerbench run', and narrow or change the suite:
+All other options are those of 'timerbench run', and narrow or change the suite:
   scripts/bench --backends=ring,kafka_wheel --sizes=1k,1M
   scripts/bench full --workloads=churn --rounds=12
   scripts/bench timeouts --budget=20m
   scripts/bench accuracy --workloads=rate --backends=system_timer,delay_queue --seconds=10
   scripts/bench purgatory --rate=20000 --pct50=20 --pct75=60 --timeout=200
-  scripts/bench --out=DIR --rounds=20          go on with what was begun there
-build/release/timerbench run --help shows them all, and timerbench list what there is to choose.
+  scripts/bench --out=DIR --rounds=20          continues the campaign in DIR
+build/release/timerbench run --help lists these options; timerbench list shows what they can choose.
 """
 
 import argparse
@@ -77,7 +76,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
 CACHE = ROOT / "build" / "traces"
 
-# Flags of timerbench run that are this script's own business, and what to do instead.
+# Flags of timerbench run that this script sets itself, and what to use instead.
 NOT_TAKEN = {
     "--benchmark_repetitions": "give --rounds",
     "--benchmark_filter": "give --backends, --workloads and --sizes",
@@ -87,14 +86,15 @@ NOT_TAKEN = {
     "--cache": "it is for build/release/timerbench run",
 }
 
-# Measured beside whatever is chosen: what the harness itself costs. Services have a control anyway.
+# The control: the cost of the harness itself, measured beside every choice. Services have their own
+# control.
 CONTROL = "null"
 
-# Measured twice in each round, or if none of them is chosen the first who is: what a difference
-# between others must exceed.
+# Backends that are measured twice in each round; if none is chosen, the first chosen backend. A
+# difference between others must exceed the difference between twins.
 TWINS = ("kafka_wheel_256", "binary_heap", "delay_queue")
 
-BAD = ("wrong", "error", "crash", "unavailable", "oom")  # statuses for which the exit code is 1
+BAD = ("wrong", "error", "crash", "unavailable", "oom")  # statuses that set the exit code to 1
 
 
 def main() -> int:
@@ -112,10 +112,10 @@ def run_campaign(
     command: str,
     builds: Mapping[str, Path],
 ) -> int:
-    """Begins a campaign in the folder or goes on with it; the exit code.
+    """Begins a campaign in the folder or continues it; returns the exit code.
 
-    `command`: as it would be typed. `builds`: the programs that measure, by the variant of their
-    cells.
+    `command`: the command as the user would type it. `builds`: the programs that measure, by the
+    variant of their cells.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -129,7 +129,7 @@ def run_campaign(
         return _campaign(arguments, folder, journal, builds)
     finally:
         if not any(line["kind"] in ("verified", "cell") for line in journal.lines):
-            journal.path.unlink(missing_ok=True)  # while it is ours
+            journal.path.unlink(missing_ok=True)  # while this process holds the lock
         journal.close()
         _remove_if_empty(folder)
 
@@ -137,7 +137,7 @@ def run_campaign(
 def _campaign(
     arguments: argparse.Namespace, folder: Path, journal: Journal, builds: Mapping[str, Path]
 ) -> int:
-    """Does what is missing; the exit code."""
+    """Measures and writes what is missing; returns the exit code."""
     variants = (AGAIN, SLOWER) if arguments.slow_down else (AGAIN,)
     deadline = arguments.budget and time.monotonic() + arguments.budget
     plan = make_or_recall_plan(journal, builds, variants, arguments.budget)
@@ -176,13 +176,13 @@ def _campaign(
     if is_finished and not deadline:
         files = [PASSES[runner.pass_] for runner in runners]
         if "" in plan.builds:
-            files.append("table.md")  # the last of what is drawn
+            files.append("table.md")  # the last file that is written
         if all(_is_written(folder / file, journal) for file in files):
             told = "; ".join(str(runner) for runner in runners)
             say(f"Nothing to do: {shown(folder)} has {told}")
             if "" in plan.builds:
                 _print_table(folder)
-        else:  # it was ended between the last measurement and this
+        else:  # the campaign was ended after the last measurement
             _write_all(folder, plan, runners, journal)
     else:
         with Stop() as stop:
@@ -214,12 +214,12 @@ def _campaign(
 
 
 def _counts(plan: Plan) -> bool:
-    """Whether the processor's counters can be read here."""
+    """Whether the processor's counters are readable on this machine."""
     return "perf_counters" not in plan.facts["machine"].get("grade_reasons", "")
 
 
 def _is_written(path: Path, journal: Journal) -> bool:
-    """Whether what is made of the journal is of the journal as it is."""
+    """Whether the outputs are up to date with the journal."""
     return path.exists() and path.stat().st_mtime_ns >= journal.path.stat().st_mtime_ns
 
 
@@ -227,12 +227,12 @@ def _write_all(folder: Path, plan: Plan, runners: list[Runner], journal: Journal
     for runner in runners:
         if runner.chosen:
             write_results(folder, plan, runner, journal, _facts(journal))
-    if "" in plan.builds:  # else it is for scripts/compare to say what it has come to
+    if "" in plan.builds:  # else scripts/compare prints the result
         _report(folder)
 
 
 def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Our own arguments, and the choice, which is for timerbench; a suite can only stand first."""
+    """Returns this script's arguments, and the options for timerbench. A suite must come first."""
     parser = ArgumentParser(
         prog="scripts/bench",
         usage="scripts/bench [SUITE] [--out DIR] [--rounds N | --budget TIME] [OPTION]...",
@@ -322,7 +322,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def _passes(text: str) -> list[str]:
-    """The total cost first, whether or not it is named."""
+    """Returns the passes; the total cost is always included and comes first."""
     names = list(PASSES) if text == "all" else text.split(",")
     if unknown := [name for name in names if name not in PASSES]:
         raise argparse.ArgumentTypeError(
@@ -354,7 +354,7 @@ def _count(text: str) -> int:
 
 
 def _time(text: str) -> float:
-    """In seconds."""
+    """Returns seconds."""
     units = {"s": 1, "m": 60, "min": 60, "h": 3600}
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|min|h)", text)
     if not match or float(match[1]) <= 0:
@@ -389,7 +389,7 @@ def _begun_there(folder: Path) -> list[str]:
 
 
 def _command(choice: list[str]) -> str:
-    """As it would be typed."""
+    """Returns the command as the user would type it."""
     suite, *options = choice
     return shlex.join(["scripts/bench", suite.partition("=")[2], *options])
 
@@ -405,9 +405,10 @@ def make_or_recall_plan(
     variants: Sequence[str],
     budget: float | None = None,
 ) -> Plan:
-    """Of the journal, if it was made by these programs on this machine: traces take time to make.
+    """Returns the journal's plan if these programs made it on this machine, because making traces
+    takes time.
 
-    Raises Failure if they will take more than the `budget`, in seconds.
+    Raises Failure if making the traces will take longer than the `budget`, in seconds.
     """
     choice = journal.head["choice"]
     told = {name: (path, _told(journal, choice, path, budget)) for name, path in builds.items()}
@@ -416,13 +417,13 @@ def make_or_recall_plan(
 
 
 def twins_of(backends: Mapping[str, Any]) -> list[str]:
-    """Of those that are measured."""
+    """Returns the chosen backends that are measured twice."""
     usual = [name for name in TWINS if name in backends]
     return usual or [name for name, one in backends.items() if one["precision"] in RANKED][:1]
 
 
 def _with_control(choice: list[str]) -> list[str]:
-    """The choice, with the control beside the backends that are named."""
+    """Returns the choice, with the control added to the named backends."""
     suite, *options = choice
     if suite.partition("=")[2] in FIGURES:
         return choice
@@ -433,7 +434,7 @@ def _with_control(choice: list[str]) -> list[str]:
 def _told(
     journal: Journal, choice: list[str], timerbench: Path, budget: float | None
 ) -> list[dict[str, Any]]:
-    """What the program says of the choice and of the control."""
+    """Returns what the program prints about the choice and the control."""
     choice = _with_control(choice)
     binary = hashlib.sha256(timerbench.read_bytes()).hexdigest()
     key = digest([binary, machine_key(), choice])
@@ -463,7 +464,7 @@ def _told(
 
 
 def _begin_run(journal: Journal, timerbench: Path) -> None:
-    """Notes what this start is like."""
+    """Writes the facts of this start to the journal."""
     facts = {"command": journal.head["command"], **_commit()}
     if (busy := busy_processors()) > 0.5:
         facts["busy"] = f"{busy:.1f} of {os.cpu_count()} processors"
@@ -473,7 +474,7 @@ def _begin_run(journal: Journal, timerbench: Path) -> None:
 
 
 def _limits(timerbench: Path) -> dict[str, Any]:
-    """What the machine itself can do: the control of all figures."""
+    """Returns the limits of the machine, which are the control of all figures."""
     command = [*TIED, str(timerbench), "limits", "--json"]
     run = subprocess.run(command, capture_output=True, text=True)
     try:
@@ -483,7 +484,7 @@ def _limits(timerbench: Path) -> dict[str, Any]:
 
 
 def _facts(journal: Journal) -> dict[str, str]:
-    """Of all starts together; of how busy the machine was the most."""
+    """Returns the facts of all starts; for the load of the machine, the maximum."""
     facts: dict[str, dict[str, None]] = {}
     for run in journal.of_kind("run"):
         for key, value in run["facts"].items():
@@ -495,7 +496,7 @@ def _facts(journal: Journal) -> dict[str, str]:
 
 
 def _commit() -> dict[str, str]:
-    """Of the project, unless this is no checkout."""
+    """Returns the commit of the project; nothing if it is no checkout."""
     describe = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         run = subprocess.run(describe, capture_output=True, text=True, check=True)
@@ -505,7 +506,7 @@ def _commit() -> dict[str, str]:
 
 
 def busy_processors() -> float:
-    """How many of them work for others, in the second before anything is measured."""
+    """Returns how many processors other programs use, measured for one second before the campaign."""
 
     def idle_and_all() -> tuple[int, int]:
         ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
@@ -519,7 +520,9 @@ def busy_processors() -> float:
 
 
 def _processor(wanted: int | None) -> int | None:
-    """The last of those that we may use, and leaves the others to us; None if there is only one."""
+    """Returns the last usable processor, which leaves the others to this script; None if there is
+    only one.
+    """
     allowed = sorted(os.sched_getaffinity(0))
     if wanted is not None and wanted not in allowed:
         raise UsageError(f"--processor: {wanted} is not one of {', '.join(map(str, allowed))}")
@@ -527,7 +530,7 @@ def _processor(wanted: int | None) -> int | None:
 
 
 def _four_fifths_of_memory() -> int:
-    """Of what can still be had without swapping."""
+    """Returns four fifths of the memory that is available without swapping."""
     lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     free = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     return free * 1024 // 5 * 4
@@ -539,13 +542,13 @@ def _print_table(folder: Path) -> None:
 
 
 def _report(folder: Path) -> None:
-    """Prints and draws; what is measured is safe before that."""
+    """Prints and draws the results; the measurements are already saved."""
     report = open_report([folder])
     say()
     print_table(report)
     say()
     say("Drawing ...")
-    # Only here: it takes half a second to load, and a finished campaign needs none of it.
+    # Imported late: loading takes half a second, and a finished campaign does not need it.
     from plot import write_report
 
     paths = write_report(report, folder)

@@ -1,18 +1,18 @@
-"""Whether there is time for all traces, by what the first of them have taken."""
+"""Tells from the first traces whether there is time to make all of them."""
 
 import time
 
 from console import Failure, duration
 from words import power
 
-# What any trace takes, as timers: the least that it has of operations.
+# The fixed work of a trace, expressed as a number of timers: even a small one has many operations.
 LEAST_WORK = 100_000
-SOON = 1  # seconds, before which nothing can be said
-SHARE = 0.5  # of a budget that traces may take, of what is proposed
+SOON = 1  # seconds; an earlier forecast would be unreliable
+SHARE = 0.5  # of the budget that the traces of proposed sizes may take
 
 
 class Forecast:
-    """Of the traces of these sizes, one after the other."""
+    """Forecasts the time to make traces of the given sizes, one after the other."""
 
     def __init__(self, sizes: list[int], budget: float) -> None:
         self._sizes = sizes
@@ -21,7 +21,9 @@ class Forecast:
         self._done = 0
 
     def check(self) -> None:
-        """One more has been made. Raises Failure if all will take longer than the budget."""
+        """Counts one more finished trace. Raises Failure if all traces will take longer than the
+        budget.
+        """
         self._done += 1
         took = time.monotonic() - self._begin
         if took < SOON or self._done >= len(self._sizes):
@@ -37,7 +39,7 @@ class Forecast:
         )
 
     def _advice(self, rate: float) -> str:
-        """What would fit."""
+        """Names sizes or a budget that would fit."""
         enough = duration(rate * _work(self._sizes) / SHARE)
         for size in sorted(set(self._sizes), reverse=True):
             expected = rate * _work([one for one in self._sizes if one <= size])

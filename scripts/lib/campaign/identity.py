@@ -1,7 +1,9 @@
-"""What could change a figure: if any of it is different, the cell is measured again.
+"""Identifies everything that could change a figure. If any of it differs, the cell is measured
+again.
 
-That is the backend's source with all that it includes, the source of what measures it, the compiler
-and its flags, the trace by its hash, the machine, what the figure is of, and the version of this format.
+The identity covers the backend's source and its includes, the source of the harness, the compiler
+and its flags, the hash of the trace, the machine, the kind of figure, and the version of this
+format.
 """
 
 import hashlib
@@ -18,18 +20,20 @@ from results.grid import FORMAT
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# What finds out something of a contender: folders whose files count with the headers that they include,
-# and files.
+# The code that measures a contender: folders, whose files count together with the headers they
+# include, and single files.
 REPLAYS = ("bench/replay",)
 REALTIME = ("bench/realtime", "bench/replay/durations.cc")
 VERDICTS = ("bench/verify", "bench/realtime/audited_service.cc", "bench/realtime/contention.cc")
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
-ROSTER = "roster.h"  # includes all contenders; none is part of another
+ROSTER = "roster.h"  # includes all contenders; belongs to no contender's source
 
 
 def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
-    """Sixteen digits, the same for any number of rounds. `how`: what else is said of measuring it."""
+    """Returns sixteen digits that do not depend on the number of rounds. `how`: other facts about
+    how the cell is measured.
+    """
     facts = plan.build(cell).facts
     file = facts["backends"].get(cell.backend, {}).get("file")
     harness = REPLAYS if plan.is_replayed else REALTIME
@@ -51,13 +55,13 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
 
 
 def build_of(facts: dict[str, Any]) -> list[str]:
-    """How a program was compiled, by what it tells of a plan."""
+    """Returns how a program was compiled, from the plan that it printed."""
     return [str(facts["machine"].get(key)) for key in ("compiler", "flags", "build")]
 
 
 @cache
 def machine_key() -> str:
-    """Of what does not change from one moment to the next."""
+    """Returns the machine facts that do not change from one moment to the next."""
     processor = re.search(
         r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE
     )
@@ -74,9 +78,9 @@ def machine_key() -> str:
 
 @cache
 def source_hash(file: str, harness: tuple[str, ...], program: Path) -> str:
-    """Of a contender's header, the headers that it includes and the .cc beside each; of the `harness`
-    that finds out something of it; and, if the header is not of the project, of whatever else was not
-    when the program was built.
+    """Hashes a contender's header, the headers it includes and the .cc file beside each; the
+    `harness` that measures it; and, for a header outside the project, all other outside files of
+    the build.
     """
     content = hashlib.sha256()
     root = next((folder.parent for folder in Path(file).parents if folder.name == "impls"), None)
@@ -93,7 +97,9 @@ def source_hash(file: str, harness: tuple[str, ...], program: Path) -> str:
 
 
 def _sources(files: list[Path], root: Path, *beside: str) -> set[Path]:
-    """All that these include, and what has the same name with one of these endings."""
+    """Returns all included files, and the files that share a name with one of them and have one of
+    the endings.
+    """
     found: set[Path] = set()
     while files:
         file = files.pop()
@@ -108,8 +114,9 @@ def _sources(files: list[Path], root: Path, *beside: str) -> set[Path]:
 
 @cache
 def _read_from_outside(program: Path) -> set[Path]:
-    """What the compiler has read of the rosters, and the linker of libraries, but for the project's own
-    files: as Ninja knows it. The program itself where it does not know the program.
+    """Returns the files outside the project that the compiler read for the rosters, and the
+    libraries that the linker read, according to Ninja. Returns the program itself if Ninja does not
+    know it.
     """
     build = program.parent
     compiled = re.findall(
@@ -125,7 +132,7 @@ def _read_from_outside(program: Path) -> set[Path]:
 
 
 def _ninja(build: Path, *tool: str) -> str:
-    """What it knows of a build; nothing if that is not its own."""
+    """Returns the output of a Ninja tool, or nothing if Ninja does not know the build."""
     try:
         told = subprocess.run(["ninja", "-C", build, "-t", *tool], capture_output=True, text=True)
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""The journal of a campaign: one line of JSON for whatever has been done, on the disk at once.
+"""The journal of a campaign: one line of JSON for each thing that was done, synced to disk at once.
 
-It is only ever appended to. Its first line says what is measured; then come lines of kind "run", for
-every start, and "verified" and "cell", for what was done. kill -9 at any instant loses the line that
-was being written; it is cut off when the journal is opened again, and the cell measured again.
+The journal is append-only. Its first line says what is measured. Each start adds a line of kind
+"run"; lines of kind "verified" and "cell" hold the work done. A kill -9 loses at most the line that
+is being written. The next start cuts off the incomplete line and measures that cell again.
 """
 
 import contextlib
@@ -20,18 +20,18 @@ from results.grid import FORMAT
 
 NAME = "journal.jsonl"
 
-MOST_TOLD = 3  # of what is wrong with a line
+MOST_TOLD = 3  # errors listed for a damaged line
 
 Line = dict[str, Any]
 
 
 class Journal:
-    """Of one folder; nobody else has it open for writing."""
+    """The journal of one folder, locked against other writers."""
 
     def __init__(self, path: Path, fd: int, lines: list[Line], lost: int) -> None:
         self.path = path
         self.lines = lines
-        self.lost = lost  # bytes of a line that was not written completely
+        self.lost = lost  # bytes of an incomplete last line
         self._fd = fd
 
     @property
@@ -42,7 +42,7 @@ class Journal:
         return (line for line in self.lines if line.get("kind") == kind)
 
     def append(self, kind: str, **content: Any) -> Line:
-        """Returns when the line is on the disk. Raises OSError, and then nothing was written."""
+        """Appends a line and syncs it to disk. Raises OSError if nothing was written."""
         line = {"kind": kind, **content}
         data = (json.dumps(line, separators=(",", ":")) + "\n").encode()
         end = os.lseek(self._fd, 0, os.SEEK_END)
@@ -63,9 +63,9 @@ class Journal:
 
 
 def open_journal(folder: Path, choice: list[str], command: str) -> Journal:
-    """Of that folder, which is begun if there is none.
+    """Opens the journal of the folder, or begins one if there is none.
 
-    Raises Failure if it is in use, damaged, of another version or of another choice.
+    Raises Failure if the journal is in use, damaged, of another version or of another choice.
     """
     path = folder / NAME
     _refuse_special(path)
@@ -75,7 +75,7 @@ def open_journal(folder: Path, choice: list[str], command: str) -> Journal:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not os.path.samestat(
                 os.fstat(fd), os.stat(path)
-            ):  # removed by another at that moment
+            ):  # another process has just removed it
                 raise FileNotFoundError
         except (BlockingIOError, FileNotFoundError):
             raise Failure(f"{path}: another scripts/bench is writing to it; wait for it") from None
@@ -99,20 +99,20 @@ def open_journal(folder: Path, choice: list[str], command: str) -> Journal:
 
 
 def _refuse_special(path: Path) -> None:
-    """Raises Failure for a pipe, a device or a folder: to read it might take for ever."""
+    """Raises Failure for a pipe, a device or a folder: reading it might block for ever."""
     if path.exists() and not path.is_file():
         raise Failure(f"{path}: is no regular file, so it is no journal; choose another --out")
 
 
 def read_journal(folder: Path) -> list[Line]:
-    """Its lines, but for a last one that is cut. Raises Failure."""
+    """Returns the lines, without an incomplete last one. Raises Failure."""
     path = folder / NAME
     _refuse_special(path)
     return _parse(path, path.read_bytes())[0]
 
 
 def choice_of(folder: Path) -> list[str] | None:
-    """The choice of a campaign that was begun there."""
+    """Returns the choice of the campaign in the folder, if there is one."""
     lines = read_journal(folder) if (folder / NAME).exists() else []
     return list(lines[0]["choice"]) if lines else None
 
@@ -130,7 +130,7 @@ PLAN_INPUT: Schema = {
     **{"for?": str, "failure?": str, "hashes?": [str]},
 }
 
-# By kind, what a line must have.
+# What a line must have, by kind.
 NEEDED: dict[str, Schema] = {
     "campaign": {"choice": [str], "command": str, "format": int},
     "plan": {"key": str, "lines": [dict]},
@@ -156,7 +156,9 @@ def _mismatches(line: Line) -> Iterator[str]:
 
 
 def _parse(path: Path, data: bytes) -> tuple[list[Line], int]:
-    """The lines, and how many bytes they have; what follows the last end of a line is no line."""
+    """Returns the complete lines and their length in bytes. Bytes after the last newline are
+    ignored.
+    """
     whole = data.rfind(b"\n") + 1
     lines = []
     for number, text in enumerate(data[:whole].splitlines(), 1):

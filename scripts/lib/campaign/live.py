@@ -1,4 +1,4 @@
-"""The table of a campaign that is still being measured."""
+"""The table of a running campaign."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -17,8 +17,9 @@ from tables.terminal import height_of
 
 
 def table_so_far(plan: Plan, runner: Runner, width: int, height: int) -> Sequence[RenderableType]:
-    """As much as there is room for: of each precision the first rows, and where not even one has
-    room, the first columns. All of it is printed in the end. Nothing of what is no ranking of costs.
+    """Returns as many rows of the table as fit: the first rows of each precision. If not even one
+    row of each fits, returns the first columns only. The whole table is printed at the end. Returns
+    nothing for suites that do not rank costs.
     """
     entries = entries_so_far(plan, runner)
     if not plan.is_replayed or runner.pass_ != "total" or not entries:

@@ -1,4 +1,4 @@
-"""What is to be measured: the choice of the user, as 'timerbench prepare' understands it."""
+"""The plan of a campaign: the user's choice, expanded by 'timerbench prepare'."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from results.grid import AGAIN
 
 @dataclass(frozen=True)
 class Build:
-    """A program that measures, and what it says of the plan."""
+    """A program that measures, and what it printed about the plan."""
 
     timerbench: Path
     facts: dict[str, Any]
@@ -25,7 +25,7 @@ class Cell:
     """One contender on one input."""
 
     measured_name: str  # SUITE/WORKLOAD/SIZE/BACKEND, as timerbench calls it
-    variant: str = ""  # AGAIN, SLOWER or the name of a build, behind the name
+    variant: str = ""  # AGAIN, SLOWER or the name of a build, appended to the name
 
     @property
     def name(self) -> str:
@@ -33,33 +33,35 @@ class Cell:
 
     @property
     def backend(self) -> str:
-        """Who is measured, whether or not again."""
+        """The backend's name, without the variant."""
         return self.measured_name.rsplit("/", 1)[1]
 
 
 @dataclass(frozen=True)
 class Input:
-    """A workload at a size: a trace, or several of different seeds; and who is to replay it."""
+    """A workload at a size: one trace, or several with different seeds; and the cells that replay
+    it.
+    """
 
     workload: str
     size: int
     cells: tuple[Cell, ...]
-    facts: dict[str, Any]  # what 'timerbench prepare' tells of it
+    facts: dict[str, Any]  # from 'timerbench prepare'
 
     @property
     def failure(self) -> str:
-        """Not empty: why there is no trace."""
+        """The reason why there is no trace; empty if there is one."""
         return str(self.facts.get("failure", ""))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All inputs, in the order of the suite, smaller sizes of a workload before larger ones."""
+    """All inputs in the order of the suite; smaller sizes of a workload come first."""
 
     choice: tuple[str, ...]  # options of timerbench run
     facts: dict[str, Any]  # of the first build
     inputs: tuple[Input, ...]
-    builds: dict[str, Build]  # by the variant of their cells; the first one's cells have others too
+    builds: dict[str, Build]  # by variant; the first also measures AGAIN and SLOWER
 
     @property
     def suite(self) -> str:
@@ -67,12 +69,12 @@ class Plan:
 
     @property
     def is_replayed(self) -> bool:
-        """In virtual time, by one thread; else on the wall clock."""
+        """True for replays in virtual time on one thread, false for the wall clock."""
         return bool(self.facts["kind"] == "replays")
 
     @property
     def rounds(self) -> int:
-        """That the suite asks for."""
+        """The number of rounds that the suite asks for."""
         return int(self.facts["rounds"])
 
     def precision(self, backend: str) -> str:
@@ -82,7 +84,7 @@ class Plan:
         return bool(self.facts["backends"].get(backend, {}).get("remote"))
 
     def build(self, cell: Cell) -> Build:
-        """That measures it."""
+        """The build that measures the cell."""
         return self.builds.get(cell.variant) or next(iter(self.builds.values()))
 
     @property
@@ -95,9 +97,10 @@ class Plan:
 
 
 def prepare(timerbench: Path, choice: Sequence[str], cache: Path) -> Iterator[dict[str, Any]]:
-    """Lines of 'timerbench prepare': what all has in common, then each input as its trace is made.
+    """Yields the lines of 'timerbench prepare': the common facts first, then each input when its
+    trace is ready.
 
-    Raises Failure, without a text if timerbench has said what is wrong.
+    Raises Failure, with an empty text if timerbench has already printed the error.
     """
     command = [*TIED, str(timerbench), "prepare", *choice, f"--cache={cache}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
@@ -118,10 +121,11 @@ def make_plan(
     twins: Sequence[str],
     variants: Sequence[str] = (AGAIN,),
 ) -> Plan:
-    """`told`: the programs that measure, by the variant of their cells, and what each has told.
+    """Makes the plan. `told`: the programs that measure and their output, by the variant of their
+    cells.
 
-    `twins`: backends of which `variants` are measured beside themselves, by the first program.
-    Raises Failure if there is nothing to measure.
+    `twins`: backends that the first program also measures as `variants`. Raises Failure if there is
+    nothing to measure.
     """
     builds = {variant: Build(path, lines[0]) for variant, (path, lines) in told.items()}
     by_build = {
@@ -132,7 +136,7 @@ def make_plan(
     for key, line in by_build[first].items():
         others = {variant: lines.get(key, {}) for variant, lines in by_build.items()}
         if any(other.get("hashes") != line.get("hashes") for other in others.values()):
-            continue  # the generator has changed: what is measured would be two things
+            continue  # the generator differs between the builds, so their figures would not compare
         cells = []
         for name in line["cells"]:
             cells += [

@@ -1,4 +1,4 @@
-"""One cell, measured once by a process of its own: bound to a processor, and within limits."""
+"""Measures one cell once, in a process of its own that is bound to a processor and has limits."""
 
 import contextlib
 import json
@@ -19,10 +19,10 @@ from typing import Any
 from campaign.scratch import clear, require_room
 from console import Stop
 
-# How often a process is asked for its memory.
+# How often the memory of a process is checked.
 SECONDS_BETWEEN_LOOKS = 0.1
 
-# Before a command: it ends with us, even if we are killed.
+# Prefix of a command: the kernel kills it when this process ends, even by SIGKILL.
 TIED = ("setpriv", "--pdeathsig", "KILL")
 
 STATUSES = ("wrong", "timeout", "oom", "crash", "error", "unavailable", "skipped")
@@ -30,33 +30,33 @@ STATUSES = ("wrong", "timeout", "oom", "crash", "error", "unavailable", "skipped
 
 @dataclass(frozen=True)
 class Limits:
-    """For one process."""
+    """The limits of one process."""
 
     seconds: float
     memory: int  # bytes
-    processor: int | None = None  # to which it is bound
+    processor: int | None = None  # to which the process is bound
 
 
 @dataclass
 class Measurement:
-    """What became of it."""
+    """The outcome of a measurement."""
 
     status: str  # ok, noisy or one of STATUSES
-    seconds: float  # that it took, all included
-    failure: str = ""  # not empty: the status, and what is to be said
-    entry: dict[str, Any] = field(default_factory=dict)  # Google Benchmark's
+    seconds: float  # wall-clock time of the whole process
+    failure: str = ""  # the status and an explanation; empty if there is a figure
+    entry: dict[str, Any] = field(default_factory=dict)  # the entry in Google Benchmark's format
     context: dict[str, Any] = field(default_factory=dict)
     distributions: list[Any] = field(default_factory=list)
 
     @property
     def disturbance(self) -> float:
-        """To be compared: of several measurements the least disturbed is kept."""
+        """How disturbed the measurement was. The least disturbed of several attempts is kept."""
         moved = self.entry.get("migrations", 0) + self.entry.get("major_faults", 0)
         return float(moved + self.entry.get("away_share", 0))
 
 
 class Interrupted(Exception):
-    """The user wants the campaign to end."""
+    """The user asked to end the campaign."""
 
 
 def measure(
@@ -64,9 +64,9 @@ def measure(
 ) -> Measurement:
     """Runs 'timerbench run' for one cell.
 
-    `scratch` is a folder for its output. `sleeps`: the cell waits by its nature, for a server or the
-    clock, so that being away from the processor says nothing. Raises Interrupted; and Failure if it
-    failed since the disk is full, which is nobody's result.
+    `scratch` is a folder for its output. `sleeps`: the cell waits for a server or the clock, so
+    time off the processor is no sign of disturbance. Raises Interrupted. Raises Failure if the disk
+    is full, because that is not the backend's failure.
     """
     out = scratch / "cell.json"
     log = scratch / "cell.log"
@@ -106,7 +106,9 @@ def measure(
 def count_instructions(
     command: Sequence[str], cell: str, scratch: Path, limits: Limits, stop: Stop
 ) -> Measurement:
-    """Runs one replay under callgrind: instructions, which do not depend on the neighbours."""
+    """Counts the instructions of one replay under callgrind; they do not depend on the load of the
+    machine.
+    """
     valgrind = shutil.which("valgrind")
     if not valgrind:
         return _failed("unavailable: valgrind is not installed; apt-get install valgrind", 0.0)
@@ -128,7 +130,9 @@ def count_instructions(
 
 
 def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop) -> int | None:
-    """The exit code; None if the limit has passed. The process and all its children are gone then."""
+    """Returns the exit code, or None if the limit has passed. On return, the process and all its
+    children have ended.
+    """
     program = subprocess.Popen(
         [*TIED, *command],
         stdin=subprocess.DEVNULL,
@@ -139,9 +143,9 @@ def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop)
     kill = partial(os.killpg, program.pid, signal.SIGKILL)
     stop.kill = kill
     try:
-        with contextlib.suppress(OSError):  # it may have ended
+        with contextlib.suppress(OSError):  # the process may have ended
             resource.prlimit(program.pid, resource.RLIMIT_DATA, (limits.memory, limits.memory))
-            # If the machine runs out of memory, this one is to go.
+            # If the machine runs out of memory, the kernel shall kill this process.
             Path(f"/proc/{program.pid}/oom_score_adj").write_text("1000", encoding="ascii")
             if limits.processor is not None:
                 os.sched_setaffinity(program.pid, {limits.processor})
@@ -154,10 +158,10 @@ def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop)
 
 
 def _ends_in_time(program: "subprocess.Popen[bytes]", limits: Limits) -> bool:
-    """Waits for it. One that takes too much memory is killed: RLIMIT_DATA does not count what is mapped
-    shared.
+    """Waits for the end of the process. Kills it if it takes too much memory, because RLIMIT_DATA
+    does not count shared mappings.
 
-    Popen.wait(timeout) looks every 50 ms, which would be half of what a short cell takes.
+    Popen.wait(timeout) polls every 50 ms, which is half the time of a short cell.
     """
     end = time.monotonic() + limits.seconds
     descriptor = os.pidfd_open(program.pid)
@@ -173,7 +177,9 @@ def _ends_in_time(program: "subprocess.Popen[bytes]", limits: Limits) -> bool:
 
 
 def _memory_of(pid: int) -> int:
-    """Bytes that come back only when it ends: not those of files, which the system can drop."""
+    """Returns the bytes that only the end of the process frees. Pages of files do not count; the
+    kernel can drop them.
+    """
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
     kibibytes = re.findall(r"^(?:RssAnon|RssShmem|VmSwap):\s+(\d+) kB", status, re.MULTILINE)
     return 1024 * sum(map(int, kibibytes))

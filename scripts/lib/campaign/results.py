@@ -1,4 +1,4 @@
-"""What a journal has come to, as Google Benchmark's JSON: a repetition for each round."""
+"""Writes a journal as Google Benchmark's JSON, with one repetition for each round."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ from results.grid import FORMAT
 from results.passes import PASSES
 
 
-# Of a cell that no round has come to yet.
+# The line of a cell that no round has reached yet.
 UNREACHED: Line = {"round": 0, "status": "interrupted", "failure": "interrupted: not reached"}
 
 
@@ -25,8 +25,8 @@ def write_results(
     journal: Journal,
     facts: dict[str, Any],
 ) -> None:
-    """Writes the file of a pass, results.json if it is the total cost; and, compressed,
-    NAME.distributions.json.gz if there are any.
+    """Writes the file of a pass; that of the total cost is results.json. Writes distributions, if
+    there are any, to NAME.distributions.json.gz.
     """
     path = folder / PASSES[runner.pass_]
     entries = []
@@ -39,7 +39,7 @@ def write_results(
         if histograms:
             distributions[cell.name] = histograms
     context: dict[str, Any] = next((line["context"] for line in journal.of_kind("context")), {})
-    # A run of a cell judges the machine by a glance; who made the plan has looked twice.
+    # A run of one cell checks the machine only briefly; the plan's check is thorough.
     judged = {key: plan.facts["machine"][key] for key in ("grade", "grade_reasons")}
     context = context | judged | {key: str(value) for key, value in facts.items()}
     context["command"] = _remake(str(context["command"]), runner)
@@ -60,13 +60,13 @@ def write_results(
         partial.write_text(_results_text(context, entries), encoding="utf-8")
     if distributions or not plan.is_replayed:
         beside = path.with_suffix(".distributions.json.gz")
-        with replacing(beside) as partial:  # the same content is the same file: without a time
+        with replacing(beside) as partial:  # no time stamp: equal content gives an equal file
             partial.write_bytes(gzip.compress(_compact(distributions).encode(), mtime=0))
         beside.with_suffix("").unlink(missing_ok=True)
 
 
 def entries_so_far(plan: Plan, runner: Runner) -> list[dict[str, Any]]:
-    """Of the cells that have been measured."""
+    """Returns the entries of the cells that have been measured."""
     return [
         _entry(cell, index, line, lines)
         for index, (cell, lines) in enumerate(_rounds(plan, runner))
@@ -75,7 +75,7 @@ def entries_so_far(plan: Plan, runner: Runner) -> list[dict[str, Any]]:
 
 
 def _rounds(plan: Plan, runner: Runner) -> Iterator[tuple[Cell, list[Line]]]:
-    """Of each cell what became of its rounds; of one that is wrong or crashes only that."""
+    """Yields each cell with the lines of its rounds; for a failed cell, only the failure."""
     by_cell: dict[str, list[Line]] = {}
     for (name, _), line in sorted(runner.chosen.items(), key=lambda item: item[0][1]):
         by_cell.setdefault(name, []).append(line)
@@ -86,14 +86,14 @@ def _rounds(plan: Plan, runner: Runner) -> Iterator[tuple[Cell, list[Line]]]:
 
 
 def _remake(command: str, runner: Runner) -> str:
-    """The command with what does not belong to the choice, but to what has come of it."""
+    """Returns the command that repeats the choice to its present extent."""
     if not command.startswith("scripts/bench"):
         return command
     return f"{command} {runner.extent}".rstrip()
 
 
 def _entry(cell: Cell, index: int, line: Line, lines: list[Line]) -> dict[str, Any]:
-    """As Google Benchmark numbers rounds; what it does not know comes last."""
+    """Returns an entry with Google Benchmark's numbering of repetitions. Own members come last."""
     name = cell.name + ("/manual_time" if "entry" not in line else "")
     entry = dict(line.get("entry", {"name": name, "run_name": name}))
     if "entry" in line:
@@ -116,7 +116,7 @@ def _entry(cell: Cell, index: int, line: Line, lines: list[Line]) -> dict[str, A
 
 
 def _results_text(context: dict[str, Any], entries: list[dict[str, Any]]) -> str:
-    """An entry is a line: a line for each of its members would be megabytes."""
+    """Writes one entry per line: one member per line would take megabytes."""
     lines = ",\n".join(map(_compact, entries))
     return f'{{\n"context": {json.dumps(context, indent=1)},\n"benchmarks": [\n{lines}\n]\n}}\n'
 

@@ -1,10 +1,11 @@
-"""Who is measured next.
+"""Decides which cell is measured next.
 
-A round measures every cell once, input by input. Within an input the contenders take turns by
-the Latin squares of Williams (1949): over as many rounds as there are contenders each has had every
-place once, and has come after each other once; of an odd number it takes two squares, the second the
-mirror of the first, for twice. Whoever leaves the caches, the free pages or the clock rate changed
-thus does so to all alike. Every square, or pair of them, begins with a random order of its own.
+A round measures every cell once, input by input. The contenders of an input follow the balanced
+Latin squares of Williams (1949). Over as many rounds as there are contenders, each contender has
+every place once and follows every other contender once. An odd number of contenders takes two
+squares, and each order occurs twice; the second square mirrors the first. So a contender that
+changes the caches, the free pages or the clock rate affects all others alike. Every square, or pair
+of squares, starts with a new random order.
 """
 
 import random
@@ -16,7 +17,7 @@ from results.statistics import relative_width
 
 
 def order(cells: Sequence[Cell], round_: int, seed: int) -> list[Cell]:
-    """Of the contenders of an input in a round, counted from 0."""
+    """Returns the contenders of an input in their order for a round, counted from 0."""
     count = len(cells)
     square, row = divmod(round_, count)
     is_mirrored = count % 2 == 1 and square % 2 == 1
@@ -28,7 +29,7 @@ def order(cells: Sequence[Cell], round_: int, seed: int) -> list[Cell]:
 
 
 def all_rounds(plan: Plan, rounds: int, seed: int) -> Iterator[tuple[Input, Cell, int]]:
-    """Round by round."""
+    """Yields the steps of all rounds, round by round."""
     for round_ in range(rounds):
         for one in plan.inputs:
             for cell in order(one.cells, round_, seed):
@@ -36,10 +37,11 @@ def all_rounds(plan: Plan, rounds: int, seed: int) -> Iterator[tuple[Input, Cell
 
 
 def widest(plan: Plan, costs: dict[str, list[float]], least: int) -> Input | None:
-    """The input whose contenders' intervals are the widest, in the middle of them.
+    """Returns the input with the widest intervals, by the median over its contenders.
 
-    `costs` are those of the cells that have figures. Inputs that have fewer than `least` rounds come
-    first, and of equals those that have had the fewest; None if there is nothing to measure.
+    `costs` has the cells with figures. Inputs with fewer than `least` rounds come first. Among
+    equals the input with the fewest rounds comes first. Returns None if there is nothing to
+    measure.
     """
 
     def width(one: Input) -> float:

@@ -1,4 +1,4 @@
-"""Runs a campaign: whatever of its plan is not in the journal yet, one process after the other."""
+"""Runs a campaign: measures each cell of the plan that the journal lacks, one process at a time."""
 
 import math
 import time
@@ -26,35 +26,35 @@ from results.realtime import FIGURES
 from results.statistics import LEAST_ROUNDS, SLOW_MEMORY, undisturbed
 from words import counted
 
-MOST_ATTEMPTS = 3  # of a cell whose measurement was disturbed
+MOST_ATTEMPTS = 3  # at a cell whose measurement was disturbed
 
-# What may have come from outside, such as a kill: it takes two of them to fail a cell.
+# Failures that may come from outside, such as a kill. Two of them fail a cell.
 MOMENTARY = ("crash", "oom")
 
-NOTABLE = ("wrong", "error", "crash", "unavailable", "oom")  # statuses that are told at once
+NOTABLE = ("wrong", "error", "crash", "unavailable", "oom")  # statuses that are printed at once
 
-REDRAWN_AFTER = 5  # seconds, that is what is shown above the bar between the ends of rounds
+REDRAWN_AFTER = 5  # seconds between redraws of the table above the bar, within a round
 
-Step = tuple[Input, Cell, int]  # and the round
+Step = tuple[Input, Cell, int]  # with the round
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a campaign is run; nothing of it changes what a figure means."""
+    """How a campaign runs; none of these options changes what a figure means."""
 
     cache: Path  # of traces
     rounds: int  # of all cells
-    deadline: float | None  # of time.monotonic(); then as many rounds as fit
-    memory: int  # bytes, that a cell may use
-    cell_seconds: float | None  # that a process may take; None: as its suite says
+    deadline: float | None  # in time.monotonic(); rounds continue until then
+    memory: int  # bytes for each cell
+    cell_seconds: float | None  # for each process; None: the suite's limit
     processor: int | None  # to which measuring processes are bound
-    slow_down: float = 0  # percent, of the cells that are slowed down
+    slow_down: float = 0  # percent by which the SLOWER cells are slowed down
     seed: int = 1  # of the order
-    extent: str = ""  # how many rounds or how much time, as an option, if not what the suite says
-    retry: bool = False  # what has failed in an earlier start
+    extent: str = ""  # the option for rounds or time, unless the suite's default
+    retry: bool = False  # measure again what failed in an earlier start
 
 
-LEAST_PROBES = 20  # of memory, before one of them is judged by the others
+LEAST_PROBES = 20  # reads of memory that are needed to judge one of them
 
 # Callgrind takes fifty times as long.
 MOST_COUNTED = 10_000
@@ -68,12 +68,12 @@ _PASS_OPTIONS = {
 }
 
 
-# Shows what there is so far, in so many columns and lines.
+# Returns what to show above the bar, for so many columns and lines.
 AboveBar = Callable[["Runner", int, int], Sequence[RenderableType]]
 
 
 class Runner:
-    """The state of one pass of a campaign, as its journal has it."""
+    """The state of one pass of a campaign, built from its journal."""
 
     def __init__(
         self,
@@ -84,8 +84,8 @@ class Runner:
         pass_: str = "total",
         earlier: "Runner | None" = None,
     ) -> None:
-        """`unverified`: what is wrong with backends, as far as is known; may be set again. `earlier`: a
-        pass whose failures hold for this one too.
+        """`unverified`: known faults of backends; may be set again. `earlier`: a pass whose
+        failures also apply to this one.
         """
         self.unverified = unverified
         self.pass_ = pass_
@@ -103,15 +103,15 @@ class Runner:
         self._by_workload: dict[str, list[Input]] = defaultdict(list)
         for one in plan.inputs:
             self._by_workload[one.workload].append(one)
-        # Of each cell and round the lines, an attempt each.
+        # The lines of each cell and round, one for each attempt.
         self._lines: dict[tuple[str, int], list[Line]] = defaultdict(list)
-        self._failed: dict[str, str] = {}  # cells, with what became of them
-        # Of cells, how many measurements had a figure, took too long, or failed for a moment.
+        self._failed: dict[str, str] = {}  # the failure, by cell
+        # By cell: the number of figures, time-outs and momentary failures.
         self._figures: dict[str, int] = defaultdict(int)
         self._timeouts: dict[str, int] = defaultdict(int)
         self._strikes: dict[str, int] = defaultdict(int)
-        self._probes: list[float] = []  # what reads of memory took beside measurements, ascending
-        self._shown = -math.inf  # when
+        self._probes: list[float] = []  # durations of memory reads beside measurements, ascending
+        self._shown = -math.inf  # time of the last redraw
         is_once = pass_ != "total" or options.deadline is not None
         self._rounds = 1 if is_once else options.rounds
         self._own = [
@@ -127,33 +127,33 @@ class Runner:
                 self._take(line)
 
     def _is_own(self, one: Input, cell: Cell) -> bool:
-        """Whether it is measured in this pass."""
+        """Whether this pass measures the cell."""
         if self.pass_ != "total" and cell.variant:
             return False
         return self.pass_ != "instructions" or one.size <= MOST_COUNTED
 
     @property
     def extent(self) -> str:
-        """The option that remakes as much."""
+        """The option that repeats the same number of rounds."""
         return self._options.extent
 
     @property
     def chosen(self) -> dict[tuple[str, int], Line]:
-        """Of each cell and round, the result: of several attempts the least disturbed."""
+        """The result of each cell and round: the least disturbed of several attempts."""
         return {key: _least_disturbed(lines) for key, lines in self._lines.items()}
 
     def failure(self, cell: Cell) -> str:
-        """Not empty: why it has no figure."""
+        """Why the cell has no figure; empty if it may have one."""
         return self._failed.get(cell.name, "")
 
     @property
     def total(self) -> int:
-        """How many measurements the rounds are: each cell once in each of them."""
+        """The number of measurements: every cell once in each round."""
         return len(self._own) * self._rounds
 
     @property
     def settled(self) -> int:
-        """How many of these have been made, or need not be, since the cell has failed."""
+        """The number of measurements that are made, or not needed because the cell has failed."""
         made = Counter(
             name
             for (name, round_), lines in self._lines.items()
@@ -164,14 +164,14 @@ class Runner:
         )
 
     def __str__(self) -> str:
-        """How much it is, and how much of it is done."""
+        """Says how many measurements there are, and how many are made."""
         of = "" if self.pass_ == "total" else f" of {self.pass_}"
         extent = f"{counted(len(self._own), 'cell')} × {counted(self._rounds, 'round')}"
         return f"{self.settled} of {self.total} measurements{of} ({extent})"
 
     def run(self, stop: Stop, above: AboveBar) -> None:
-        """Measures until nothing is missing or `stop` is set; with a deadline each cell once, as far
-        as there is time. Whatever was made is in the journal.
+        """Measures until nothing is missing or `stop` is set; with a deadline, each cell once as
+        long as there is time. All measurements are in the journal.
         """
         title = "Measuring" if self.pass_ == "total" else f"Measuring {self.pass_}"
         with Bar(title, self.total) as bar:
@@ -181,10 +181,10 @@ class Runner:
                 with_left = self._with_left(steps, bar)
                 self._run(with_left, bar, lambda: self.settled, stop, above)
                 if stop.is_set or self._options.deadline is not None:
-                    return  # else some have waited for smaller sizes
+                    return  # else some cells wait for smaller sizes
 
     def run_widest(self, stop: Stop, above: AboveBar) -> None:
-        """Until the deadline, further rounds of the inputs whose intervals are the widest."""
+        """Measures more rounds of the inputs with the widest intervals until the deadline."""
         assert self._options.deadline is not None
         begin = time.monotonic()
         with Bar("Measuring", max(1, int(self._options.deadline - begin)), "s") as bar:
@@ -198,7 +198,7 @@ class Runner:
         stop: Stop,
         above: AboveBar,
     ) -> None:
-        """`reached`: how far it is, as the bar counts."""
+        """`reached`: the position of the bar."""
         stop.tell = bar.tell
         self._runs = sum(1 for _ in self._journal.of_kind("run"))
         bar.reach(reached())
@@ -212,7 +212,7 @@ class Runner:
                 bar.reach(reached(), step[1].name)
 
     def _show(self, last: Step, next_: Step | None, bar: Bar, above: AboveBar) -> None:
-        """What there is now that an input's round, or the round of all, has been measured."""
+        """Updates the table after each round of an input, or of all inputs."""
         one, _, round_ = last
         is_over = next_ is None or next_[2] != round_
         if bar.is_on_terminal and (is_over or time.monotonic() > self._shown + REDRAWN_AFTER):
@@ -226,7 +226,7 @@ class Runner:
             bar.line(", ".join(filter(None, [told, left])))
 
     def _steps(self, rounds: int) -> Iterator[Step]:
-        """What is missing up to so many rounds, in order."""
+        """Yields the missing steps of the first `rounds` rounds, in order."""
         own = {cell.name for _, cell in self._own}
         for one, cell, round_ in all_rounds(self._plan, rounds, self._options.seed):
             if (
@@ -241,14 +241,14 @@ class Runner:
         for i, step in enumerate(steps):
             if self._options.deadline is not None and self._is_too_late_for([step]):
                 return
-            if self._seconds and time.monotonic() > last + 1:  # of thousands it takes some time
+            if self._seconds and time.monotonic() > last + 1:  # a forecast takes time
                 last = time.monotonic()
                 bar.left = f"about {duration(self._expect(steps[i:]))} left"
             if step[1].name not in self._failed and not self._waits(*step[:2]):
                 yield step
 
     def _widest(self) -> Iterator[Step]:
-        """Round by round."""
+        """Yields the steps of further rounds, one round at a time."""
         while chosen := widest(self._plan, self._costs(), LEAST_ROUNDS):
             done = [round_ for name, round_ in self._lines if name in _names(chosen)]
             round_ = max(done, default=-1) + 1
@@ -265,7 +265,7 @@ class Runner:
     def _measure(
         self, one: Input, cell: Cell, round_: int, scratch: Path, bar: Bar, stop: Stop
     ) -> None:
-        """All attempts at one cell in one round."""
+        """Makes all attempts at one cell in one round."""
         if failure := self._why_not(one, cell):
             self._keep(cell, round_, Measurement(failure.partition(":")[0], 0.0, failure))
         while not stop.is_set and cell.name not in self._failed:
@@ -279,25 +279,25 @@ class Runner:
             bar.line(f"{cell.name}  {failure}")
 
     def _why_not(self, one: Input, cell: Cell) -> str:
-        """Why it need not be measured, if so."""
+        """Returns why the cell need not be measured; empty if it must be."""
         program = self._plan.build(cell).timerbench
         unverified = self.unverified.get((program, cell.backend), "")
         earlier = self._earlier.failure(cell) if self._earlier else ""
         return unverified or one.failure or earlier or self._skipped(one, cell)
 
     def _may_go_well_now(self, line: Line, one: Input, cell: Cell) -> bool:
-        """Whether what has failed in an earlier start is to be tried again."""
+        """Whether to repeat a measurement that failed in an earlier start."""
         if not (failure := str(line.get("failure", ""))):
             return False
         if self._options.retry or failure.startswith("unavailable"):
             return True
-        if not line["seconds"]:  # it was not tried then
+        if not line["seconds"]:  # it was not tried
             return not self._why_not(one, cell)
         now, then = self._allowed(cell), line.get("allowed", {})
         return any(now[key] > 1.1 * limit for key, limit in then.items())
 
     def _allowed(self, cell: Cell) -> dict[str, float]:
-        """What it may take, of all that it could exceed."""
+        """Returns the limits that apply to the cell."""
         limits = self._limits(cell)
         replay = self._plan.facts.get("replay_seconds", {})
         kind = "remote" if self._plan.is_remote(cell.backend) else "local"
@@ -312,7 +312,7 @@ class Runner:
         if self.pass_ == "instructions":
             return count_instructions(command, cell.measured_name, scratch, limits, stop)
         waits = not self._plan.is_replayed or self._plan.is_remote(cell.backend)
-        sleeps = waits or self.pass_ != "total"  # those find out themselves what is their own
+        sleeps = waits or self.pass_ != "total"  # the other passes measure disturbance themselves
         return measure(command, cell.measured_name, scratch, limits, stop, sleeps=sleeps)
 
     def _command(self, cell: Cell) -> list[str]:
@@ -333,7 +333,8 @@ class Runner:
         seconds = self._options.cell_seconds
         is_remote = self._plan.is_remote(cell.backend)
         if seconds is None and self._plan.is_replayed:
-            # Checking, measuring, and as much again for its trace and all else.
+            # Verification and measuring, and the same time again for loading the trace and the
+            # rest.
             seconds = (
                 60 + 6 * self._plan.facts["replay_seconds"]["remote" if is_remote else "local"]
             )
@@ -343,7 +344,7 @@ class Runner:
         return Limits(seconds, self._options.memory, self._options.processor if is_bound else None)
 
     def _skipped(self, one: Input, cell: Cell) -> str:
-        """Why a cell need not be tried: its backend has not managed a smaller size in time."""
+        """Returns why a cell is skipped: its backend exceeded a limit at a smaller size."""
         saturated = 0
         for size, other in self._smaller(one, cell):
             if self._failed.get(other.name, "").startswith("timeout"):
@@ -352,7 +353,7 @@ class Runner:
         return "skipped: saturated at two smaller sizes already" if saturated >= 2 else ""
 
     def _waits(self, one: Input, cell: Cell) -> bool:
-        """Whether it is not known yet if a smaller size is hopeless."""
+        """Whether smaller sizes have not yet shown if the cell is feasible."""
         return any(
             self._timeouts[other.name] > self._figures[other.name]
             and other.name not in self._failed
@@ -360,19 +361,21 @@ class Runner:
         )
 
     def _smaller(self, one: Input, cell: Cell) -> Iterator[tuple[int, Cell]]:
-        """The same contender on the same workload, by smaller sizes."""
+        """Yields the same contender on the same workload at smaller sizes."""
         for smaller in self._by_workload[one.workload]:
             for other in smaller.cells if smaller.size < one.size else ():
                 if (other.backend, other.variant) == (cell.backend, cell.variant):
                     yield smaller.size, other
 
     def _is_saturated(self, cell: Cell) -> bool:
-        """A service that did not keep up, in the first round."""
+        """Whether the service was saturated in its first round."""
         lines = self._lines.get((cell.name, 0), [])
         return any(", saturated" in line.get("entry", {}).get("label", "") for line in lines)
 
     def _waited_for_memory(self, cell: Cell, measured: Measurement) -> float:
-        """By how much too long a read of memory took beside it; 0 if that is bearable."""
+        """Returns by how much a read of memory beside the measurement was too slow; 0 if that is
+        acceptable.
+        """
         probe = measured.entry.get("memory_probe_ns", 0.0)
         if len(self._probes) < LEAST_PROBES or self._plan.is_remote(cell.backend):
             return 0.0
@@ -409,7 +412,7 @@ class Runner:
         self._take(self._journal.append("cell", **content))
 
     def _take(self, line: Line) -> None:
-        """Into the state, what has been done."""
+        """Updates the state from a line of the journal."""
         name = line["cell"]
         self._lines[name, line["round"]].append(line)
         failure = str(line.get("failure", ""))
@@ -424,9 +427,10 @@ class Runner:
                 self._seconds[kind].append(line["seconds"])
 
     def _is_final(self, name: str, line: Line, failure: str) -> bool:
-        """Whether one more failure means that the cell is not measured any more."""
+        """Whether this failure is the last one: the cell is not measured again."""
         if line["seconds"] and failure.startswith("timeout"):
-            # The machine may have been busy: hopeless is what mostly takes too long.
+            # The machine may have been busy, so a cell fails only if most of its rounds take too
+            # long.
             self._timeouts[name] += 1
             enough = 1 if self._rounds == 1 else 2
             return self._timeouts[name] >= max(enough, self._figures[name] + 1)
@@ -436,7 +440,7 @@ class Runner:
         return True
 
     def _costs(self) -> dict[str, list[float]]:
-        """Of the cells that have figures, those of each round."""
+        """Returns the costs by round of the cells that have figures."""
         figure = FIGURES.get(self._plan.suite, "ns_per_item")
         costs = defaultdict(list)
         for (name, _), line in self.chosen.items():
@@ -447,7 +451,9 @@ class Runner:
         return costs
 
     def _expect(self, steps: list[Step]) -> float:
-        """Seconds that these steps will take, by what the same or similar ones took."""
+        """Returns the seconds that these steps will take, from the times of the same or similar
+        steps.
+        """
         total = 0.0
         for one, cell, _ in steps:
             contender = cell.name.rsplit("/", 1)[1]
@@ -465,7 +471,7 @@ def _least_disturbed(attempts: list[Line]) -> Line:
 
 
 def _settles(lines: list[Line]) -> bool:
-    """Whether a cell needs no further attempt in a round, after these."""
+    """Whether a cell needs no further attempt in a round."""
     return len(lines) >= MOST_ATTEMPTS or any(
         line["status"] in ("ok", "timeout", "skipped") for line in lines
     )

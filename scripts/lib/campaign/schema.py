@@ -1,18 +1,18 @@
-"""What a line of JSON must have, and of which type, before anything relies on it."""
+"""Checks the members and types of JSON before they are used."""
 
 from collections.abc import Iterator
 from typing import Any, Union
 
-# A type, or several; of a list that of its members; of an object those of its members by name,
-# where "*" stands for all that are not named, and "name?" may be missing.
+# A type or a tuple of types; for a list, the type of its members; for an object, the types of its
+# members by name. "*" stands for all other members, and "name?" is optional.
 Schema = Union[type, tuple[type, ...], list["Schema"], dict[str, "Schema"]]
 
 
 def mismatches(value: Any, schema: Schema, place: str = "") -> Iterator[str]:
-    """The places at which the value is something else."""
+    """Yields the places where the value differs from the schema."""
     if isinstance(schema, type | tuple):
         types = schema if isinstance(schema, tuple) else (schema,)
-        if type(value) not in types:  # so that a bool is no int
+        if type(value) not in types:  # isinstance would take a bool for an int
             yield place
     elif isinstance(schema, list):
         if not isinstance(value, list):

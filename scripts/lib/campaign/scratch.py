@@ -1,4 +1,4 @@
-"""Folders for what processes leave behind: each is gone with its campaign, or with the next one."""
+"""Temporary folders of campaigns. Each campaign removes its own, and those of killed campaigns."""
 
 import contextlib
 import errno
@@ -13,10 +13,10 @@ from pathlib import Path
 from console import Failure
 
 PREFIX = "timerbench-campaign-"
-YOUNG = 60  # seconds, in which one that has been made is locked for sure
-ROOM = 1 << 20  # bytes; the results of a measurement are fewer
+YOUNG = 60  # seconds; a new folder may not be locked yet
+ROOM = 1 << 20  # bytes; the results of one measurement need less
 
-# What the system says where no file can be written or opened any more.
+# Messages of the system when no file can be written or opened.
 NO_ROOM = tuple(
     os.strerror(code)
     for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.ENFILE)
@@ -25,12 +25,12 @@ NO_ROOM = tuple(
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """One that is removed with all that is in it, as are those of campaigns that were killed."""
+    """Yields a folder that is removed at the end, and removes the folders of killed campaigns."""
     _remove_abandoned(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     fd = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)  # until we end, however that is
+        fcntl.flock(fd, fcntl.LOCK_EX)  # held until this process ends
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -38,7 +38,7 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def clear(folder: Path) -> None:
-    """Removes all that is in it."""
+    """Removes everything in the folder."""
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
@@ -47,12 +47,14 @@ def clear(folder: Path) -> None:
 
 
 def no_room_in(failure: str) -> str:
-    """What the system has said if nothing could be written; empty if it is another failure."""
+    """Returns the system's message if the failure is that nothing could be written, else an empty
+    text.
+    """
     return next((text for text in NO_ROOM if text in failure), "")
 
 
 def require_room(folder: Path, failure: str) -> None:
-    """Raises Failure if that is what `failure` comes from: that nothing can be written there."""
+    """Raises Failure if nothing can be written to the folder, or if `failure` says so."""
     if why := no_room_in(failure):
         raise _no_room(folder, why)
     probe = folder / "room"

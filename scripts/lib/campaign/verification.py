@@ -1,4 +1,6 @@
-"""Whether the backends or services of a plan keep the contract: nothing is timed of those that do not."""
+"""Verifies that the backends or services of a plan keep the contract. Those that fail are not
+timed.
+"""
 
 import re
 import shlex
@@ -12,8 +14,8 @@ from campaign.scratch import require_room, scratch_folder
 from console import Bar, Stop
 from files import shown
 
-SECONDS = 0.2  # of random traces for each backend, of each audit for a service
-MOST_SECONDS = 60  # after which a backend that is still being verified hangs
+SECONDS = 0.2  # of random traces for each backend; of each audit for a service
+MOST_SECONDS = 60  # limit of one verification; then the backend counts as hanging
 
 VERDICT = re.compile(r"\w+ +(?P<verdict>ok|a control|WRONG|ERROR|UNAVAILABLE)\b(?P<rest>.*)")
 GOOD = ("ok", "a control")
@@ -22,8 +24,8 @@ Contender = tuple[Path, str]  # the program, and the backend's name in it
 
 
 def known_failures(plan: Plan, journal: Journal, *, retry: bool = False) -> dict[Contender, str]:
-    """What is wrong with those that have been verified before, and have not changed since; empty if
-    nothing is. With `retry` only of those with which nothing was.
+    """Returns the faults of contenders that were verified earlier and have not changed; an empty
+    text for a contender without a fault. With `retry`, returns only contenders without a fault.
     """
     verdicts = {
         line["identity"]: line["failure"]
@@ -40,11 +42,11 @@ def known_failures(plan: Plan, journal: Journal, *, retry: bool = False) -> dict
 def verify(
     plan: Plan, journal: Journal, known: dict[Contender, str], memory: int, stop: Stop
 ) -> dict[Contender, str]:
-    """What is wrong with each backend, if anything, beyond what is `known`.
+    """Returns the faults of each backend that is not in `known`.
 
-    Each is verified by a process of its own, which may crash, hang or eat all of its `memory`. A
-    verdict is in the journal at once. A backend whose server cannot be reached is not judged, but
-    measured, so that its cells say so.
+    Each backend is verified by a process of its own, because it may crash, hang or use up its
+    `memory`. The verdict goes to the journal at once. A backend whose server is unreachable is not
+    judged; it is measured, so that its cells report this.
     """
     failures = dict(known)
     left = {one: identity for one, identity in _identities(plan).items() if one not in known}
@@ -77,7 +79,7 @@ def _identities(plan: Plan) -> dict[Contender, str]:
 
 
 def _verdict(program: Path, name: str, limits: Limits, bar: Bar, stop: Stop) -> str | None:
-    """What is wrong with it, or nothing; None if that could not be found out."""
+    """Returns the fault, an empty text if there is none, or None if there is no verdict."""
     with scratch_folder() as scratch:
         log = scratch / "verify.log"
         command = [str(program), "verify", f"--seconds={SECONDS}", name]
@@ -86,7 +88,7 @@ def _verdict(program: Path, name: str, limits: Limits, bar: Bar, stop: Stop) -> 
         if stop.is_set:
             return None
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        # The last: whoever is verified may have written anything before.
+        # The last match counts: the backend may have printed anything before.
         found = next((match for line in reversed(lines) if (match := VERDICT.match(line))), None)
         if not found or (found["verdict"] in GOOD) != (code == 0):
             failure = (
@@ -101,11 +103,11 @@ def _verdict(program: Path, name: str, limits: Limits, bar: Bar, stop: Stop) -> 
     is_good = verdict in GOOD
     bar.step(name, verdict + found["rest"], notable=not is_good)
     for line in () if is_good else lines:
-        if line != found.string:  # the trace that shows it
+        if line != found.string:  # the trace that shows the fault
             bar.line(line)
     if is_good or verdict == "UNAVAILABLE":
         return "" if is_good else None
-    # Of a crash it is told as an error that it is one.
+    # timerbench reports a crash as an error.
     why = found["rest"].removeprefix(": ")
     status = "" if why.startswith(("crash: ", "timeout: ", "oom: ")) else f"{verdict.lower()}: "
     return f"{status}{why}; '{shlex.join([shown(program), 'verify', name])}' shows it"
