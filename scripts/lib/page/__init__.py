@@ -1,5 +1,5 @@
 """The report: one HTML file that a browser opens without a network.
 
-contents.py says what it knows, as JSON; render.py puts that, Chart.js, page.css and the programs of
-js/ into page.html. What is shown of it, the statistics included, is worked out in the browser.
+contents.py collects the results as JSON. render.py puts the JSON, Chart.js, page.css and the
+programs of js/ into page.html. The browser computes everything shown, including the statistics.
 """

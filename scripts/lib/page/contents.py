@@ -1,4 +1,4 @@
-"""What the page knows of results: everything that it can show, and no more, as JSON."""
+"""Collects exactly those results that the page can show, as JSON."""
 
 import dataclasses
 import json
@@ -20,22 +20,23 @@ from style import DASHES, HEADINGS, PRECISIONS, RANKED, family
 from tables.replays import noise_lines
 from words import MARKS, machine_line, remake_line
 
-# The shares of samples that are longer, at which durations are told as far as there are enough.
+# Quantiles of a distribution, as the share of samples above them. Those with too few samples are
+# left out.
 BEYOND = (1, 0.9, 0.75, 0.5, 0.25, 0.1) + tuple(
     share / 10**power for power in range(1, 8) for share in (0.5, 0.2, 0.1)
 )
-ENOUGH = 10  # samples beyond
+ENOUGH = 10  # samples above a quantile
 
-# All timelines of a page together have so many points, lest it grow out of hand.
+# The limit for all timelines of a page together, to bound its size.
 TIMELINE_POINTS = 80_000
 LONGEST_TIMELINE, SHORTEST_TIMELINE = 300, 8
 
 SUITE_FILES = sorted((Path(__file__).parents[3] / "bench" / "suites").glob("*.toml"))
 
-# Facts that the page of the machine lists besides those of every file.
+# Facts that the page Machine lists besides those of every file.
 MORE_FACTS = ("governor", "transparent_hugepage", "memory")
 
-# By suite: what is to be chosen of a service's counters; more of them stands in results.json.
+# The counters of services on the page, by suite; results.json has more.
 LATENESS = {
     f"lateness_{name}_ns": f"lateness {name}" for name in ("p50", "p90", "p99", "p99.9", "max")
 }
@@ -78,7 +79,7 @@ DURATIONS = {
 
 
 def contents(paths: Sequence[Path]) -> dict[str, Any]:
-    """Of files and folders of results; each is a campaign of its own, and none is mixed with another."""
+    """Returns the contents for files and folders of results; each is a campaign of its own."""
     return {
         "precisions": {
             name: {
@@ -96,7 +97,7 @@ def contents(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def _checked(path: Path) -> dict[str, Any]:
-    """Whatever else may be wrong with files that are not ours is told in one line."""
+    """Returns the contents of one campaign. Reports any defect of the files in one line."""
     try:
         told = _campaign(path)
         json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
@@ -160,7 +161,7 @@ def _of_replays(results: costs.Results) -> dict[str, Any]:
 
 
 def _load(facts: dict[str, Any]) -> dict[str, Any]:
-    """What tells one load from another; nothing of a trace that could not be made."""
+    """Returns what identifies a load; nothing if the trace could not be made."""
     if "failure" in facts or "peak_pending" not in facts:
         return {}
     delays = facts.get("delay_ns") or {}
@@ -172,20 +173,22 @@ def _load(facts: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _generators() -> dict[str, str]:
-    """By the workloads that suites have made of generators with other parameters."""
+    """Returns the generator of each workload that a suite derives from one."""
     suites = [tomllib.loads(path.read_text()) for path in SUITE_FILES]
     workloads = [workload for suite in suites for workload in suite.get("workload", [])]
     return {one["name"]: one["of"] for one in workloads if "of" in one}
 
 
 def _costs(cell: costs.Cell) -> list[Any]:
-    """In ns per item, by round; the rounds only if they are not just counted through."""
+    """Returns ns per item by round; adds the rounds' numbers only if they are not 0, 1, 2 and so
+    on.
+    """
     rounds = [] if cell.rounds == list(range(len(cell.costs))) else [cell.rounds]
     return [[_rounded(cost, 7) for cost in cell.costs], cell.items, *rounds]
 
 
 def _of_passes(path: Path) -> dict[str, Any]:
-    """Of the files of passes beside a campaign's own."""
+    """Returns the contents of the other passes in a campaign's folder."""
     told: dict[str, Any] = {}
     if path.name != passes.PASSES["total"]:
         return told
@@ -227,8 +230,9 @@ def _of_services(results: realtime_results.RealtimeResults) -> dict[str, Any]:
 
 
 def _rows(grid: Grid[Any], cells: Mapping[Any, Any], figures: Any) -> list[Any]:
-    """Of each cell its scenario, size and backend, its figures or null, its failure, how many of its
-    rounds were disturbed, and in how many others it took too long; without zeros at the end."""
+    """Returns for each cell its scenario, size, backend, figures or null, failure, number of
+    disturbed rounds and number of rounds that took too long; without trailing zeros.
+    """
     rows = []
     for (scenario, size, backend), cell in cells.items():
         failure = cell.failure or ("" if cell.is_measured else "error: no figure")
@@ -241,7 +245,7 @@ def _rows(grid: Grid[Any], cells: Mapping[Any, Any], figures: Any) -> list[Any]:
 
 
 def _counters(cell: CounterCell, names: Sequence[str]) -> dict[str, Any]:
-    """The values of each round."""
+    """Returns the values of each round."""
     return {
         name: [_rounded(value, 4) for value in values]
         for name in names
@@ -249,7 +253,7 @@ def _counters(cell: CounterCell, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-# What Google Benchmark says of every entry.
+# Members of every entry of Google Benchmark.
 UNTOLD = {
     *("family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads"),
     *("iterations", "real_time", "cpu_time", "round"),
@@ -257,7 +261,7 @@ UNTOLD = {
 
 
 def _spectra(cell: CounterCell, names: Sequence[str]) -> dict[str, list[float]]:
-    """By quantity, the durations that the shares BEYOND of all samples are longer than."""
+    """Returns, by quantity, the durations that the shares BEYOND of all samples exceed."""
     return {
         name: list(_quantiles(distribution))
         for name in names
@@ -266,7 +270,9 @@ def _spectra(cell: CounterCell, names: Sequence[str]) -> dict[str, list[float]]:
 
 
 def _quantiles(distribution: Distribution) -> Iterator[float]:
-    """Interpolated in proportion, as buckets are logarithmic; as far as there are samples enough."""
+    """Interpolates geometrically, because buckets are logarithmic. Ends when there are too few
+    samples.
+    """
     bucket = 1
     for share in BEYOND:
         if share < 0.5 and share * distribution.count < ENOUGH:
@@ -282,7 +288,9 @@ def _quantiles(distribution: Distribution) -> Iterator[float]:
 
 
 def _thinned(timeline: dict[str, list[float]], most: int) -> list[list[float]]:
-    """The columns op, max_ns, fired and moved; of each stretch the longest, so that no peak is lost."""
+    """Returns the columns op, max_ns, fired and moved. Keeps the longest of each stretch, so that
+    no peak is lost.
+    """
     if not timeline:
         return []
     stretch = math.ceil(len(timeline["op"]) / most)
@@ -298,7 +306,7 @@ def _thinned(timeline: dict[str, list[float]], most: int) -> list[list[float]]:
 
 
 def _caches(file: ResultFile) -> list[dict[str, Any]]:
-    """Those for data, by level."""
+    """Returns the data caches, by level."""
     caches = file.context.get("caches", [])
     return [
         {"name": f"L{cache['level']}", "bytes": cache["size"]}
@@ -308,6 +316,6 @@ def _caches(file: ResultFile) -> list[dict[str, Any]]:
 
 
 def _rounded(value: float, digits: int) -> float:
-    """So many digits tell all that was measured, and take less room."""
+    """Rounds to significant digits, which saves room."""
     short = float(f"{value:.{digits}g}")
     return int(short) if short.is_integer() and abs(short) < 1e15 else short

@@ -1,8 +1,8 @@
-"""What the headers of this tree say of backends: where each is written, what it follows, when it is
-good and when bad, and which services drive it.
+"""Reads the headers of this tree for facts on backends: the header, its source, when it is good and
+bad, and the services that drive it.
 
-Read from impls/ when a page is made, so that results that were published long ago have it too. Of a
-backend from elsewhere nothing is known.
+The headers are read when a page is made, so that old results have these facts too. A backend from
+outside the tree has none.
 """
 
 import itertools
@@ -16,35 +16,35 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[3]
 IMPLS = ROOT / "impls"
 
-# The traits of a backend: its name, perhaps made of a setting, and later what it follows.
+# Reads the name in a backend's traits, which may include a setting; FOLLOWS reads on from there.
 NAME = re.compile(r"\.name\s*=(?P<names>[^;]*?),\s*\.summary")
 LITERAL = re.compile(r'(?<!<)"(\w+)"')
 TYPE = re.compile(r"^(?:class|struct) (\w+)", re.MULTILINE)
 SETTING = re.compile(r'kSettingName<"(\w+)",\s*(\w+)>')
 PREFIX = re.compile(r'kPrefixedName<"(\w+)"')  # of services around any backend
-QUEUE = re.compile(r"\.queue\s*=\s*([\w<>]+)::traits")  # that a service drives
+QUEUE = re.compile(r"\.queue\s*=\s*([\w<>]+)::traits")  # of a service
 FOLLOWS = re.compile(r'\.paper\s*=\s*"([^"]*)"')
 
-# In a head comment whose lines are joined.
+# Searched in a head comment with joined lines.
 VERDICT = re.compile(r"Good:? (.*?)\s+Bad:? (.*?)(?:\n|\s+(?:Follow|Deviat)\w+:|$)")
 
 
 @dataclass(frozen=True)
 class Head:
-    """What a header says of its backend."""
+    """The facts in a backend's header."""
 
-    header: str  # below the root
-    type: str  # in C++, without its parameters
+    header: str  # relative to the root
+    type: str  # in C++, without template arguments
     follows: str
-    queue: str  # the type of the queue that a service drives, if it names one
-    good: str  # when it is
+    queue: str  # the type of the queue that a service drives; may be empty
+    good: str  # when the backend is good
     bad: str
-    has_slots: bool  # whether the number in its name counts slots
-    has_levels: bool  # whether each level is so many times as wide as the one below
+    has_slots: bool  # whether the number in the name counts slots
+    has_levels: bool  # whether each level is a fixed number of times as wide as the level below
 
 
 def told_of(backend: str) -> dict[str, Any]:
-    """What there is to say of a backend or service besides its figures."""
+    """Returns all facts on a backend or service besides its figures."""
     told: dict[str, Any] = {"services": services_of(backend), "alike": services_alike(backend)}
     if head := head_of(backend):
         told |= {name: getattr(head, name) for name in ("header", "follows", "good", "bad")}
@@ -56,13 +56,13 @@ def told_of(backend: str) -> dict[str, Any]:
 
 
 def head_of(backend: str) -> Head | None:
-    """Of the backend by its name, or by its name without the setting or without what is in it."""
+    """Finds a backend by its full name, without its setting, or without the inner backend."""
     names = (backend, re.sub(r"_\d+$", "_N", backend), f"{backend.partition('_')[0]}_*")
     return next((head for name in names if (head := _heads().get(name))), None)
 
 
 def type_of(backend: str) -> str:
-    """Its type in C++, with the setting in its name: Ring<512>."""
+    """Returns the C++ type with the setting in the name: Ring<512>."""
     head, setting = head_of(backend), re.search(r"_(\d+)$", backend)
     if not head:
         return ""
@@ -70,7 +70,7 @@ def type_of(backend: str) -> str:
 
 
 def services_of(backend: str) -> list[str]:
-    """Those that drive it: it is in their names, or their traits say so."""
+    """Returns the services that drive the backend, by their names or their traits."""
     type_ = type_of(backend)
     return [
         name
@@ -81,7 +81,7 @@ def services_of(backend: str) -> list[str]:
 
 
 def services_alike(backend: str) -> list[str]:
-    """Those that drive the same structure with another setting."""
+    """Returns the services that drive the same structure with another setting."""
     base, setting = re.subn(r"_\d+$", "", backend)
     alike = [name for name in _services() if re.search(rf"_{base}_\d+$", name)]
     return [name for name in alike if not name.endswith(f"_{backend}")] if setting else []
@@ -89,7 +89,9 @@ def services_alike(backend: str) -> list[str]:
 
 @cache
 def _heads() -> dict[str, Head]:
-    """By name; by name_N where there are several settings, by name_* where it is around others."""
+    """Returns heads by name; name_N stands for several settings, name_* for a wrapper of other
+    backends.
+    """
     return {
         name: head
         for path in sorted(IMPLS.glob("*/*.h"))
@@ -122,14 +124,14 @@ def _heads_in(path: Path, text: str) -> Iterator[tuple[str, Head]]:
 
 
 def _comment(text: str) -> str:
-    """That a header begins with; a line for each paragraph."""
+    """Returns the head comment of a header, one line per paragraph."""
     lines = itertools.takewhile(lambda line: line.startswith("//"), text.splitlines())
     return "".join(f" {content}" if (content := line[2:].strip()) else "\n" for line in lines)
 
 
 @cache
 def _services() -> list[str]:
-    """The names of those in the roster: Locked<KafkaWheel<256>> is locked_kafka_wheel_256."""
+    """Returns the services in the roster; Locked<KafkaWheel<256>> is locked_kafka_wheel_256."""
     text = (IMPLS / "services" / "roster.h").read_text(encoding="utf-8")
     roster = re.search(r"TypeList<(.*)>;", text, re.DOTALL)
     without_comments = re.sub(r"//.*", "", roster[1] if roster else "")
@@ -137,7 +139,7 @@ def _services() -> list[str]:
 
 
 def _split(types: str) -> list[str]:
-    """At the commas that are in no brackets."""
+    """Splits at the commas outside of brackets."""
     parts, depth = [""], 0
     for letter in types:
         depth += {"<": 1, ">": -1}.get(letter, 0)
@@ -149,7 +151,7 @@ def _split(types: str) -> list[str]:
 
 
 def _name_of(type_: str) -> str:
-    """Settings of a service stand before what is in it: sharded_4_locked_binary_heap."""
+    """Puts the settings of a service before the inner name: sharded_4_locked_binary_heap."""
     if type_.isdigit():
         return type_
     outer, _, inner = type_.partition("<")

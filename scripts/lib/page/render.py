@@ -1,4 +1,4 @@
-"""Puts what the page knows and all that it needs into one HTML file."""
+"""Renders the contents and the programs of the page into one HTML file."""
 
 import base64
 import gzip
@@ -12,9 +12,9 @@ from markupsafe import Markup
 from console import Failure
 
 HERE = Path(__file__).parent
-CHART_JS = Path("/usr/share/javascript/chart.js/chart.min.js")  # of Debian's libjs-chart.js
+CHART_JS = Path("/usr/share/javascript/chart.js/chart.min.js")  # from Debian's libjs-chart.js
 
-# In the order in which they need each other.
+# In the order of their dependencies.
 PROGRAMS = (
     *("statistics", "words", "results", "elements", "failures", "view", "svg", "charts"),
     *("loads", "filter", "decide", "scaling", "map", "tails", "services", "memory", "pairwise"),
@@ -23,7 +23,9 @@ PROGRAMS = (
 
 
 def render(contents: dict[str, Any]) -> str:
-    """The page. Its data are packed, since a browser unpacks them faster than a disk reads them."""
+    """Returns the page. The data are compressed, because unpacking is faster than reading from
+    disk.
+    """
     if not CHART_JS.exists():
         raise Failure(f"{CHART_JS}: not there; scripts/setup installs libjs-chart.js")
     environment = Environment(

@@ -1,1 +1,1 @@
-"""What campaigns have measured: read, grouped, and judged."""
+"""Reads, groups and judges the results of campaigns."""

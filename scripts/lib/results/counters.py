@@ -1,7 +1,7 @@
-"""Cells of which every number of an entry is a counter, and the distributions beside them.
+"""Cells whose entries have counters, and the distributions that belong to them.
 
-A percentile is absent where there were too few samples. The distributions of NAME.json stand in
-NAME.distributions.json, or compressed in NAME.distributions.json.gz, or nowhere.
+A percentile is absent if there were too few samples. The distributions of NAME.json are in
+NAME.distributions.json or NAME.distributions.json.gz, if there are any.
 """
 
 import json
@@ -18,7 +18,9 @@ from results.grid import Grid, Outcome, read_json
 
 @dataclass(frozen=True)
 class Distribution:
-    """How many samples lie below each of the edges, in ns and ascending; all below the last."""
+    """The number of samples below each edge. Edges are in ns and ascend; all samples are below the
+    last.
+    """
 
     edges: list[float]
     below: list[float]
@@ -30,9 +32,9 @@ class Distribution:
 
 @dataclass
 class CounterCell(Outcome):
-    """What became of one contender in one scenario at one size."""
+    """The outcome of one contender in one scenario at one size."""
 
-    counters: dict[str, list[float]] = field(default_factory=dict)  # of each round_
+    counters: dict[str, list[float]] = field(default_factory=dict)  # values of each round
     histograms: dict[str, list[tuple[list[float], list[float]]]] = field(default_factory=dict)
 
     @property
@@ -40,20 +42,24 @@ class CounterCell(Outcome):
         return max(map(len, self.counters.values()), default=0)
 
     def add_counters(self, entry: Any) -> None:
-        """Of one more round_."""
+        """Adds the counters of one round."""
         for name, value in entry.items():
             if isinstance(value, int | float) and math.isfinite(value):
                 self.counters.setdefault(name, []).append(float(value))
 
     def add_distribution(self, quantity: str, content: Any) -> None:
-        """Of one more round_. Raises one of Python's own errors if it is none."""
+        """Adds the distribution of one round. Raises one of Python's own errors if `content` is
+        none.
+        """
         edges, counts = map(_numbers, (content["edges"], content["counts"]))
         if counts:
             _check(edges, counts)
             self.histograms.setdefault(quantity, []).append((edges, counts))
 
     def values(self, counter: str) -> list[float]:
-        """Of those rounds that have it, if there is a figure."""
+        """Returns the values of the rounds that have the counter; nothing if the cell has no
+        figure.
+        """
         return self.counters.get(counter, []) if self.has_figure else []
 
     def value(self, counter: str) -> float | None:
@@ -61,7 +67,7 @@ class CounterCell(Outcome):
         return median(values) if values else None
 
     def distribution(self, name: str) -> Distribution | None:
-        """Of all rounds together, if they have left any."""
+        """Returns the sum over all rounds, or None if there is no distribution."""
         buckets: dict[float, float] = {}  # by upper edge
         lowest = math.inf
         for edges, counts in self.histograms.get(name, []) if self.has_figure else []:
@@ -78,13 +84,15 @@ class CounterCell(Outcome):
 
 
 def distributions_beside(path: Path) -> Path:
-    """The file of the distributions of a file of results: compressed if a campaign has left it."""
+    """Returns the file of distributions that belongs to a file of results; a campaign compresses
+    it.
+    """
     compressed = path.with_suffix(".distributions.json.gz")
     return compressed if compressed.exists() else compressed.with_suffix("")
 
 
 def add_distributions(grid: Grid[Any], path: Path) -> None:
-    """Gives the cells of the grid what stands in a file of distributions."""
+    """Adds a file of distributions to the cells of the grid."""
     try:
         for name, rounds in read_json(path).items():
             _, scenario, size, contender = name.split("/")[:4]

@@ -1,9 +1,8 @@
-"""What all results are: cells by what was measured, at which size, of whom; and the facts of a run.
+"""The common part of all results: cells by scenario, size and backend, and the facts of a run.
 
-A file is Google Benchmark's JSON. Each repetition of a cell is an entry of its own, named
-SUITE/SCENARIO/SIZE/BACKEND/...; in a suite of replays the scenarios are workloads, in one on the
-wall clock the backends are services. A cell without a figure has an error message that begins with
-its status.
+A file is Google Benchmark's JSON. Each repetition of a cell is one entry, named
+SUITE/SCENARIO/SIZE/BACKEND/... In replays the scenarios are workloads; on the wall clock the
+backends are services. The error message of a cell without a figure begins with its status.
 """
 
 import glob
@@ -21,9 +20,9 @@ from files import shown
 from results.statistics import LEAST_ROUNDS
 from style import PRECISIONS, Look, looks
 
-FORMAT = 1  # of journals and results; also raised when the harness measures something else
+FORMAT = 1  # of journals and results; also increased when the harness measures something else
 
-# Facts that are shown; those of BINDING must agree for figures to be set side by side.
+# Facts that are shown. Figures are comparable only if those of BINDING agree.
 BINDING = (
     *("processor", "num_cpus", "compiler", "flags", "build", "commit", "granularity", "seed"),
     "pages",
@@ -36,27 +35,27 @@ FACTS = (
 
 Key = tuple[str, int, str]  # scenario, size, backend
 
-# Behind a backend's name: controls, measured beside it.
-AGAIN = "@again"  # the same once more
+# Suffixes of a backend's name for controls that are measured beside it.
+AGAIN = "@again"  # a second measurement of the same backend
 SLOWER = "@slower"  # slowed down on purpose
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """How often the cells were measured that were: not all as often, if a budget has decided."""
+    """How many rounds the measured cells have; with a budget these numbers may differ."""
 
     least: int
     most: int
 
     @classmethod
     def among(cls, counts: Iterable[int]) -> "Rounds":
-        """Of so many a cell; 0 is a cell that was not measured."""
+        """Takes the number of rounds of each cell; 0 is a cell that was not measured."""
         measured = [count for count in counts if count]
         return cls(min(measured, default=0), max(measured, default=0))
 
     @property
     def spread(self) -> str:
-        """What stands behind the ± of their medians (statistics_of_rounds.spread)."""
+        """Explains the ± of the medians (statistics_of_rounds.spread)."""
         interval, range_ = "the farther end of the 95 % interval", "the largest deviation"
         if self.most < LEAST_ROUNDS:
             return range_
@@ -70,15 +69,15 @@ class Rounds:
 
 @dataclass
 class Outcome:
-    """What became of a cell."""
+    """The outcome of a cell."""
 
-    broken: str = ""  # not empty: the status, and what is to be said about it; no round counts then
-    timeouts: list[str] = field(default_factory=list)  # what was said of rounds that took too long
-    noisy: int = 0  # rounds in which it was disturbed, however often they were repeated
+    broken: str = ""  # status and explanation of a failure in all rounds; else empty
+    timeouts: list[str] = field(default_factory=list)  # the messages of rounds that took too long
+    noisy: int = 0  # rounds whose measurement was disturbed in every attempt
 
     @property
     def measured_rounds(self) -> int:
-        """How many have figures, whether or not they count."""
+        """The number of rounds with a figure, whether or not they count."""
         raise NotImplementedError
 
     @property
@@ -87,13 +86,13 @@ class Outcome:
 
     @property
     def is_measured(self) -> bool:
-        """Whether any of its rounds was."""
+        """Whether any round was measured."""
         return self.measured_rounds > 0
 
     @property
     def failure(self) -> str:
-        """Not empty: why it has no figure. One that mostly takes too long has none: the rounds that
-        did not are the lucky ones.
+        """Why the cell has no figure; empty if it has one. A cell that takes too long in most
+        rounds has none, because the other rounds would be a biased sample.
         """
         if self.broken or 2 * len(self.timeouts) <= self.tried_rounds:
             return self.broken
@@ -109,12 +108,12 @@ class Outcome:
 
     @property
     def status(self) -> str:
-        """The word for a cell without a figure, or nothing."""
+        """The status word of a cell without a figure; else empty."""
         return "" if self.has_figure else self.failure.partition(":")[0].strip()
 
     @property
     def doubt(self) -> str:
-        """What is to be said of a figure that not all rounds have."""
+        """Why a figure is doubtful: some of its rounds took too long."""
         if not self.timeouts or not self.has_figure:
             return ""
         return f"timeout in {len(self.timeouts)} of {self.tried_rounds} rounds"
@@ -127,36 +126,36 @@ AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
 class Grid(Generic[AnyOutcome]):
     """Cells by (scenario, size, backend), and the facts about the machine that measured them.
 
-    The orders of scenarios and backends are those of the files.
+    Scenarios and backends keep the order of the files.
     """
 
-    CELL_NAME: ClassVar[str]  # what an entry must have to be one of these cells
+    CELL_NAME: ClassVar[str]  # the form of a cell's name, for error messages
     CELL_CONTENT: ClassVar[str]
-    FLAGS: ClassVar[set[str]] = set()  # that may stand in its label behind the item
+    FLAGS: ClassVar[set[str]] = set()  # allowed flags in a label, after the item
 
     facts: dict[str, str] = field(default_factory=dict)
     cells: dict[Key, AnyOutcome] = field(default_factory=dict)
-    # What was measured beside them: AGAIN, SLOWER, or by another build, "@COMMIT".
+    # Cells measured beside the others: AGAIN, SLOWER, or another build, "@COMMIT".
     variants: dict[str, dict[Key, AnyOutcome]] = field(default_factory=dict)
-    precisions: dict[str, str] = field(default_factory=dict)  # of backends
-    items: dict[str, str] = field(default_factory=dict)  # what scenarios are counted in
-    unreached: set[Key] = field(default_factory=set)  # a run was ended before
+    precisions: dict[str, str] = field(default_factory=dict)  # by backend
+    items: dict[str, str] = field(default_factory=dict)  # the unit of each scenario's figures
+    unreached: set[Key] = field(default_factory=set)  # cells that an interrupted run did not reach
     sources: list[Path] = field(default_factory=list)  # the files
-    inputs: dict[str, Any] = field(default_factory=dict)  # SCENARIO/SIZE/FOR: what is replayed
-    described: dict[str, Any] = field(default_factory=dict)  # backends, by the run that chose them
+    inputs: dict[str, Any] = field(default_factory=dict)  # facts, by SCENARIO/SIZE/FOR
+    described: dict[str, Any] = field(default_factory=dict)  # facts of backends
 
     @property
     def interrupted(self) -> int:
-        """How many cells are not here, because a run was ended before them."""
+        """The number of cells that an interrupted run did not reach."""
         return len(self.unreached - self.cells.keys())
 
     @property
     def twins(self) -> dict[Key, AnyOutcome]:
-        """The same, measured once more."""
+        """The second measurements of the same cells."""
         return self.variants.get(AGAIN, {})
 
     def trace_of(self, scenario: str, size: int, backend: str) -> Any:
-        """The hashes of the traces that were replayed; empty if the file does not tell."""
+        """Returns the hashes of the replayed traces; empty if the file lacks them."""
         is_remote = self.described.get(backend, {}).get("remote", False)
         reaches = ("both", "remote" if is_remote else "local")
         names = (f"{scenario}/{size}/{reach}" for reach in reaches)
@@ -172,33 +171,33 @@ class Grid(Generic[AnyOutcome]):
 
     @property
     def has_figure(self) -> bool:
-        """Whether any cell has one."""
+        """Whether any cell has a figure."""
         return any(cell.has_figure for cell in self.cells.values())
 
     def sizes(self, scenario: str, backend: str | None = None) -> list[int]:
-        """At which the scenario was run, by any backend or by one."""
+        """Returns the sizes at which any backend, or the given one, ran the scenario."""
         return sorted(
             {size for name, size, own in self.cells if name == scenario and backend in (None, own)}
         )
 
     def shown_size(self, scenario: str, size: int) -> int:
-        """The size, or for a scenario that was not run at it the nearest."""
+        """Returns the size, or the nearest one at which the scenario ran."""
         return min(self.sizes(scenario), key=lambda own: max(own, size) / max(1, min(own, size)))
 
     def item(self, scenario: str) -> str:
-        """What the scenario's figures are per."""
+        """Returns the unit of the scenario's figures."""
         return self.items.get(scenario, "item")
 
     def cell(self, scenario: str, size: int, backend: str) -> AnyOutcome | None:
         return self.cells.get((scenario, size, backend))
 
     def precision(self, backend: str) -> str:
-        """Its precision; old files do not tell that of a backend without any figure."""
+        """Returns the backend's precision; old files lack it for backends without any figure."""
         precision = str(self.described.get(backend, {}).get("precision", "unknown"))
         return self.precisions.get(backend, precision if precision in PRECISIONS else "unknown")
 
     def backends_by_precision(self) -> dict[str, list[str]]:
-        """Those of the same precision together."""
+        """Groups the backends by precision."""
         return {
             precision: backends
             for precision in PRECISIONS
@@ -206,8 +205,8 @@ class Grid(Generic[AnyOutcome]):
         }
 
     def keep(self, backends: set[str], scenarios: set[str]) -> None:
-        """Leaves out all other cells. Looks, and what is known of the noise, stay as they are of all."""
-        self.looks  # so that they are known
+        """Keeps these cells only. Looks and the noise are still those of all cells."""
+        self.looks  # computes them for all backends
         self.cells = {
             key: cell
             for key, cell in self.cells.items()
@@ -218,18 +217,20 @@ class Grid(Generic[AnyOutcome]):
 
     @cached_property
     def looks(self) -> dict[str, Look]:
-        """Of backends, once loaded."""
+        """The looks of the backends; cached."""
         return looks(self.backends)
 
     def new_cell(self) -> AnyOutcome:
         raise NotImplementedError
 
     def add_figures(self, cell: AnyOutcome, entry: Any, flags: list[str]) -> None:
-        """Of a repetition that has figures: its entry, and the flags of its label."""
+        """Adds the figures of one repetition: its entry, and the flags of its label."""
         raise NotImplementedError
 
     def add(self, entry: Any) -> None:
-        """A repetition. Raises one of Python's own errors if the entry is none of these cells."""
+        """Adds a repetition. Raises one of Python's own errors if the entry is not a cell of this
+        grid.
+        """
         if entry.get("run_type") == "aggregate":
             return
         _, scenario, size, contender = entry["name"].split("/")[:4]
@@ -241,7 +242,7 @@ class Grid(Generic[AnyOutcome]):
             return
         precision, item = entry["label"].split(", per ", 1)
         flags: list[str] = []
-        if self.FLAGS:  # else the item may be anything
+        if self.FLAGS:  # without flags, the item may be any text
             item, *flags = item.split(", ")
         if precision not in PRECISIONS or not self.FLAGS.issuperset(flags):
             raise ValueError(entry["label"])
@@ -252,7 +253,7 @@ class Grid(Generic[AnyOutcome]):
         self.items[scenario] = item
 
     def _add_failure(self, cells: dict[Key, AnyOutcome], key: Key, message: str) -> None:
-        if message.startswith("interrupted"):  # a cell that a run did not come to
+        if message.startswith("interrupted"):  # the run did not reach this cell
             self.unreached.add(key)
             return
         cell = cells.setdefault(key, self.new_cell())
@@ -267,7 +268,7 @@ AnyGrid = TypeVar("AnyGrid", bound=Grid[Any])
 
 @dataclass(frozen=True)
 class ResultFile:
-    """A file as it was read."""
+    """The content of a file of results."""
 
     path: Path
     context: dict[str, Any]
@@ -275,7 +276,7 @@ class ResultFile:
 
     @property
     def suites(self) -> list[str]:
-        """That have cells in it."""
+        """The suites that have cells in the file."""
         names = [entry.get("name") for entry in self.entries if isinstance(entry, dict)]
         return list(dict.fromkeys(str(name).partition("/")[0] for name in names))
 
@@ -306,7 +307,7 @@ def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
 
 
 def read_json(file: Path) -> Any:
-    """The content of a file that a run has left."""
+    """Returns the content of a JSON file, plain or compressed. Raises Failure."""
     try:
         content = file.read_bytes()
         return json.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
@@ -317,7 +318,9 @@ def read_json(file: Path) -> Any:
 
 
 def _instead(file: Path) -> str:
-    """Where there are results beside the folder that was named, unless they are about to be there."""
+    """Says where results are: the campaign that is still to finish, or similar folders beside this
+    one.
+    """
     folder, name = file.resolve(), "results.json"
     if file.suffix == ".json":
         folder, name = folder.parent, file.name
@@ -346,7 +349,7 @@ def _read(file: Path) -> ResultFile:
 
 
 def _objects(file: ResultFile, member: str) -> dict[str, Any]:
-    """A member of the context that has an object for each name."""
+    """Returns a member of the context that maps names to objects."""
     found = file.context.get(member, {})
     if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
         raise Failure(f"{file.path}: its '{member}' is no object of objects; measure again")

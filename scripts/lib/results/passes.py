@@ -1,6 +1,6 @@
 """The results of the passes beside the total cost: tails, memory, instructions and counters.
 
-Of a cell SUITE/WORKLOAD/SIZE/BACKEND the label says "PRECISION, per ITEM".
+The label of a cell SUITE/WORKLOAD/SIZE/BACKEND is "PRECISION, per ITEM".
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from typing import Any
 from results.counters import CounterCell, add_distributions, distributions_beside
 from results.grid import Grid, collect, read_files
 
-# What a pass leaves in a campaign's folder.
+# The files of the passes in a campaign's folder.
 PASSES = {
     "total": "results.json",
     "tails": "tails.json",
@@ -22,9 +22,10 @@ PASSES = {
 
 @dataclass
 class PassCell(CounterCell):
-    """What became of one backend on one workload at one size."""
+    """The outcome of one backend on one workload at one size."""
 
-    # The longest advance() of each stretch of operations: by column op, max_ns, fired and moved.
+    # The longest advance() of each stretch of operations, in the columns op, max_ns, fired and
+    # moved.
     timeline: dict[str, list[float]] = field(default_factory=dict)
 
     def add_distribution(self, quantity: str, content: Any) -> None:
@@ -53,7 +54,7 @@ class PassResults(Grid[PassCell]):
 
 
 def load_pass(path: Path) -> PassResults:
-    """Of a file that a pass has left, with the distributions beside it."""
+    """Reads the file of a pass and its distributions."""
     grid = collect(PassResults(), read_files([path]))
     beside = distributions_beside(path)
     if beside.exists():

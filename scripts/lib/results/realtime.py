@@ -1,8 +1,7 @@
-"""The results of a suite on the wall clock: counters of each cell, and whole distributions.
+"""The results of a suite on the wall clock: the counters of each cell, and whole distributions.
 
-Of a cell SUITE/SCENARIO/SIZE/SERVICE the label says "PRECISION, per ITEM", and then perhaps
-"saturated" (the service did not keep up) and "interrupted" (measured for a shorter time than the
-others).
+The label of a cell SUITE/SCENARIO/SIZE/SERVICE is "PRECISION, per ITEM", optionally followed by
+"saturated" (the service did not keep up) and "interrupted" (measured for a shorter time).
 """
 
 import re
@@ -19,10 +18,10 @@ SUITES = {
     "accuracy": "timers per second",
     "contention": "threads",
     "purgatory": "requests per second",
-}  # with what their sizes count
-CONTROL = "control"  # the machine itself, among the services
+}  # by what their sizes count
+CONTROL = "control"  # the machine itself, measured like a service
 
-# What stands for a cell where it must be one figure.
+# The one figure that represents a cell.
 FIGURES = {
     "accuracy": "lateness_p50_ns",
     "contention": "calls_per_second",
@@ -32,9 +31,9 @@ FIGURES = {
 
 @dataclass
 class RealtimeCell(CounterCell):
-    """What became of one service in one scenario at one size."""
+    """The outcome of one service in one scenario at one size."""
 
-    saturated: int = 0  # so many rounds
+    saturated: int = 0  # number of saturated rounds
     cut_short: bool = False
 
 
@@ -43,7 +42,7 @@ class RealtimeResults(Grid[RealtimeCell]):
     """Cells by (scenario, size, service), of one suite."""
 
     suite: str = ""
-    without_distributions: list[str] = field(default_factory=list)  # files that have none beside
+    without_distributions: list[str] = field(default_factory=list)  # files without distributions
 
     CELL_NAME = "SUITE/SCENARIO/SIZE/SERVICE"
     CELL_CONTENT = "its label and counters"
@@ -59,7 +58,7 @@ class RealtimeResults(Grid[RealtimeCell]):
 
     @property
     def services(self) -> list[str]:
-        """Those of the files, without the control."""
+        """The services, without the control."""
         return [name for name in self.backends if name != CONTROL]
 
     @property
@@ -71,12 +70,12 @@ class RealtimeResults(Grid[RealtimeCell]):
 
     @property
     def cut_short(self) -> int:
-        """How many cells were measured for a shorter time, because the run was ended."""
+        """The number of cells with a shorter measurement because the run was interrupted."""
         return sum(cell.cut_short for cell in self.cells.values())
 
     def as_costs(self, figure: str) -> Results:
-        """One figure of all cells, as if it were their cost; of a rate, the nanoseconds it leaves for
-        each. Cells without it, in each of their rounds, have no figure.
+        """Returns one figure of each cell as its cost; a rate becomes nanoseconds per item. A cell
+        that lacks the figure in any round has no cost.
         """
         costs = Results(
             facts=self.facts,
@@ -91,16 +90,18 @@ class RealtimeResults(Grid[RealtimeCell]):
         return costs
 
     def size_is(self, scenario: str) -> str:
-        """What the scenario's sizes count; of some of the suite accuracy it is no rate."""
+        """Returns what the scenario's sizes count; in some scenarios of the suite accuracy it is no
+        rate.
+        """
         is_rate = self.suite != "accuracy" or re.match("rate|wait|granularity|poll|task", scenario)
         return SUITES[self.suite] if is_rate else "timers"
 
     def members(self, scenario: str) -> list[str]:
-        """The services that the scenario was run with, the control first."""
+        """Returns the services that ran the scenario, the control first."""
         return [name for name in self.backends if self.sizes(scenario, name)]
 
     def measured(self, scenario: str, size: int) -> dict[str, RealtimeCell]:
-        """The services that have figures there."""
+        """Returns the services with figures at that size."""
         return {
             service: cell
             for service in self.members(scenario)
@@ -108,7 +109,9 @@ class RealtimeResults(Grid[RealtimeCell]):
         }
 
     def telling_size(self, scenario: str) -> int:
-        """The middle of its sizes, or the largest below at which three of four services keep up."""
+        """Returns the largest size, up to the middle one, at which three of
+        four services keep up.
+        """
         sizes = self.sizes(scenario)
         lower = sizes[: len(sizes) // 2 + 1]
         return next((size for size in reversed(lower) if self._keep_up(scenario, size)), lower[0])
@@ -141,7 +144,7 @@ def _as_cost(cell: RealtimeCell, figure: str) -> Cell:
 
 
 def load_files(files: Iterable[ResultFile]) -> RealtimeResults:
-    """The cells of files that are all of one suite, with the distributions beside them."""
+    """Reads the cells of files of one suite, and their distributions."""
     files = list(files)
     suites = list(dict.fromkeys(suite for file in files for suite in file.suites))
     if len(suites) > 1:

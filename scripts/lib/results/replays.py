@@ -1,6 +1,6 @@
-"""The results of a suite of replays: what operations cost.
+"""The results of a suite of replays: the cost of operations.
 
-The costs of a cell SUITE/WORKLOAD/SIZE/BACKEND are its counter ns_per_item, and the label says
+The costs of a cell SUITE/WORKLOAD/SIZE/BACKEND are its counter ns_per_item. Its label is
 "PRECISION, per ITEM".
 """
 
@@ -23,18 +23,18 @@ from results.statistics import (
 )
 from words import FEWER, LATE, MARKS, NOISY
 
-MARGIN = 0.03  # within which two are equivalent
+MARGIN = 0.03  # a ratio within this margin counts as equivalent
 
-FEW = 10  # cells, of which each may as well bear its sign
+FEW = 10  # cells; with fewer, each keeps its mark even if most have one
 
 
 @dataclass
 class Cell(Outcome):
-    """What became of one backend on one workload at one size."""
+    """The outcome of one backend on one workload at one size."""
 
-    costs: list[float] = field(default_factory=list)  # ns per item, one a repetition
-    rounds: list[int] = field(default_factory=list)  # in which they were measured
-    items: float = 0  # that one replay measured
+    costs: list[float] = field(default_factory=list)  # ns per item, for each repetition
+    rounds: list[int] = field(default_factory=list)  # the round of each cost
+    items: float = 0  # number of items in one replay
     memory_reads: list[float] = field(
         default_factory=list
     )  # ns, beside its rounds, as far as known
@@ -61,13 +61,13 @@ class Cell(Outcome):
 class Standings:
     """Backends of one precision on one workload at one size, the cheapest first.
 
-    Those of a group are not told apart. While the rounds are too few to be sure, each is a group of
-    its own, in the order so far.
+    The backends in a group cannot be told apart. With too few rounds to be sure, each backend is a
+    group of its own, sorted by cost.
     """
 
     groups: list[list[str]]
-    rounds: int  # of whoever has the fewest
-    needed: int  # to be sure
+    rounds: int  # the least over the backends
+    needed: int  # rounds needed to be sure
 
     @property
     def is_sure(self) -> bool:
@@ -75,12 +75,12 @@ class Standings:
 
     @property
     def best(self) -> list[str]:
-        """The cheapest, and all that are not surely slower; empty where there is no contest."""
+        """The cheapest and all that are not surely slower; empty if there is only one backend."""
         return self.groups[0] if self.is_sure and len(self.ranks) > 1 else []
 
     @property
     def ranks(self) -> dict[str, int]:
-        """By backend; those of a group share one."""
+        """The rank of each backend; a group shares one rank."""
         ranks: dict[str, int] = {}
         for group in self.groups:
             ranks |= dict.fromkeys(group, len(ranks) + 1)
@@ -108,7 +108,7 @@ class Results(Grid[Cell]):
             cell.memory_reads.append(read)
 
     def keep(self, backends: set[str], scenarios: set[str]) -> None:
-        self.twin_ratios  # so that they are known
+        self.twin_ratios  # computes them for all cells
         super().keep(backends, scenarios)
 
     @property
@@ -121,7 +121,7 @@ class Results(Grid[Cell]):
 
     @cached_property
     def twin_ratios(self) -> list[list[float]]:
-        """Of what was measured twice, in the same rounds, the logarithms of the ratios."""
+        """The logarithms of the ratios of twins in the same rounds."""
         pairs = [
             paired_log_ratios(self.cells[key].by_round, twin.by_round)
             for key, twin in self.twins.items()
@@ -131,7 +131,7 @@ class Results(Grid[Cell]):
 
     @property
     def noise(self) -> float:
-        """What a backend differs from itself by, in logarithms; 0 if nothing was measured twice."""
+        """How much a backend differs from itself, in logarithms; 0 without twins."""
         return noise_floor(self.twin_ratios)
 
     @property
@@ -141,13 +141,14 @@ class Results(Grid[Cell]):
 
     @property
     def memory_reads(self) -> list[float]:
-        """What a read of memory took beside each measurement, ascending."""
+        """The duration of a memory read beside each measurement, ascending."""
         return sorted(read for cell in self.cells.values() for read in cell.memory_reads)
 
     @cached_property
     def pace(self) -> dict[int, float]:
-        """Of each round, what a cell in the middle took, over its own median: 1.2 if the machine was
-        slower by a fifth. Comparisons within a round are free of it, deviations from medians are not.
+        """For each round, the median over the cells of cost over own median: 1.2 if the machine was
+        a fifth slower. It cancels out in comparisons within a round, but not in deviations from
+        medians.
         """
         shares: dict[int, list[float]] = {}
         for cell in self.cells.values():
@@ -156,8 +157,9 @@ class Results(Grid[Cell]):
         return {round_: median(shares[round_]) for round_ in sorted(shares)}
 
     def ranking(self, workload: str, size: int, backends: Iterable[str]) -> list[list[str]]:
-        """Those that have figures, the cheapest first, in groups. Nobody in a group is surely slower
-        than its first, and all of the next are; the comparisons with a first are made together.
+        """Returns the backends with figures in groups, the cheapest first. No backend in a group is
+        surely slower than its first; all in later groups are. The comparisons with each first are
+        corrected as one family.
         """
         costs = {
             name: cell
@@ -174,8 +176,8 @@ class Results(Grid[Cell]):
         return groups
 
     def _first(self, cells: dict[str, Cell]) -> tuple[str, dict[str, str]]:
-        """The first of these, unless another is faster in the rounds that they share; and what the
-        others are to it.
+        """Returns the first, which is the cheapest unless another is faster in their common rounds,
+        and the verdict on each other backend.
         """
         first, *_ = cells
         beaten = set()
@@ -201,13 +203,13 @@ class Results(Grid[Cell]):
         return Standings(groups, rounds, needed)
 
     def best(self, workload: str, size: int, backends: Iterable[str]) -> list[str]:
-        """The first group; empty where the rounds are too few to tell so many apart."""
+        """Returns the first group; empty if the rounds are too few to be sure."""
         return self.standings(workload, size, backends).best
 
     def costs(
         self, workload: str, size: int | None = None, backend: str | None = None
     ) -> list[float]:
-        """Of all rounds, or of those at one size or of one backend."""
+        """Returns the costs of all rounds, or of those at one size or of one backend."""
         return [
             cost
             for (name, own_size, own), cell in self.cells.items()
@@ -220,15 +222,15 @@ class Results(Grid[Cell]):
 
     @cached_property
     def is_mostly_disturbed(self) -> bool:
-        """Then a sign at each cell that was would say nothing."""
+        """If so, marks at the disturbed cells would tell nothing."""
         figures = [cell for cell in self.cells.values() if cell.has_figure]
         return 2 * sum(cell.noisy > 0 for cell in figures) > len(figures) >= FEW
 
     @cached_property
     def marks(self) -> dict[Key, str]:
-        """The signs of MARKS that costs bear, once loaded: of those measured over less than half of the
-        operations that others were, of those that were disturbed, unless most were, and of those that
-        took too long in a round.
+        """The marks (MARKS) of costs; cached. They mark cells with less than half as many
+        operations as others, disturbed cells unless most are disturbed, and cells that took too
+        long in a round.
         """
         most: dict[tuple[str, int], float] = {}
         for (workload, size, _), cell in self.cells.items():
@@ -243,12 +245,12 @@ class Results(Grid[Cell]):
         return {key: borne for key, borne in signs.items() if borne}
 
     def mark(self, workload: str, size: int, backend: str) -> str:
-        """The signs behind the cost of a cell."""
+        """Returns the marks of a cell's cost."""
         signs = self.marks.get((workload, size, backend))
         return f" {signs}" if signs else ""
 
     def mark_of(self, backend: str, workloads: Iterable[str]) -> str:
-        """The signs that any cell of a backend on the workloads bears."""
+        """Returns the marks of all cells of a backend on the workloads."""
         borne = {
             sign
             for (workload, _, name), signs in self.marks.items()
@@ -258,7 +260,9 @@ class Results(Grid[Cell]):
         return f" {''.join(sign for sign in MARKS if sign in borne)}" if borne else ""
 
     def telling_size(self) -> int:
-        """The largest size at which three quarters of the cells have a figure, or the best one."""
+        """Returns the largest size at which three quarters of the cells have a figure, or else the
+        one with the largest share of figures.
+        """
         swept = [name for name in self.workloads if len(self.sizes(name)) > 1] or self.workloads
         sizes = sorted({size for name, size, _ in self.cells if name in swept}, reverse=True)
         best = max(sizes, key=self._share_with_figure)
@@ -270,10 +274,12 @@ class Results(Grid[Cell]):
 
 
 def load(paths: Iterable[Path]) -> Results:
-    """Reads files, and folders with a results.json; the same cell in several is one, repeated."""
+    """Reads files, and folders with a results.json. The entries of the same cell in several files
+    count as its rounds.
+    """
     return load_files(read_files(paths))
 
 
 def load_files(files: Iterable[ResultFile]) -> Results:
-    """The same of files that are read already."""
+    """Does the same for files that are already read."""
     return collect(Results(), files)

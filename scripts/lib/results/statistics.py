@@ -1,11 +1,11 @@
-"""What rounds say: intervals for medians, comparisons of pairs, and when to believe them.
+"""The statistics of rounds: intervals of medians, paired comparisons, and their significance.
 
-Two contenders of a round are a pair: measured one soon after the other on the same trace. Of the
-logarithms of the pairs' ratios the median is the effect, and its interval comes from order
-statistics: however the noise is distributed, the true median lies below the k-th of n values with
-the probability that fewer than k of n fair coins show heads (the sign test). Six rounds are the
-least for 95 %. Of several comparisons at once each must be the surer (Holm 1979), so that the chance
-of any false alarm among them is 5 %; of 20 that takes ten rounds.
+Two contenders of a round form a pair: they run soon after each other on the same trace. The effect
+is the median of the logarithms of the pairs' ratios. Its interval comes from order statistics, for
+any distribution of the noise: the true median lies below the k-th of n values with the probability
+that fewer than k of n fair coins show heads (the sign test). A level of 95 % needs six rounds.
+Several comparisons at once are corrected (Holm 1979), so that the chance of any false alarm among
+them is 5 %; 20 comparisons need ten rounds.
 """
 
 import math
@@ -16,17 +16,17 @@ from statistics import median
 from scipy.special import bdtr
 
 LEAST_ROUNDS = 6
-ALPHA = 0.05  # of any false alarm among the comparisons that are made together
-LEAST_EFFECT = 0.01  # smaller ones are not worth a word, whatever the interval
+ALPHA = 0.05  # the chance of any false alarm among comparisons that are made together
+LEAST_EFFECT = 0.01  # smaller effects are ignored, whatever the interval
 
-# A read of memory that takes so many times as long as in the fastest tenth of a campaign's
-# measurements has waited for others, and so has what was measured beside it.
+# A read of memory has waited for others, and so has the measurement beside it, if it takes this
+# many times as long as in the fastest tenth of a campaign's measurements.
 SLOW_MEMORY = 1.5
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Around a median."""
+    """The interval around a median."""
 
     low: float
     middle: float
@@ -35,16 +35,16 @@ class Interval:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Of B with A: B's cost divided by A's."""
+    """The comparison of B with A, as B's cost divided by A's."""
 
     ratio: Interval
-    rounds: int  # in which both were measured
-    p: float  # of the sign test: that as many rounds agree by chance
-    word: str  # faster, slower, equivalent or unresolved: what B is
+    rounds: int  # rounds in which both were measured
+    p: float  # of the sign test: the chance that as many rounds agree
+    word: str  # the verdict on B: faster, slower, equivalent or unresolved
 
 
 def median_interval(values: Sequence[float], alpha: float = ALPHA) -> Interval:
-    """Exact by the sign test; infinite where there are too few values to be so sure."""
+    """Returns the exact interval of the sign test; infinite if there are too few values."""
     ordered = sorted(values)
     rank = _rank(len(ordered), alpha)
     if rank < 1:
@@ -53,7 +53,9 @@ def median_interval(values: Sequence[float], alpha: float = ALPHA) -> Interval:
 
 
 def _rank(n: int, alpha: float) -> int:
-    """The largest k for which the k-th values from both ends enclose the median so surely; or 0."""
+    """Returns the largest k for which the k-th values from both ends enclose the median at the
+    level; or 0.
+    """
     k = 0
     while k < n and bdtr(k, n, 0.5) <= alpha / 2:  # at most k of n coins show heads
         k += 1
@@ -61,8 +63,8 @@ def _rank(n: int, alpha: float) -> int:
 
 
 def spread(values: Sequence[float]) -> float:
-    """How far the true median may lie from theirs, as a share of it: up to the farther end of its
-    interval, and where they are too few for one, up to the farthest of them.
+    """Returns how far the true median may lie from the sample median, as a share of it: up to the
+    farther end of the interval, or with too few values, up to the farthest value.
     """
     known = _known_interval(values)
     if not known.middle:
@@ -71,13 +73,15 @@ def spread(values: Sequence[float]) -> float:
 
 
 def relative_width(values: Sequence[float]) -> float:
-    """Of the interval of a median cost, as a share of it; of few values the range stands for it."""
+    """Returns the width of the median's interval as a share of the median; with few values, the
+    range.
+    """
     known = _known_interval(values)
     return (known.high - known.low) / known.middle if len(values) > 1 else math.inf
 
 
 def _known_interval(values: Sequence[float]) -> Interval:
-    """That of the median; where they are too few for one, all that they span."""
+    """Returns the interval of the median; with too few values, their range."""
     interval = median_interval(values)
     if math.isinf(interval.low):
         return Interval(min(values), interval.middle, max(values))
@@ -85,7 +89,7 @@ def _known_interval(values: Sequence[float]) -> Interval:
 
 
 def rounds_needed(comparisons: int) -> int:
-    """How many rounds it takes that one of so many comparisons can be sure at all."""
+    """Returns how many rounds are needed so that one of so many comparisons can be significant."""
     rounds = LEAST_ROUNDS
     while 2 ** (1 - rounds) > ALPHA / comparisons:
         rounds += 1
@@ -93,12 +97,12 @@ def rounds_needed(comparisons: int) -> int:
 
 
 def paired_log_ratios(a: Mapping[int, float], b: Mapping[int, float]) -> list[float]:
-    """Of the rounds, by number, in which both were measured."""
+    """Returns the log-ratios of the rounds, by number, in which both were measured."""
     return [math.log(b[round_] / a[round_]) for round_ in sorted(a.keys() & b.keys())]
 
 
 def sign_test(values: Sequence[float]) -> float:
-    """The two-sided p of the median being 0; zeros count half for either side."""
+    """Returns the two-sided p for a median of 0; zeros count half for each side."""
     n = len(values)
     if n == 0:
         return 1.0
@@ -107,11 +111,11 @@ def sign_test(values: Sequence[float]) -> float:
 
 
 def compare(pairs: Sequence[Sequence[float]], noise: float, margin: float) -> list[Comparison]:
-    """Comparisons that are made together, each given by its paired log-ratios.
+    """Makes comparisons together; each is given by its paired log-ratios.
 
-    `noise`: the effect that a contender has on itself, in logarithms. `margin`: up to which two are
-    equivalent, as a share. B is faster or slower if the interval excludes 1 and the effect exceeds
-    both the noise and LEAST_EFFECT; equivalent if the interval lies within the margin.
+    `noise`: how much a contender differs from itself, in logarithms. `margin`: the share up to
+    which two are equivalent. B is faster or slower if the interval excludes 1 and the effect
+    exceeds both the noise and LEAST_EFFECT. B is equivalent if the interval lies within the margin.
     """
     alphas = holm([sign_test(values) for values in pairs])
     least = max(noise, math.log1p(LEAST_EFFECT))
@@ -140,10 +144,10 @@ def _word(interval: Interval, least: float, margin: float) -> str:
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The alpha at which each of several tests is to be judged (Holm 1979).
+    """Returns the alpha of each of several tests (Holm 1979).
 
-    The surest is judged at ALPHA / m, the next at ALPHA / (m - 1), and so on; from the first on that
-    fails, all others are judged as that one.
+    The test with the smallest p gets ALPHA / m, the next ALPHA / (m - 1), and so on. After the
+    first test that fails, all others get the same alpha as that one.
     """
     order = sorted(range(len(ps)), key=lambda i: ps[i])
     alphas = [0.0] * len(ps)
@@ -158,21 +162,23 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def noise_floor(twins: Sequence[Sequence[float]]) -> float:
-    """The effect that contenders have on themselves, in logarithms: what nine of ten such pairs stay
-    below, each given by its paired log-ratios. 0 if there are none.
+    """Returns how much contenders differ from themselves, in logarithms: nine of ten twins, each
+    given by its paired log-ratios, stay below. Returns 0 without twins.
     """
     effects = sorted(abs(median(values)) for values in twins if values)
     return effects[math.ceil(0.9 * len(effects)) - 1] if effects else 0.0
 
 
 def undisturbed(ordered: Sequence[float]) -> float:
-    """What reads of memory take when nobody else reads, of those of a campaign in ascending order."""
+    """Returns the duration of a memory read without interference, from the ascending reads of a
+    campaign.
+    """
     return ordered[len(ordered) // 10]
 
 
 def half_widths(twins: Sequence[Sequence[float]]) -> list[float]:
-    """How far from 1 the intervals of these ratios reach, in logarithms and ascending; infinite
-    where the rounds are too few.
+    """Returns how far from 1 the intervals of these ratios reach, in logarithms and ascending;
+    infinite with too few rounds.
     """
     intervals = [median_interval(values) for values in twins if values]
     return sorted(max(abs(one.low), abs(one.high)) for one in intervals)

@@ -1,4 +1,4 @@
-"""What a table comes to, in sentences: who is the cheapest, by how much, and how sure that is."""
+"""Sums up a table in sentences: the cheapest, by how much, and how sure that is."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import exp
@@ -13,7 +13,7 @@ HOW_SURE = "How sure: "
 MOST_NAMED = 2  # of those that are tied with the first
 
 
-Text = Callable[[float], str]  # of a cost
+Text = Callable[[float], str]  # formats a cost
 
 
 def answers(
@@ -25,10 +25,11 @@ def answers(
     less: str = "cheaper",
     only_contests: bool = False,
 ) -> list[str]:
-    """A sentence for each workload, at its size, and each precision that is ranked; what they mean.
+    """Returns a sentence for each workload, at its size, and each ranked precision; then the
+    meaning of the words.
 
-    `size_is`: what the sizes of a workload count. `less`: what the first of them is. `only_contests`:
-    nothing of who has no rival.
+    `size_is`: what the sizes of a workload count. `less`: the adjective for the first.
+    `only_contests`: leave out precisions with a single backend.
     """
     sentences = []
     judged = []
@@ -63,7 +64,7 @@ def _answer(
 
 
 def how_sure(judged: Sequence[Standings], less: str) -> str:
-    """What the words of the answers mean; empty where nothing is compared."""
+    """Explains the words of the answers; empty if nothing is compared."""
     told = []
     if any(one.is_sure and one.best for one in judged):
         told.append(
@@ -80,7 +81,7 @@ def how_sure(judged: Sequence[Standings], less: str) -> str:
 
 
 def said_first(sentences: Sequence[str]) -> list[str]:
-    """The parts of Markdown with which a table begins: a list of the answers, and what they mean."""
+    """Returns the first parts of a Markdown table: the list of answers and their explanation."""
     told = [line for line in sentences if not line.startswith(HOW_SURE)]
     meant = [line for line in sentences if line.startswith(HOW_SURE)]
     return ["\n".join(f"- {sentence}" for sentence in told), *meant] if told else []

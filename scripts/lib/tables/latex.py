@@ -1,6 +1,6 @@
-"""What a paper needs of results besides figures: a table in LaTeX, and a paragraph on the method.
+"""Writes the results for a paper: a table in LaTeX, and a paragraph on the method.
 
-The table needs the package booktabs. Both are to be \\input.
+The table needs the package booktabs. Both files are made for \\input.
 """
 
 import re
@@ -38,14 +38,14 @@ _SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    """As LaTeX prints it. Powers such as 10⁵ become those of its own."""
+    """Escapes text for LaTeX. Powers such as 10⁵ become LaTeX powers."""
     plain = "".join(_SPECIAL.get(letter, letter) for letter in text)
     digits_of = {ord(high): str(low) for low, high in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
     return re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"$^{{{found[0].translate(digits_of)}}}$", plain)
 
 
 def latex_table(results: Results, size: int) -> str:
-    """Medians with 95 % intervals, precision by precision; bold as in table.md."""
+    """Returns medians with 95 % intervals for each precision; bold as in table.md."""
     titles = headers(results, size)
     lines = [
         r"% Wide: in a table*, perhaps within \resizebox{\textwidth}{!}{...}.",
@@ -87,7 +87,7 @@ def _marks() -> str:
 
 
 def _remake(results: Grid[Any]) -> str:
-    """In one line, as a comment ends with it."""
+    """Returns one line, because a newline would end the LaTeX comment."""
     return " ".join(remake_line(results.facts).split())
 
 
@@ -102,7 +102,7 @@ def _entry(cell: Cell) -> str:
 
 
 def latex_realtime_table(results: RealtimeResults, size: int | None) -> str:
-    """A tabular for each scenario."""
+    """Returns a tabular for each scenario."""
     parts = [f"% {realtime_table.caption(results)}", f"% Reproduce with: {_remake(results)}"]
     for sheet in realtime_table.sheets(results, size):
         parts += [
@@ -119,7 +119,7 @@ def latex_realtime_table(results: RealtimeResults, size: int | None) -> str:
 
 
 def method(results: Grid[Any], rounds: Rounds) -> str:
-    """How it was measured, in sentences; from the facts alone, and as much as they tell."""
+    """Describes the method in sentences, as far as the facts tell it."""
     facts = results.facts
     is_replayed = isinstance(results, Results)
     sentences = [_where(facts), *_how(results, rounds, is_replayed)]
@@ -156,7 +156,7 @@ def _how(results: Grid[Any], rounds: Rounds, is_replayed: bool) -> list[str]:
     cells = f"Each of {measured} cells, {what}, was measured {_times(rounds)}"
     if measured == 0:
         return ["No cell could be measured."]
-    if "format" not in results.facts:  # not by a campaign
+    if "format" not in results.facts:  # the results are not from a campaign
         return [cells + "."]
     bound = ", bound to one processor unless it is a server's client" if is_replayed else ""
     each = ", " if rounds.most == 1 else ", each time "
@@ -194,7 +194,7 @@ def _checked_and_summed_up(results: Results) -> list[str]:
 
 
 def _noise(results: Results) -> str:
-    """What may be claimed: no less than the twins differ by, and than their intervals leave open."""
+    """States the smallest difference that is claimed, from the twins' differences and intervals."""
     nine = results.reach[ceil(0.9 * len(results.reach)) - 1]
     told = (
         "Of backends measured against themselves, side by side, nine pairs of ten differ by less than "

@@ -18,11 +18,11 @@ Text = Callable[[RealtimeCell], str]
 
 @dataclass(frozen=True)
 class Column:
-    """What is said of each cell; empty: nothing. Columns that are empty everywhere are left out."""
+    """A column; an empty text means no value. Columns without any value are left out."""
 
     title: str
     text: Text
-    of: str = ""  # the only scenario that it tells anything of
+    of: str = ""  # the only scenario with this column; empty: all
 
 
 def _time(counter: str, title: str, of: str = "") -> Column:
@@ -41,7 +41,7 @@ def _told(value: float | None, text: Callable[[float], str]) -> str:
 
 
 def _achieved(achieved: str, offered: str) -> Column:
-    """Of the rate that was offered."""
+    """Returns the achieved rate as a share of the offered rate."""
 
     def text(cell: RealtimeCell) -> str:
         one, other = cell.value(achieved), cell.value(offered)
@@ -131,7 +131,7 @@ SKIPPED_NOTE = "A service that is saturated at two sizes is skipped at all large
 
 @dataclass(frozen=True)
 class Sheet:
-    """A scenario's table: a line for each service, size by size."""
+    """A scenario's table: a line for each size and service."""
 
     scenario: str
     titles: list[str]
@@ -139,7 +139,7 @@ class Sheet:
 
 
 def sheets(results: RealtimeResults, size: int | None = None) -> list[Sheet]:
-    """Of all scenarios, at all sizes or at the nearest to one."""
+    """Returns the sheets of all scenarios, at all sizes or at the nearest to one."""
     made = []
     for scenario in results.scenarios:
         sizes = results.sizes(scenario)
@@ -150,12 +150,12 @@ def sheets(results: RealtimeResults, size: int | None = None) -> list[Sheet]:
 
 
 def _is_skipped(cell: RealtimeCell) -> bool:
-    """Not measured, since a smaller size was too much for the service."""
+    """Whether the cell was skipped because the service was saturated at a smaller size."""
     return cell.failure == SKIPPED
 
 
 def markdown(results: RealtimeResults, size: int | None = None) -> str:
-    """The tables, with what a reader needs to judge them and to make them again."""
+    """Returns the tables and all facts that are needed to judge and repeat them."""
     parts = said_first(_answers(results))
     for sheet in sheets(results, size):
         lines = [[line[0], f"`{line[1]}`", *line[2:]] for line in sheet.lines]
@@ -174,7 +174,7 @@ def markdown(results: RealtimeResults, size: int | None = None) -> str:
 
 
 def print_on_terminal(results: RealtimeResults, size: int | None = None) -> None:
-    """The same, for reading at once."""
+    """Prints the same for a terminal."""
     console = Console()
     for sentence in _answers(results):
         console.print(sentence, highlight=False, markup=False)
@@ -190,7 +190,7 @@ def print_on_terminal(results: RealtimeResults, size: int | None = None) -> None
 
 
 def caption(results: RealtimeResults) -> str:
-    """What the figures are."""
+    """Explains the figures."""
     count = results.rounds
     shown = f"Medians of {count} rounds" if count.most > 1 else "One measurement a cell"
     if results.suite == "contention" and count.most > 1:
@@ -226,21 +226,21 @@ def _sheet(results: RealtimeResults, scenario: str, sizes: Sequence[int]) -> She
 
 
 def _titles(columns: Sequence[Column]) -> list[str]:
-    """At least the one in which stands why there are no figures."""
+    """Returns at least one title, because failures need a column."""
     return [column.title for column in columns] or ["figures"]
 
 
 def _size_is(results: RealtimeResults, scenario: str) -> str:
-    """What a scenario's sizes count."""
+    """Says what a scenario's sizes count."""
     return results.size_is(scenario).replace(" per second", "/s")
 
 
-# What the figure of an answer is (FIGURES).
+# The phrase after a figure (FIGURES) in an answer.
 ANSWERED = {"accuracy": "late (p50)", "contention": "a call", "purgatory": "of CPU a request"}
 
 
 def _answers(results: RealtimeResults) -> list[str]:
-    """At the size of each scenario that tells the services apart."""
+    """Answers for each scenario, at the size that separates the services best."""
     return answers(
         results.as_costs(FIGURES[results.suite]),
         {scenario: results.telling_size(scenario) for scenario in results.scenarios},

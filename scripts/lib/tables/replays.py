@@ -28,20 +28,21 @@ from words import MARKS, counted, digits, machine_line, percent, power, remake_l
 
 NOT_RUN = "–"
 
-# At a granularity of 1 there is nothing to round, up or down: of results without twins.
+# With a granularity of 1 both do the same work, since nothing is rounded. Used for results without
+# twins.
 SAME_WORK = ("kafka_wheel_20", "kafka_wheel_floor_20")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell of the table: a word, or a figure with what belongs to it."""
+    """A cell of the table: a word, or a figure with its marks and rank."""
 
     word: str = ""
     figure: str = ""
     spread: str = ""
     mark: str = ""
-    rank: float | None = None  # in its precision; infinite for a word where others have one
-    is_best: bool = False  # or not surely slower than the best
+    rank: float | None = None  # in its precision; infinite for a word if other entries are ranked
+    is_best: bool = False  # the best, or not surely slower
 
     @property
     def text(self) -> str:
@@ -50,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Row:
-    """A backend on each workload."""
+    """A backend with an entry for each workload."""
 
     backend: str
     precision: str
@@ -59,18 +60,20 @@ class Row:
 
     @property
     def middle_rank(self) -> float:
-        """Over the workloads that it was run on."""
+        """The median rank over the workloads that it ran."""
         ranks = [entry.rank for entry in self.entries if entry.rank is not None]
         return median(ranks) if ranks else inf
 
 
 def sizes_at(results: Results, size: int) -> dict[str, int]:
-    """By workload, at which size it is shown where `size` is asked for."""
+    """Returns the size shown for each workload when `size` is requested."""
     return {workload: results.shown_size(workload, size) for workload in results.workloads}
 
 
 def headers(results: Results, size: int) -> list[tuple[str, str]]:
-    """Of each workload the name, and what its costs are per, with the size if it is another one."""
+    """Returns each workload's name and the unit of its costs, with the size if it differs from
+    `size`.
+    """
     made = []
     for workload, shown in sizes_at(results, size).items():
         note = f"per {results.item(workload)}"
@@ -79,7 +82,7 @@ def headers(results: Results, size: int) -> list[tuple[str, str]]:
 
 
 def rows(results: Results, size: int) -> list[Row]:
-    """One for each backend, precision by precision; within one by its ranks, where it is ranked."""
+    """Returns a row for each backend, by precision; ranked precisions are sorted by rank."""
     made = []
     for precision, backends in results.backends_by_precision().items():
         is_ranked = precision in RANKED
@@ -96,7 +99,7 @@ def rows(results: Results, size: int) -> list[Row]:
 
 
 def markdown(results: Results, size: int) -> str:
-    """The answers and the table, with what a reader needs to judge and to reproduce it."""
+    """Returns the answers, the table and all facts that are needed to judge and repeat it."""
     titles = [
         "backend",
         "precision",
@@ -126,7 +129,7 @@ def markdown(results: Results, size: int) -> str:
 
 
 def print_on_terminal(results: Results, size: int) -> None:
-    """The same, for reading at once, with the ranks of all."""
+    """Prints the same for a terminal, with all ranks."""
     console = Console()
     for sentence in answers(results, sizes_at(results, size)):
         console.print(sentence, highlight=False, markup=False)
@@ -142,8 +145,8 @@ def print_on_terminal(results: Results, size: int) -> None:
 def terminal_tables(
     results: Results, size: int, width: int, made: list[Row], most_rows: int | None = None
 ) -> list[Table]:
-    """Of these rows; side by side what fits. With `most_rows` only those that are ranked, so many of
-    each precision.
+    """Returns the tables of these rows, as many columns side by side as fit. With `most_rows`,
+    returns only that many rows of each ranked precision.
     """
     titles = [f"{power(size)} timers"]
     for name, note in headers(results, size):
@@ -165,7 +168,7 @@ def terminal_tables(
 
 
 def _aligned(column: Sequence[Entry]) -> list[Text]:
-    """Ranks below ranks, figures below figures; words to the right."""
+    """Aligns ranks and figures; words go to the right."""
     parts = [
         (f"{entry.rank:.0f} " if entry.rank else "", entry.figure, entry.spread, entry.mark)
         for entry in column
@@ -200,7 +203,7 @@ RANKS_NOTE = (
 
 
 def caption(results: Results, size: int) -> str:
-    """What the figures are."""
+    """Explains the figures."""
     rounds = results.rounds
     what = (
         f"Figures are medians of {rounds} rounds, in ns, ± {rounds.spread}"
@@ -257,7 +260,7 @@ def _failures(results: Results, size: int) -> list[str]:
 
 
 def failure_lines(told: Mapping[Key, Outcome], results: Grid[Any]) -> list[str]:
-    """What is behind the status words: each reason once, with those whom it befell."""
+    """Explains the status words: each reason once, with the backends that it applies to."""
     befell: dict[str, dict[str, None]] = {}
     for (_, _, backend), cell in told.items():
         if not cell.has_figure:
@@ -276,7 +279,9 @@ def failure_lines(told: Mapping[Key, Outcome], results: Grid[Any]) -> list[str]:
 
 
 def noise_lines(results: Results, figure: str = "") -> list[str]:
-    """How far apart two backends lie that do the same work, if any do, and how sure that is."""
+    """Says how much two measurements of the same work differ, and how sure that is; empty if there
+    are none.
+    """
     names = list(dict.fromkeys(backend for _, _, backend in results.twins))
     selves = "differs from itself" if len(names) == 1 else "differ from themselves"
     who = f"{' and '.join(names)}, measured twice side by side, {selves}"
@@ -305,7 +310,7 @@ def noise_lines(results: Results, figure: str = "") -> list[str]:
 
 
 def _reach(widths: Sequence[float]) -> str:
-    """What the intervals of those differences, ascending, leave to be told."""
+    """Says how large a difference must be, from the ascending half-widths of the intervals."""
     middle, nine = widths[len(widths) // 2], widths[ceil(0.9 * len(widths)) - 1]
     if isinf(nine):
         return f"It takes {LEAST_ROUNDS} rounds to say how sure that is."
@@ -316,7 +321,7 @@ def _reach(widths: Sequence[float]) -> str:
 
 
 def pace_lines(results: Results) -> list[str]:
-    """How the machine's speed changed with the rounds, if these are enough to tell."""
+    """Says how the machine's speed changed between rounds, if there are enough of them."""
     pace = results.pace.values()
     if len(pace) < LEAST_ROUNDS:
         return []
@@ -327,7 +332,7 @@ def pace_lines(results: Results) -> list[str]:
 
 
 def memory_lines(results: Results) -> list[str]:
-    """How much measurements had to wait for memory that others used, if that is known."""
+    """Says how long measurements waited for memory that others used, if that is known."""
     reads = results.memory_reads
     if not reads:
         return []
@@ -349,7 +354,9 @@ def _bold(entry: Entry) -> str:
 
 
 def markdown_table(titles: list[str], lines: list[list[str]]) -> str:
-    """Aligned, so that it reads well as text too; but for the first two, columns to the right."""
+    """Returns an aligned table that also reads well as text. All but the first two columns are
+    right-aligned.
+    """
     widths = [max(map(len, column)) for column in zip(titles, *lines)]
     rule = ["-" * width if i < 2 else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
 

@@ -1,7 +1,7 @@
-"""Tables on a terminal: a row is one line at any width, and nothing is cropped.
+"""Tables on a terminal: each row is one line at any width, and nothing is cropped.
 
-What is too wide for one table becomes several, one below the other: each has some of the columns,
-and repeats the first ones, which say what a row is of.
+A table that is too wide is split into several, one below the other. Each has some of the columns
+and repeats the first ones, which name the row.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ GAP = 2  # between columns
 
 @dataclass(frozen=True)
 class Line:
-    """A row; if it has a single entry, the heading of those that follow."""
+    """A row; with a single entry, the heading of the rows that follow."""
 
     entries: Sequence[str | Text]
     style: str = ""
@@ -31,8 +31,8 @@ class Line:
 def split_by_width(
     titles: Sequence[str], lines: Sequence[Line], width: int, repeated: int = 1
 ) -> list[Table]:
-    """As few tables as `width` allows. The first `repeated` columns stand in each of them, to the
-    left; the others are aligned to the right. A title may have several lines.
+    """Splits a table into as few tables as `width` allows. The first `repeated` columns are in each
+    table, left-aligned; the others are right-aligned. A title may have several lines.
     """
     widths = [
         max(
@@ -62,7 +62,7 @@ def _table(
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
 
     def placed(entry: str | Text, column: int) -> Text:
-        """Rich would drop the blanks behind a figure, by which it stands below others."""
+        """Keeps the blanks behind a figure, which align it; Rich would drop them."""
         text = entry.copy() if isinstance(entry, Text) else Text(entry)
         if column >= repeated:
             text.pad_left(widths[column] - cell_len(text.plain))
@@ -80,6 +80,6 @@ def _table(
 
 
 def height_of(shown: RenderableType, width: int) -> int:
-    """In lines."""
+    """Returns the height in lines."""
     console = Console(width=width)
     return len(console.render_lines(shown))
