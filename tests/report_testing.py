@@ -1,4 +1,4 @@
-"""What the tests of scripts/report share: results to make pages of, and one browser to look at them."""
+"""Shared by the tests of scripts/report: results for pages, and one browser."""
 
 import json
 import math
@@ -75,7 +75,7 @@ def load(share: float, size: int, delay: float) -> dict[str, Any]:
 
 
 class ReportTest(Scratch):
-    """Pages in one browser for all tests."""
+    """Tests of pages; all share one browser."""
 
     browser: ClassVar[webdriver.Chrome]
 
@@ -129,7 +129,7 @@ class ReportTest(Scratch):
         WebDriverWait(self.browser, 20).until(lambda browser: browser.execute_script(condition))
 
     def check_quiet(self) -> None:
-        """No error, and not one request to a network."""
+        """Checks that there was no error and no network request."""
         self.assertEqual(self.browser.get_log("browser"), [])
         messages = [
             json.loads(line["message"])["message"] for line in self.browser.get_log("performance")
@@ -152,7 +152,7 @@ class ReportTest(Scratch):
         self.settle()
 
     def settle(self) -> None:
-        """Until what was chosen is drawn."""
+        """Waits until the page has drawn."""
         self.browser.execute_async_script(
             "const done = arguments[0];"
             "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));"
@@ -165,11 +165,11 @@ class ReportTest(Scratch):
         return str(self.browser.execute_script("return document.getElementById('page').innerText"))
 
     def whole_text(self) -> str:
-        """With what is closed."""
+        """Returns the text of the page, with closed parts."""
         return str(self.run_js("document.getElementById('page').textContent"))
 
     def tables(self) -> list[list[list[str]]]:
-        """The text of all tables, line by line; closed ones too."""
+        """Returns the text of all tables by row, with closed ones."""
         tables: list[list[list[str]]] = self.browser.execute_script(
             "return [...document.querySelectorAll('#page table')].map((table) =>"
             " [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim())))"
@@ -183,7 +183,7 @@ class ReportTest(Scratch):
         return titles
 
     def saved(self, kind: str, of: str = "") -> str:
-        """What a button would save, as text; of PNG in base64."""
+        """Returns what a button would save, as text; a PNG in base64."""
         return str(
             self.browser.execute_async_script(
                 """
@@ -203,7 +203,7 @@ class ReportTest(Scratch):
         )
 
     def generated(self) -> Path:
-        """Two loads; lazy and heap are alike on one, ring is less precise, and oak does not finish."""
+        """Two loads: lazy and heap tie on one, ring is less precise, and oak does not finish."""
         entries: list[Any] = []
         for size, scale in ((1000, 1.0), (100_000, 3.0)):
             name = f"quick/churn/{size}"

@@ -1,5 +1,5 @@
-"""What the tests of the scripts share: a folder of their own, a layout to hold figures to, and
-bench.py with a timerbench that only pretends.
+"""Shared by the tests of the scripts: a temporary folder, checks of a figure's layout, and bench.py
+with a fake timerbench.
 """
 
 import itertools
@@ -27,7 +27,7 @@ def texts_of(figure: Figure) -> list[str]:
 
 
 def drawn_texts(figure: Figure) -> Iterator[Text]:
-    """Those on paper: matplotlib also keeps tick labels that lie outside of the limits."""
+    """Yields the visible texts; matplotlib also keeps tick labels outside of the limits."""
     texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
     for axes in figure.axes:
         if not axes.get_visible():
@@ -47,7 +47,7 @@ def drawn_texts(figure: Figure) -> Iterator[Text]:
 
 
 class Scratch(unittest.TestCase):
-    """Tests with a folder of their own."""
+    """Tests with a temporary folder."""
 
     def setUp(self) -> None:
         scratch = tempfile.TemporaryDirectory()
@@ -206,9 +206,9 @@ else:
 
 
 class BenchScratch(Scratch):
-    """bench.py with a timerbench that pretends; scripts/bench itself would build the real one.
+    """Runs bench.py with a fake timerbench; scripts/bench itself would build the real one.
 
-    ACTS in the environment says what backends do: ring_512=crash.
+    ACTS in the environment says how backends behave: ring_512=crash.
     """
 
     def setUp(self) -> None:
@@ -219,7 +219,7 @@ class BenchScratch(Scratch):
         self.out = self.folder / "out"
         self.source = self.folder / "source"
         self.source.mkdir()
-        self.limits: dict[int, int] = {}  # of the system, for what is started
+        self.limits: dict[int, int] = {}  # resource limits of the started process
         for name in ("scan", "ring_512"):
             (self.source / name).write_text(f"// {name}")
         self.program = (
@@ -227,8 +227,8 @@ class BenchScratch(Scratch):
             f"bench.TIMERBENCH = pathlib.Path({str(pretender)!r})\n"
             "from campaign import verification\n"
             "verification.MOST_SECONDS = float(os.environ.get('MOST_SECONDS', 60))\n"
-            "bench.busy_processors = lambda: 0.0\n"  # which would take a second
-            "bench.twins_of = lambda backends: bench.TWINS\n"  # else one of them would be measured twice
+            "bench.busy_processors = lambda: 0.0\n"  # it would take a second
+            "bench.twins_of = lambda backends: bench.TWINS\n"  # else another is measured twice
             "console.run_main('scripts/bench', bench.main)"
         )
 
@@ -254,7 +254,7 @@ class BenchScratch(Scratch):
         return program.returncode, out, err
 
     def measured(self) -> list[str]:
-        """The cells, in the order in which processes have begun to measure them."""
+        """Returns the cells in the order in which their measurements started."""
         log = self.source / "measured.log"
         return log.read_text().splitlines() if log.exists() else []
 
@@ -263,7 +263,7 @@ class BenchScratch(Scratch):
         return content
 
     def failures(self) -> dict[str, str]:
-        """By backend, what is said of cells without a figure."""
+        """Returns the failures of cells without a figure, by backend."""
         return {
             entry["name"].split("/")[3]: entry["error_message"]
             for entry in self.results()["benchmarks"]

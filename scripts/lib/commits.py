@@ -1,4 +1,4 @@
-"""Two commits of the project, built side by side and measured in the same rounds."""
+"""Builds two commits of the project side by side and measures them in the same rounds."""
 
 import subprocess
 import tarfile
@@ -12,21 +12,21 @@ from console import Failure, UsageError, say
 
 BUILDS = bench.ROOT / "build" / "commits"
 
-# What is measured if the user does not say: some minutes.
+# The default choice, which takes some minutes.
 CHOICE = ("quick", "--workloads=churn,hold,keepalive", "--sizes=10k")
 ROUNDS = 10
 
 
 def commit_of(text: str) -> str:
-    """The full name of a commit; empty if the text names none."""
+    """Returns the full hash of a commit; empty if the text names none."""
     found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
     return found.stdout.decode().strip()
 
 
 def measure(a: str, b: str, options: Sequence[str]) -> tuple[Path, str, str]:
-    """Measures two commits; the folder, and the variants of their cells.
+    """Measures two commits. Returns the folder, and the variants of their cells.
 
-    `options`: as those of scripts/bench. Raises Failure, UsageError.
+    `options`: options of scripts/bench. Raises Failure, UsageError.
     """
     if a == b:
         raise UsageError("both are the same commit; scripts/bench measures a backend with itself")
@@ -45,7 +45,7 @@ def measure(a: str, b: str, options: Sequence[str]) -> tuple[Path, str, str]:
 
 
 def _build(commit: str) -> Path:
-    """The program of a commit; made once."""
+    """Builds the program of a commit unless it exists; returns its path."""
     folder = BUILDS / commit
     program = folder / "build" / "release" / "timerbench"
     if program.exists():
@@ -56,7 +56,7 @@ def _build(commit: str) -> Path:
         raise Failure(f"git archive {commit}: {archive.stderr.decode().strip()}")
     folder.mkdir(parents=True, exist_ok=True)
     with tarfile.open(fileobj=BytesIO(archive.stdout)) as tar:
-        tar.extractall(folder)  # it is our own history
+        tar.extractall(folder)  # trusted: it is our own history
     for step in (
         ["cmake", "--preset", "release"],
         ["cmake", "--build", "--preset", "release", "--target", "timerbench"],

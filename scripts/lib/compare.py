@@ -1,4 +1,4 @@
-"""Compares two campaigns, two backends or services of one, or two commits.
+"""Compares two campaigns, two backends or services of one campaign, or two commits.
 
   scripts/compare results/local/before results/local/after         each backend with itself
   scripts/compare results/local/quick:binary_heap results/local/quick:lazy_heap
@@ -10,21 +10,23 @@
   scripts/compare results/local/accuracy:delay_queue results/local/accuracy:java_timer \\
       --figure=lateness_p99_ns
 
-Compared is what an operation costs; of suites on the wall clock the median lateness, the time that
-passes for a call, and the processor time of a request, or the --figure of results.json that is given.
+The compared figure is the cost of an operation. For suites on the wall clock it is the median
+lateness, the time per call, or the processor time per request. --figure selects another figure of
+results.json.
 
-Commits are measured in the same rounds, taking turns, so that nothing but their code differs; what
-follows them is as for scripts/bench.
+Commits are measured in the same rounds and take turns, so that only their code differs. The options
+after two commits are those of scripts/bench.
 
-Each line is of one workload at one size, with the median ratio of B to A over the rounds and its
-interval, and says what B is: faster, slower, equivalent (the interval lies within the margin) or
-unresolved. Faster and slower need the interval to exclude 1 and the effect to exceed 1 % and what a
-backend differs from itself by. The chance of any false alarm among all lines is 5 % (Holm), and each
-interval is at the level at which its line was judged; so the more lines there are, the more rounds it
-takes: scripts/bench --out=DIR --rounds=N adds some.
+Each line is one workload at one size. It has the median ratio of B to A over the rounds, its
+interval, and a verdict on B: faster, slower, equivalent (the interval lies within the margin) or
+unresolved. For faster and slower the interval must exclude 1, and the effect must exceed 1 % and
+the difference of a backend from itself. The chance of any false alarm among all lines is 5 %
+(Holm), and each interval has the level of its line's test. So more lines need more rounds;
+scripts/bench --out=DIR --rounds=N adds some.
 
-The exit code is 0, with --gate 1 if any B is slower by more than that or has lost its figure, 2 for
-wrong usage, and 3 if nothing could be compared, or so little that no gate could close.
+The exit code is 0; with --gate 1 if any B is slower by more than the gate or has lost its figure; 2
+for wrong usage; and 3 if nothing could be compared, or if there are too few
+rounds for the gate to fail.
 """
 
 import argparse
@@ -54,7 +56,7 @@ from tables import terminal
 from tables.replays import markdown_table
 from words import counted, digits, percent, power, ratio, time
 
-# Facts without which figures are of different things; of the others a difference is only told.
+# Figures are comparable only if these facts agree. Other differences are only reported.
 MUST_AGREE = ("processor", "num_cpus", "kernel", "granularity", "seed")
 TOLD = ("commit", "compiler", "flags", "build", "pages")
 
@@ -66,13 +68,13 @@ COLOURS = {"faster": "green", "slower": "red", "equivalent": "", "unresolved": "
 class Side:
     """A or B."""
 
-    name: str  # as it was given
+    name: str  # as the user gave it
     results: Results
-    backend: str | None  # None: each
-    unit: str = "ns"  # of what is compared
+    backend: str | None  # None: all backends
+    unit: str = "ns"  # the unit of the compared figure
 
     def cells(self) -> dict[Key, Cell]:
-        """Those to compare, twins among them if they are named."""
+        """The cells to compare; those of twins only if the side names them."""
         if not self.backend:
             return self.results.cells
         bare, at, variant = self.backend.partition("@")
@@ -80,7 +82,7 @@ class Side:
         return {key: cell for key, cell in cells.items() if bare in ("", key[2])}
 
     def measured_twice(self) -> dict[Key, Cell]:
-        """Those of which there are twins: of builds, the first one's."""
+        """The cells that may have twins; of several builds, those of the first."""
         return self.results.cells or next(iter(self.results.variants.values()), {})
 
 
@@ -120,7 +122,7 @@ def main() -> int:
 
 
 def _pass_gate(a: Side, b: Side, lines: list[Line], gate: float) -> int:
-    """Says whether B may pass; the exit code."""
+    """Prints whether B passes the gate; returns the exit code."""
     over = [line for line in lines if _is_over(line, gate)]
     verb = "is" if len(over) == 1 else "are"
     who = f"{len(over)} of {len(lines)} {verb}" if over else f"none of {len(lines)} is"
@@ -140,7 +142,7 @@ def _is_over(line: Line, gate: float) -> bool:
 
 
 def _broken(a: Side, b: Side) -> list[str]:
-    """Cells that B has lost, and how."""
+    """Returns the cells that have a figure in A but none in B, with their status."""
     others = {_kind(key, b): cell for key, cell in b.cells().items()}
     return [
         f"{key[2]} on {key[0]}/{power(key[1])} ({other.status})"
@@ -153,7 +155,7 @@ def _broken(a: Side, b: Side) -> list[str]:
 
 
 def _too_few_rounds(lines: list[Line]) -> str:
-    """Not empty: why none of the comparisons can be sure."""
+    """Returns why no comparison can be significant; empty if one can."""
     fewest, needed = min(line.result.rounds for line in lines), rounds_needed(len(lines))
     if fewest >= needed:
         return ""
@@ -165,7 +167,7 @@ def _too_few_rounds(lines: list[Line]) -> str:
 
 
 def _parse() -> tuple[argparse.Namespace, list[str]]:
-    """Our own arguments, and what is for measuring commits."""
+    """Returns this script's arguments, and the options for measuring commits."""
     parser = ArgumentParser(
         prog="scripts/compare",
         description=__doc__,
@@ -193,7 +195,7 @@ def _parse() -> tuple[argparse.Namespace, list[str]]:
 
 
 def _sides(arguments: argparse.Namespace, options: list[str]) -> tuple[Side, Side]:
-    """Of results that there are, or of commits, which are measured."""
+    """Returns the sides from existing results, or measures the commits."""
     a, b = arguments.a, arguments.b
     if not any(Path(text.rpartition(":")[0] or text).exists() for text in (a, b)):
         one, other = commit_of(a), commit_of(b)
@@ -244,7 +246,7 @@ def _of_services(text: str, results: RealtimeResults, backend: str, figure: str)
 
 
 def _differences(a: Side, b: Side) -> dict[str, str]:
-    """By fact, what differs."""
+    """Returns the differing facts, by name."""
     return {
         key: f"{key} differs, '{one}' and '{other}'"
         for key in (*MUST_AGREE, *TOLD)
@@ -253,7 +255,9 @@ def _differences(a: Side, b: Side) -> dict[str, str]:
 
 
 def _compare(a: Side, b: Side, noise: float, margin: float) -> tuple[list[Line], dict[str, int]]:
-    """All pairs that both have, in A's order; and how many there are for which there is none."""
+    """Returns the comparisons of all cells that both sides have, in A's order, and the number of
+    cells not compared, by reason.
+    """
     others = {_kind(key, b): (key, cell) for key, cell in b.cells().items()}
     left_out: dict[str, int] = {}
     pairs = []
@@ -270,7 +274,7 @@ def _compare(a: Side, b: Side, noise: float, margin: float) -> tuple[list[Line],
 
 
 def _is_one(side: Side) -> bool:
-    """Whether it is one backend, and not each."""
+    """Whether the side is a single backend."""
     return bool(side.backend) and not str(side.backend).startswith("@")
 
 
@@ -279,7 +283,7 @@ def _kind(key: Key, side: Side) -> Key:
 
 
 def _why_not(a: Side, b: Side, key: Key, one: Cell, other: Cell | None) -> str:
-    """Why a cell is not compared; empty if it is."""
+    """Returns why a cell is not compared; empty if it is."""
     if a.results.precision(key[2]) not in RANKED and not _is_one(a):
         return "controls"
     if not other:
@@ -292,10 +296,10 @@ def _why_not(a: Side, b: Side, key: Key, one: Cell, other: Cell | None) -> str:
 
 
 def _noise(a: Side, b: Side) -> tuple[float, str]:
-    """The noise floor, in logarithms, and a sentence on it.
+    """Returns the noise floor, in logarithms, and a sentence on it.
 
-    Campaigns that were not measured at the same time may differ by what happened to the machine
-    between them: the controls, which do not depend on any backend, tell.
+    The machine may have changed between campaigns that were measured at different times. The
+    controls show this, because they do not depend on any backend.
     """
     twins = [
         paired_log_ratios(known[key].by_round, twin.by_round)
@@ -358,7 +362,9 @@ def _ratio(interval: Interval) -> str:
 
 
 def _rows(a: Side, b: Side, lines: list[Line]) -> list[list[str]]:
-    """Of two backends both are named; else it is the same one on either side."""
+    """Returns the rows of the table. Two different backends are both named; otherwise one name
+    stands for both sides.
+    """
     text = time if a.unit.endswith("_ns") else digits
     return [
         [

@@ -1,4 +1,4 @@
-"""How the scripts speak: errors in one line, and how far a long job is."""
+"""The output of the scripts: errors in one line, and the progress of long jobs."""
 
 import argparse
 import contextlib
@@ -18,7 +18,7 @@ from rich.segment import Segments
 from rich.table import Column
 
 
-# What to do about what the system refuses.
+# Advice for errors of the system.
 ADVICE = {
     **dict.fromkeys(
         (errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or choose another --out"
@@ -31,7 +31,7 @@ ADVICE = {
 
 
 class Failure(Exception):
-    """What went wrong, where, and what to do about it, in one line."""
+    """Says in one line what failed, where, and what to do."""
 
 
 class UsageError(Failure):
@@ -46,10 +46,10 @@ class ArgumentParser(argparse.ArgumentParser):
 
 
 def run_main(name: str, main: Callable[[], int], failure: int = 1) -> NoReturn:
-    """Runs a script to its end: 0, `failure` for what went wrong or 2 for wrong usage."""
+    """Runs a script and exits with 0, with `failure` for a Failure, or with 2 for wrong usage."""
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[attr-defined]
     for number in _ends():
-        signal.signal(number, signal.default_int_handler)  # as Ctrl-C, so that all is tidied up
+        signal.signal(number, signal.default_int_handler)  # like Ctrl-C, so that cleanup runs
     try:
         sys.exit(main())
     except Failure as why:
@@ -69,14 +69,14 @@ def run_main(name: str, main: Callable[[], int], failure: int = 1) -> NoReturn:
 
 
 def _ends() -> list[signal.Signals]:
-    """The signals that ask for an end; under nohup that of a terminal that is gone does not."""
+    """Returns the signals that ask for an end; under nohup, not SIGHUP."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     is_kept = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     return numbers if is_kept else [*numbers, signal.SIGHUP]
 
 
 def say(text: str = "") -> None:
-    """Prints a line. If nobody reads any more, the work goes on without a word."""
+    """Prints a line. If the reader is gone, the work continues silently."""
     try:
         print(text)
     except BrokenPipeError:
@@ -84,7 +84,7 @@ def say(text: str = "") -> None:
 
 
 def warn(text: str) -> None:
-    """Prints a line about what does not stop the script."""
+    """Prints a warning."""
     print(f"Warning: {text}", file=sys.stderr)
 
 
@@ -93,7 +93,7 @@ def _mute() -> None:
 
 
 def duration(seconds: float) -> str:
-    """As people say it: 40 s, 3 min, 1 h 05 min."""
+    """Formats a duration: 40 s, 3 min, 1 h 05 min."""
     if seconds < 59.5:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -101,14 +101,14 @@ def duration(seconds: float) -> str:
 
 
 class Stop:
-    """While it is entered, the first Ctrl-C only asks for an end. A second one, SIGTERM and SIGHUP
-    also kill what is under way.
+    """Inside this context the first Ctrl-C only asks for an end. A second one, SIGTERM and SIGHUP
+    also kill the current process.
     """
 
     def __init__(self) -> None:
         self.is_set = False
         self.is_urgent = False
-        self.kill: Callable[[], None] = lambda: None  # what is under way
+        self.kill: Callable[[], None] = lambda: None  # kills the current process
         self.tell: Callable[[str], None] = _tell_on_stderr
         self._first = 0.0
 
@@ -125,7 +125,7 @@ class Stop:
         if is_first:
             self.is_set = True
             self._first = time.monotonic()
-        # Soon after the first it is the same wish, told to a process and its group.
+        # A second signal within a second is the same request, sent to the process and to its group.
         if number != signal.SIGINT or time.monotonic() > self._first + 1:
             self.is_urgent = True
             self.kill()
@@ -134,34 +134,34 @@ class Stop:
 
 
 def _tell_on_stderr(text: str) -> None:
-    with contextlib.suppress(OSError):  # a terminal that is gone
+    with contextlib.suppress(OSError):  # the terminal may be gone
         os.write(2, f"\n{text}\n".encode())
 
 
-# What stands above a bar, as high as it is allowed to be, for a window of that width.
+# Returns what to show above a bar, for a width and a maximum height.
 Above = Callable[[int, int], Sequence[RenderableType]]
 
 
 class Bar:
-    """How far a long job is: a bar on a terminal, below whatever is shown; lines in a pipe.
+    """The progress of a long job: a bar on a terminal, below other output; lines in a pipe.
 
-    A terminal keeps only the lines of steps that are notable.
+    A terminal keeps only the lines of notable steps.
     """
 
     def __init__(self, title: str, total: float, unit: str = "") -> None:
-        self.left = ""  # how long it will still take
+        self.left = ""  # the time left
         self._total = total
         self._unit = unit
         self._done = 0.0
         self._above: Above = lambda width, height: ()
         self._drawn: tuple[ConsoleDimensions | None, Segments] = (None, Segments([]))
         self._is_drawing = False
-        self._told = False  # something that matters more than how far it is
-        self._last = -math.inf  # when it was drawn
+        self._told = False  # a message that is more important than the progress
+        self._last = -math.inf  # time of the last redraw
         self._bar = _make_bar(unit) if sys.stdout.isatty() else None
         if self._bar:
             self._task = self._bar.add_task(title, total=total, now="", left="")
-            # Drawn by steps, and not by the clock: that would disturb what is measured.
+            # Redraws on steps only: a timer would disturb the measurements.
             self._live = Live(get_renderable=self._draw, auto_refresh=False, transient=True)
         elif title:
             say(f"{title} ...")
@@ -180,7 +180,7 @@ class Bar:
             self._live.stop()
 
     def step(self, name: str, sentence: str = "", *, notable: bool = False) -> None:
-        """A step has been done, and what is to be said about it."""
+        """Counts a finished step, with a sentence about it."""
         self._done += 1
         if not self._bar:
             width = len(str(self._total))
@@ -191,17 +191,17 @@ class Bar:
         self.reach(self._done, name)
 
     def begin(self, total: float) -> None:
-        """Tells how many steps there are, once that is known."""
+        """Sets the number of steps, once it is known."""
         self._total = total
         if self._bar:
             self._bar.update(self._task, total=total)
 
     def quiet_step(self, name: str) -> None:
-        """A step that is worth no line."""
+        """Counts a step without printing a line."""
         self.reach(self._done + 1, name)
 
     def reach(self, amount: float, name: str = "") -> None:
-        """So much of the total has been done, and `name` is what was done last."""
+        """Sets how much of the total is done; `name` is the last step."""
         self._done = min(amount, self._total)
         if self._bar:
             beside: dict[str, Any] = {} if self._told else {"now": name, "left": self.left}
@@ -210,21 +210,21 @@ class Bar:
                 self._refresh()
 
     def show(self, above: Above) -> None:
-        """Above the bar from now on."""
+        """Sets what is shown above the bar from now on."""
         self._above = above
         self._drawn = (None, Segments([]))
         if self._bar:
             self._refresh()
 
     def line(self, line: str) -> None:
-        """Something to be kept."""
+        """Prints a line that stays."""
         if self._bar:
             self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
             say(line)
 
     def tell(self, text: str) -> None:
-        """At once, even from within a signal handler."""
+        """Prints at once; safe in a signal handler."""
         if not self._bar:
             _tell_on_stderr(text)
             return

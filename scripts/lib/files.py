@@ -1,4 +1,4 @@
-"""Files: written complete or not at all, and named as people read them."""
+"""Writes files completely or not at all, and formats paths for messages."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A name to write to; the file gets its own name when all has been written."""
+    """Yields a temporary name to write to; the file is renamed when it is complete."""
     partial = path.with_name(path.name + ".partial")
     try:
         yield partial
@@ -18,6 +18,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def shown(path: Path) -> str:
-    """Relative, if it is below where the user is."""
+    """Returns a relative path if it is below the current folder."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative

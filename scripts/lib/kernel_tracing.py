@@ -1,8 +1,7 @@
-"""Records the kernel's timer events, and leaves the settings of everybody else alone.
+"""Records the kernel's timer events without changing any other trace settings.
 
-The kernel lets anyone trace in an instance: a folder of tracefs with buffers and settings of its
-own, which is made by mkdir and gone after rmdir. Nothing outside of it is changed, so nothing has
-to be restored.
+The kernel supports tracing instances: a folder of tracefs with its own buffers and settings, made
+by mkdir and removed by rmdir. Nothing outside of it changes, so nothing has to be restored.
 """
 
 import contextlib
@@ -18,22 +17,23 @@ from typing import NamedTuple
 
 from console import Failure, warn
 
-EVENTS = ("timer_start", "timer_cancel", "timer_expire_entry")  # those that the import reads
+EVENTS = ("timer_start", "timer_cancel", "timer_expire_entry")  # the events that the import reads
 
 PLACES = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
-NAME = "timerbench"  # of an instance, with the process that it belongs to
+NAME = "timerbench"  # of an instance; followed by the process ID
 
-# The text that the import reads, since a new instance takes over what somebody may have changed in
-# the kernel's main one. No more than these: record-cmd, for one, would change all instances.
+# The text format that the import reads. A new instance copies the options of the main one, which
+# may have been changed. Other options stay unset here: record-cmd, for one, would change all
+# instances.
 OPTIONS = {"context-info": 1, "raw": 0, "hex": 0, "bin": 0, "fields": 0, "verbose": 0}
-# When free_buffer is closed, even because we are killed, the kernel gives the memory back and, so
-# told, stops tracing.
+# The kernel frees the buffers when free_buffer is closed, even by SIGKILL. With this option it also
+# stops tracing.
 OPTIONS |= {"disable_on_free": 1}
 
 
 @contextlib.contextmanager
 def tracefs() -> Iterator[Path]:
-    """Where tracefs is; mounted for this process alone if it is nowhere."""
+    """Yields the path of tracefs; if it is not mounted, mounts it for this process alone."""
     given = os.environ.get("TIMERBENCH_TRACEFS")  # for tests
     for place in [given] if given else PLACES:
         if Path(place, "events").is_dir():
@@ -49,7 +49,7 @@ def tracefs() -> Iterator[Path]:
 
 
 def _mount_for_this_process() -> int:
-    """Its root as an open file: no path leads there, and closing it ends the mount."""
+    """Returns the root of the mount as an open file. It has no path, and closing it unmounts it."""
     folder = tempfile.mkdtemp(prefix="timerbench-tracefs-")
     try:
         _run("mount", "-t", "tracefs", "none", folder)
@@ -62,7 +62,7 @@ def _mount_for_this_process() -> int:
 
 
 def _run(*command: str) -> None:
-    """Out of the reach of a Ctrl-C."""
+    """Runs a command that Ctrl-C does not reach."""
     try:
         subprocess.run(command, capture_output=True, text=True, check=True, process_group=0)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -76,7 +76,7 @@ def _run(*command: str) -> None:
 
 @contextlib.contextmanager
 def own_instance(place: Path, buffer_mb: int) -> Iterator["Instance"]:
-    """A new instance that is ready to record, and removed in the end."""
+    """Yields a new instance that is ready to record, and removes it at the end."""
     instances = place / "instances"
     if not instances.is_dir():
         raise Failure(f"{instances}: this kernel has none, and others' settings are not touched")
@@ -96,7 +96,9 @@ def own_instance(place: Path, buffer_mb: int) -> Iterator["Instance"]:
 
 
 def _remove_stale(instances: Path) -> None:
-    """Those whose process was killed; one that records is in use, and cannot be removed anyway."""
+    """Removes the instances of killed processes. An instance that records is in use and cannot be
+    removed.
+    """
     for folder in instances.glob(f"{NAME}-*"):
         pid = folder.name.removeprefix(f"{NAME}-")
         is_dead = pid.isdigit() and not Path("/proc", pid).exists()
@@ -106,7 +108,9 @@ def _remove_stale(instances: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Waits a little for whoever looks at its files; what was recorded is good even if it stays."""
+    """Waits briefly for other readers of the folder. If it cannot be removed, the recording is
+    still good.
+    """
     for _ in range(20):
         try:
             return folder.rmdir()
@@ -119,15 +123,15 @@ def _remove(folder: Path) -> None:
 
 
 class State(NamedTuple):
-    """Of the buffers."""
+    """The state of the buffers."""
 
-    fill: float  # the share that is used, on the CPU where it is the greatest
-    lost: int  # events that found no room, or were overwritten before they were read
+    fill: float  # the used share of the fullest CPU's buffer
+    lost: int  # events that were dropped or overwritten before they were read
     cpus: int
 
 
 class Instance:
-    """The timer events of all CPUs, each with a buffer that holds them until they are read."""
+    """Records the timer events of all CPUs; each CPU has a buffer."""
 
     def __init__(self, folder: Path, buffer_mb: int) -> None:
         self._folder = folder
@@ -166,7 +170,7 @@ class Instance:
         self._set("tracing_on", 0)
 
     def read(self) -> bytes:
-        """The next lines, oldest first; nothing if there are none."""
+        """Returns the next lines, oldest first; nothing if there are none."""
         try:
             return os.read(self._pipe, 1 << 16)
         except BlockingIOError:
@@ -203,5 +207,7 @@ class Instance:
 
 
 def _parse(stats: bytes) -> dict[str, int]:
-    """The lines "name: number", of one call of read(): for the next the kernel writes them anew."""
+    """Parses the lines "name: number". They must come from one read(), because the kernel renders
+    them anew for each.
+    """
     return {name: int(value) for name, value in re.findall(r"(.+): +(\d+)\n", stats.decode())}

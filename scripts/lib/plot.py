@@ -1,14 +1,14 @@
 """Draws the figures and the table of results.
 
 RESULTS are files that 'timerbench run --benchmark_out' wrote, or folders of scripts/bench. Several
-are merged: a cell that is in several of them has the more rounds. Written are table.md and,
-as PNG and SVG,
+are merged: the rounds of a cell that is in several of them are added up. The script writes table.md
+and these figures as PNG and SVG:
   of replays     cost_<workload> (cost against size), cost_per_workload_<size> and overview
   of accuracy    lateness_ecdf, lateness_by_rate, waiting, granularity and task_cost
   of contention  throughput_<pattern>, with the durations of calls, and finer_locks
   of purgatory   cpu_by_rate, cpu_per_request and expiry_lateness
-With --paper they are, in DIR/paper, PDFs of a column's width without titles, table.tex (with
-booktabs) and method.tex, a paragraph on how it was measured.
+With --paper it writes to DIR/paper: PDFs of a column's width without titles, table.tex (with
+booktabs) and method.tex, a paragraph on the method.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from files import replacing
 from reports import Choice, Report, open_report, print_table
 
 
-TABLE = "table.md"  # once it is there, all is
+TABLE = "table.md"  # written last
 
 
 def main() -> int:
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Writes all figures, and the table last; the paths of the table and of the figures' PNGs."""
+    """Writes all figures, then the table; returns the paths of the table and of the PNGs."""
     paths = []
     for name, draw in report.figures() if report.results.has_figure else ():
         paths.append(folder / f"{name}.png")
@@ -74,7 +74,7 @@ def write_report(report: Report, folder: Path) -> list[Path]:
 
 
 def write_paper(report: Report, folder: Path) -> list[Path]:
-    """Writes what a paper takes; the paths."""
+    """Writes the files for a paper; returns their paths."""
     folder = folder / "paper"
     folder.mkdir(exist_ok=True)
     paths = []
@@ -142,7 +142,7 @@ def _parse() -> argparse.Namespace:
 
 
 def timers(text: str) -> int:
-    """A population: 1000, or 1e3."""
+    """Parses a number of timers: 1000 or 1e3."""
     value = float(text)
     if not value.is_integer() or value < 1:
         raise ValueError
@@ -150,7 +150,7 @@ def timers(text: str) -> int:
 
 
 def names(text: str) -> list[str]:
-    """Separated by commas."""
+    """Splits at commas."""
     found = [name.strip() for name in text.split(",")]
     if not all(found):
         raise ValueError

@@ -1,20 +1,21 @@
 """Records the timers of this machine's kernel while your load runs, and makes a trace of them.
 
-For 10 seconds, or for --seconds; or, after --, as long as COMMAND runs. The trace is NAME.npy and
-NAME.json, and is replayed by scripts/bench --trace=NAME. Ctrl-C ends the recording early and keeps
-what is there; a second one gives up.
+The recording takes 10 seconds, or --seconds, or as long as the COMMAND after -- runs. The trace is
+NAME.npy and NAME.json; scripts/bench --trace=NAME replays it. Ctrl-C ends the recording early and
+keeps the events so far; a second Ctrl-C gives up.
 
   sudo ./scripts/record-kernel-timers --seconds 10 my_load
   sudo ./scripts/record-kernel-timers my_load -- ./my_server --port 8080
 
-Recorded is every timer that the kernel arms, cancels or runs, for all programs: of connections,
-disks and drivers. Not seen are the timers that programs keep for themselves, nor what the kernel
-keeps in its high-resolution timers: sleeps, the time-outs of poll and epoll, timerfd.
+The trace has every timer that the kernel arms, cancels or runs for any program: timers of
+connections, disks and drivers. It lacks the timers that programs keep themselves, and the kernel's
+high-resolution timers: sleeps, the time-outs of poll and epoll, timerfd.
 
-It takes root, for the kernel's tracing. COMMAND and all that is written are of the user who called
-sudo. No setting of the kernel is changed: events go to a tracing instance of its own, which is
-removed in the end. They wait in --buffer-mb of memory for each CPU and are read when a quarter of
-it is full, so that a short recording does not disturb the load, and a long one only needs disk.
+The script needs root for the kernel's tracing. COMMAND runs as the user who called sudo, and all
+files belong to that user. No setting of the kernel changes: events go to a tracing instance of
+their own, which is removed at the end. They wait in --buffer-mb of memory for each CPU and are read
+when a quarter of it is full. So a short recording does not disturb the load, and a long one needs
+only disk space.
 """
 
 import argparse
@@ -54,8 +55,8 @@ CONFIGS = (
 )
 
 LOOK_EVERY = 0.1  # seconds
-READ_ABOVE = 0.25  # of a buffer
-READS_AT_A_TIME = 256  # of some kilobytes each, before the clock is looked at again
+READ_ABOVE = 0.25  # share of a buffer
+READS_AT_A_TIME = 256  # some kilobytes each, between checks of the time
 
 
 def main() -> int:
@@ -86,7 +87,7 @@ def main() -> int:
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    """Our own arguments, and all that follows upon -- as the command."""
+    """Returns this script's arguments; everything after -- is the command."""
     parser = ArgumentParser(
         prog=SCRIPT,
         usage=f"{SCRIPT} [OPTION]... NAME [-- COMMAND...]",
@@ -140,7 +141,7 @@ def _check_requirements() -> None:
 
 
 def _configured_hz() -> float:
-    """Of the running kernel; getconf CLK_TCK is another one, which programs are told."""
+    """Returns CONFIG_HZ of the running kernel; getconf CLK_TCK is another value, for programs."""
     release = os.uname().release
     for place in CONFIGS:
         path = place.format(release=release)
@@ -158,7 +159,7 @@ def _configured_hz() -> float:
 
 
 def _check_places(arguments: argparse.Namespace, caller: "Caller") -> None:
-    """What cannot be written in the end is better known before."""
+    """Checks before the recording that the files can be written."""
     name, raw = Path(arguments.name), arguments.keep_raw
     if arguments.name.endswith("/") or name.name in ("", ".."):
         raise UsageError(f"{arguments.name}: is a folder; add a name")
@@ -171,7 +172,9 @@ def _check_places(arguments: argparse.Namespace, caller: "Caller") -> None:
 
 
 class Caller:
-    """Who called sudo: the files are theirs, and nothing runs as root that does not have to."""
+    """The user who called sudo. The files belong to this user, and only what needs root runs as
+    root.
+    """
 
     def __init__(self) -> None:
         uid = os.environ.get("SUDO_UID") if os.geteuid() == 0 else None
@@ -179,7 +182,7 @@ class Caller:
 
     @contextlib.contextmanager
     def acting(self) -> Iterator[None]:
-        """Files that are opened meanwhile are opened by the caller."""
+        """Files opened in this context are opened with the caller's rights."""
         if not self._account:
             yield
             return
@@ -207,9 +210,8 @@ class Caller:
 
 
 class Interrupts:
-    """Counts Ctrl-C and the like, and never breaks in: one is looked for where ending is safe.
-
-    So what is to be removed is removed, however often somebody presses it.
+    """Counts Ctrl-C and similar signals without interrupting. The script checks them where it can
+    end safely, so cleanup always runs.
     """
 
     def __init__(self) -> None:
@@ -220,12 +222,12 @@ class Interrupts:
 
     def _hear(self, *_: object) -> None:
         now = time.monotonic()
-        if now > self._last + 1:  # else the same wish, told to a process and its group
+        if now > self._last + 1:  # else the same request, sent to the process and its group
             self.heard = True
             self._last = now
 
     def taken(self) -> bool:
-        """Whether there was one; it counts no more."""
+        """Whether there was one; resets the count."""
         heard, self.heard = self.heard, False
         return heard
 
@@ -240,9 +242,7 @@ class Interrupts:
 
 @contextlib.contextmanager
 def _temporary_file(folder: Path, caller: Caller) -> Iterator[IO[bytes]]:
-    """Where the recording goes: beside the trace, since the user knows of room there, and without
-    a name, so that it never stays behind.
-    """
+    """Yields a nameless file beside the trace: there is room for it, and it never remains."""
     try:
         with caller.acting():
             file = tempfile.TemporaryFile(dir=folder)
@@ -260,7 +260,7 @@ def _record(
     caller: Caller,
     interrupts: Interrupts,
 ) -> tuple[float, int]:
-    """How many seconds it lasted, and the command's exit code, 0 if it had none."""
+    """Returns the duration in seconds and the command's exit code; 0 without a command."""
     interrupts.check()
     command: list[str] = arguments.command
     how_long = f"while {command[0]} runs" if command else f"for {arguments.seconds:g} s"
@@ -274,7 +274,7 @@ def _record(
                 time.sleep(min(LOOK_EVERY, left))
         instance.stop()
         seconds = time.monotonic() - begin
-        # An interrupted command ends with whatever code.
+        # The exit code of an interrupted command is meaningless.
         code = program.poll() if program and not interrupts.heard else None
         if interrupts.taken():
             say("Ending the recording; once more gives up")
@@ -287,7 +287,7 @@ def _record(
 
 @contextlib.contextmanager
 def _running(command: list[str], caller: Caller) -> "Iterator[subprocess.Popen[bytes] | None]":
-    """The command, if there is one; ended in the end, if it still runs."""
+    """Runs the command, if there is one, and ends it at the end if it still runs."""
     if not command:
         yield None
         return
@@ -295,7 +295,7 @@ def _running(command: list[str], caller: Caller) -> "Iterator[subprocess.Popen[b
     try:
         yield program
     finally:
-        # A Ctrl-C at the terminal has reached it too; it may be about to end by itself.
+        # Ctrl-C has reached the command too; it may end by itself.
         for end in (program.terminate, program.kill):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 program.wait(timeout=2)
@@ -305,14 +305,14 @@ def _running(command: list[str], caller: Caller) -> "Iterator[subprocess.Popen[b
 
 
 def _time_left(program: "subprocess.Popen[bytes] | None", end: float) -> float:
-    """Of the recording: unknown as long as the program runs."""
+    """Returns the remaining seconds; infinite while the program runs."""
     if program:
         return math.inf if program.poll() is None else 0
     return max(0, end - time.monotonic())
 
 
 def _read(instance: Instance, raw: IO[bytes], times: int) -> bool:
-    """Takes lines from the kernel's buffers; whether there may be more."""
+    """Reads from the kernel's buffers; returns whether there may be more."""
     for _ in range(times):
         lines = instance.read()
         if not lines:
@@ -322,7 +322,9 @@ def _read(instance: Instance, raw: IO[bytes], times: int) -> bool:
 
 
 def _check_complete(instance: Instance, buffer_mb: int) -> State:
-    """A trace with holes would have timers that nobody armed or cancelled."""
+    """Raises Failure if events were lost: the trace would have timers that were never armed or
+    cancelled.
+    """
     state = instance.state()
     if state.lost:
         raise Failure(
@@ -336,7 +338,7 @@ def _check_complete(instance: Instance, buffer_mb: int) -> State:
 
 
 def _keep_raw(raw: IO[bytes], file: Path, caller: Caller, interrupts: Interrupts) -> None:
-    """As the kernel printed it, with our first line, which the import needs."""
+    """Writes the kernel's text after a header line that the import needs."""
     raw.seek(0)
     try:
         with caller.acting(), replacing(file) as partial:

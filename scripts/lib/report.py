@@ -1,8 +1,8 @@
-"""Makes one HTML file of results, to be opened by any browser without a network.
+"""Makes one HTML file of results, which any browser opens without a network.
 
 RESULTS are folders of scripts/bench, or files that 'timerbench run --benchmark_out' wrote, of any
-suites; the passes in a folder (tails.json, memory.json and so on) are shown too. Each stays
-a campaign of its own in the page, and none is mixed with another.
+suites. The page also shows the passes in a folder (tails.json, memory.json and so on). Each folder
+or file stays a campaign of its own; their results are not mixed.
 
   scripts/report results/local/quick
   scripts/report results/local/* --out=timers.html
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def _place_of(results: list[Path]) -> Path:
-    """Of one campaign its folder; several belong to none of them."""
+    """Returns the folder of a single campaign; several campaigns have no common one."""
     if len(results) > 1:
         return Path("report.html")
     return (results[0] if results[0].is_dir() else results[0].parent) / "report.html"

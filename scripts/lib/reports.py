@@ -1,4 +1,4 @@
-"""What is shown of results: a table and figures, of each kind of suite its own."""
+"""Reports of results: a table and figures, by the kind of suite."""
 
 import fnmatch
 import sys
@@ -16,16 +16,16 @@ from tables import realtime as realtime_table
 from tables import replays as table
 from words import power
 
-# Whoever only prints a table need not wait until matplotlib is loaded.
+# Imported for types only: a table alone must not wait for matplotlib.
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Figures: TypeAlias = "Iterator[tuple[str, Callable[[], Figure]]]"  # names, and what draws them
+Figures: TypeAlias = "Iterator[tuple[str, Callable[[], Figure]]]"  # name and function that draws
 
 
 @dataclass(frozen=True)
 class CostReport:
-    """Of replays, at one size where there must be one."""
+    """The report of replays; the tables and some figures are at one size."""
 
     results: costs.Results
     size: int
@@ -59,7 +59,7 @@ class CostReport:
 
 @dataclass(frozen=True)
 class RealtimeReport:
-    """Of a suite on the wall clock, at all sizes unless one is given."""
+    """The report of a suite on the wall clock, at all sizes or at one."""
 
     results: realtime_results.RealtimeResults
     size: int | None = None
@@ -88,7 +88,7 @@ class RealtimeReport:
         return paper_figures(self.results, self.width)
 
     def warnings(self) -> list[str]:
-        """Only lateness_ecdf needs the distributions."""
+        """Lists the missing distributions. Only lateness_ecdf needs them."""
         if self.results.suite != "accuracy" or not self.results.sizes("rate"):
             return []
         return [
@@ -102,7 +102,7 @@ Report = CostReport | RealtimeReport
 
 @dataclass(frozen=True)
 class Choice:
-    """What of the results is shown; names may have * and ?."""
+    """The part of the results to show; names may contain * and ?."""
 
     backends: Sequence[str] = ()
     workloads: Sequence[str] = ()
@@ -115,7 +115,7 @@ class Choice:
 
 
 def open_report(paths: Sequence[Path], choice: Choice = Choice()) -> Report:
-    """Of files and folders that are all of one kind."""
+    """Opens files and folders, which must all be of one kind."""
     size = choice.size
     files = read_files(paths)
     suites = list(dict.fromkeys(suite for file in files for suite in file.suites))
@@ -141,7 +141,7 @@ def _choose(results: Grid[Any], choice: Choice) -> None:
 
 
 def _matching(what: str, wanted: Sequence[str], known: Sequence[str]) -> Sequence[str]:
-    """Of the known; all if none is wanted."""
+    """Returns the known names that match; all if none is wanted."""
     for pattern in wanted:
         if not fnmatch.filter(known, pattern):
             raise UsageError(f"--{what}s: no {what} is '{pattern}'; there are {', '.join(known)}")
@@ -149,7 +149,7 @@ def _matching(what: str, wanted: Sequence[str], known: Sequence[str]) -> Sequenc
 
 
 def print_table(report: Report) -> None:
-    """On a terminal for reading, in a pipe as Markdown."""
+    """Prints for a terminal, or Markdown into a pipe."""
     if sys.stdout.isatty():
         report.print_on_terminal()
     else:

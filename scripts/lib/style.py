@@ -1,8 +1,8 @@
-"""How a backend or service looks in every figure.
+"""The look of a backend or service in every figure.
 
-Its marker says of which family it is, its colour which of the family, its line how precise it is.
-All colours differ from each other for readers with deuteranopia too, and can be read as text. No
-two contenders of a campaign have the same marker and the same colour.
+The marker shows the family, the colour the member of the family, and the line style the precision.
+All colours can be told apart with deuteranopia and are legible as text. No two contenders of a
+campaign share both marker and colour.
 """
 
 import itertools
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from zlib import crc32
 
-# On light paper and on dark.
+# Colours on light and on dark paper.
 PALETTE = {
     "ink": ("#101010", "#e4e4e4"),
     "blue": ("#18246c", "#6078ff"),
@@ -24,9 +24,9 @@ PALETTE = {
 }
 GREY = ("#6b6b6b", "#9a9a9a")  # of the first control
 
-SHAPES = ("o", "s", "D", "^", "v")  # as matplotlib calls them; filled or open
+SHAPES = ("o", "s", "D", "^", "v")  # matplotlib's names; filled or open
 
-# The shape of a family, and the words of a name that tell it.
+# The shape of a family, and the words in a name that identify it.
 FAMILIES: dict[str, tuple[str, set[str]]] = {
     "heap": ("o", {"heap"}),
     "wheel": ("s", {"wheel", "calendar"}),
@@ -37,9 +37,9 @@ FAMILIES: dict[str, tuple[str, set[str]]] = {
     "control": ("", {"control", "null"}),
     "other": ("^", set()),
 }
-OPEN = {"server", "other"}  # families whose markers are not filled
+OPEN = {"server", "other"}  # families whose markers are open
 
-# Of names that do not tell it.
+# Families of names without such a word.
 FAMILY_OF = {
     "one_store": "control",
     "java_timer": "heap",
@@ -74,8 +74,8 @@ COLOURS = {
     "redis_poller": "red",
 }
 
-# The precisions, in the order in which they are shown. Backends are ranked among those
-# of the same precision; controls, and those that may be early, are not ranked at all.
+# The precisions in display order. Backends are ranked within their precision. Controls and backends
+# that may fire early are not ranked.
 PRECISIONS = {
     "exact": "fires in the first tick at or after the deadline",
     "granular": "the deadline rounded up to the granularity",
@@ -93,7 +93,7 @@ HEADINGS = {
     "early": "may be early, not ranked",
     "none": "controls, not ranked",
 }
-# Lengths of dashes and gaps; a line without them is solid.
+# Lengths of dashes and gaps; without any, the line is solid.
 DASHES: dict[str, tuple[float, ...]] = {
     "exact": (),
     "granular": (6, 1.5),
@@ -103,13 +103,13 @@ DASHES: dict[str, tuple[float, ...]] = {
     "unknown": (),
 }
 
-# Services that are named for what is in them.
+# Services whose names contain an inner structure.
 WRAPPED = re.compile(r"(locked|ticking|(?P<shards>sharded_\d+))_(?P<inner>\w+)")
 
 
 @dataclass(frozen=True)
 class Look:
-    """Of a contender, beside the line of its precision."""
+    """The look of a contender, except for the line of its precision."""
 
     shape: str
     is_open: bool  # the marker is not filled
@@ -117,12 +117,12 @@ class Look:
 
     @property
     def colour(self) -> str:
-        """On light paper."""
+        """The colour on light paper."""
         return self.colours[0]
 
 
 def family(name: str) -> str:
-    """Of a service that of the structure in it."""
+    """Returns the family; for a service, that of its inner structure."""
     name = _inner(name)
     words = set(name.split("_"))
     known = (kind for kind, (_, telling) in FAMILIES.items() if words & telling)
@@ -130,8 +130,8 @@ def family(name: str) -> str:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """By name. What is not in COLOURS has the first place that is free, from one on that its name
-    determines; so it always looks the same unless others of the campaign are in its place.
+    """Returns the look of each name. A name that is not in COLOURS gets the first free look, from a
+    start that depends on the name. So its look is stable unless others in the campaign take it.
     """
     found: dict[str, Look] = {}
     for name in sorted(set(names), key=lambda name: (_inner(name) not in COLOURS, len(name), name)):
@@ -141,7 +141,7 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def _places(name: str) -> Iterator[Look]:
-    """All looks, those of its family first."""
+    """Yields all looks, those of the name's family first."""
     kind = family(name)
     shape, _ = FAMILIES[kind]
     is_sharded = bool((wrapped := WRAPPED.fullmatch(name)) and wrapped["shards"])
@@ -158,7 +158,7 @@ def _places(name: str) -> Iterator[Look]:
 
 
 def _inner(name: str) -> str:
-    """What a service is wrapped around."""
+    """Returns the innermost name of a service."""
     while wrapped := WRAPPED.fullmatch(name):
         name = wrapped["inner"]
     return name

@@ -1,10 +1,10 @@
-"""Numbers and facts as readers want them. Those of the report are the same: page/js/words.js."""
+"""Formats numbers and facts for readers. page/js/words.js does the same for the report."""
 
 import math
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
-# Signs behind a cost that is not quite like the others.
+# Marks of a doubtful cost.
 FEWER, NOISY, LATE = "†", "‡", "§"
 MARKS = {
     FEWER: "over fewer operations",
@@ -16,7 +16,7 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power(size: int) -> str:
-    """10⁵, 3·10⁴ or 1 234."""
+    """Formats a size: 10⁵, 3·10⁴ or 1 234."""
     exponent = len(str(size)) - 1
     factor, rest = divmod(size, 10**exponent)
     if exponent < 3 or rest:
@@ -26,13 +26,13 @@ def power(size: int) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """1 round, 2 rounds."""
+    """Formats a count: 1 round, 2 rounds."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def digits(value: float) -> str:
-    """Three of them, and two below 1: 0.015, 0.51, 12.3, 456, 15 539; 1.0·10⁻⁷ of what is tiny or
-    huge.
+    """Formats three digits, or two below 1: 0.015, 0.51, 12.3, 456, 15 539; 1.0·10⁻⁷ for tiny or
+    huge values.
     """
     if value == 0:
         return "0"
@@ -48,39 +48,41 @@ def digits(value: float) -> str:
 
 
 def _rounded(value: float, form: str) -> str:
-    """Away from zero if it is in the middle."""
+    """Rounds half away from zero."""
     with localcontext(rounding=ROUND_HALF_UP):
         return format(Decimal(value), form)
 
 
 def enumerated(names: Sequence[str], most: int) -> str:
-    """a, b and c; of many the first `most`, and how many others there are."""
+    """Lists names as a, b and c; of a long list, the first `most` names and the
+    number of others.
+    """
     if len(names) > most + 1:
         return f"{', '.join(names[:most])} and {len(names) - most} others"
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def times_less(ratio: float, what: str) -> str:
-    """What is said of 1 beside `ratio`: 2.4 times cheaper, 12% cheaper, where `what` is cheaper."""
+    """Says how 1 compares with `ratio`: 2.4 times cheaper, or 12% cheaper, if `what` is cheaper."""
     if ratio < 1.5:
         return f"{1 - 1 / ratio:.0%} {what}"
     return f"{digits(ratio) if ratio >= 100 else f'{ratio:.1f}'} times {what}"
 
 
 def percent(log_ratio: float) -> str:
-    """What an effect in logarithms comes to: 2.20 %."""
+    """Formats a log-ratio in percent: 2.20 %."""
     return f"{digits(100 * math.expm1(log_ratio))} %"
 
 
 def ratio(value: float) -> str:
-    """0.0042, 0.998, 2.31, 45.6: three decimals near 1."""
+    """Formats a ratio: 0.0042, 0.998, 2.31, 45.6; three decimals near 1."""
     if not 0.1 <= value < 10:
         return digits(value)
     return _rounded(value, ".3f" if value < 2 else ".2f")
 
 
 def time(ns: float) -> str:
-    """Three digits of a duration, with its unit: 83.2 ns, 62.1 µs, 1.20 s."""
+    """Formats a duration with three digits: 83.2 ns, 62.1 µs, 1.20 s."""
     for unit, factor in (("h", 3600e9), ("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if abs(ns) >= factor * 0.9995:
             return f"{digits(ns / factor)} {unit}"
@@ -88,7 +90,7 @@ def time(ns: float) -> str:
 
 
 def machine_line(facts: dict[str, str]) -> str:
-    """What the figures were measured on."""
+    """Describes the machine."""
     compiled = " ".join(facts[key] for key in ("compiler", "flags") if facts.get(key))
     parts = [
         facts.get("processor", "unknown processor") + _of_processors(facts),
@@ -103,7 +105,7 @@ def machine_line(facts: dict[str, str]) -> str:
 
 
 def _fitness(facts: dict[str, str]) -> str:
-    """What timerbench doctor says of the machine."""
+    """Says what timerbench doctor found."""
     if not (grade := facts.get("grade")):
         return ""
     reasons = reasons_of_grade(facts)
@@ -111,7 +113,7 @@ def _fitness(facts: dict[str, str]) -> str:
 
 
 def reasons_of_grade(facts: dict[str, str]) -> str:
-    """What it was graded down for; may be nothing."""
+    """Returns the reasons for the machine's grade; may be empty."""
     return facts.get("grade_reasons", "").replace("; ", ", ").replace("_", " ")
 
 
@@ -121,5 +123,5 @@ def _of_processors(facts: dict[str, str]) -> str:
 
 
 def remake_line(facts: dict[str, str]) -> str:
-    """The command that makes the figures again."""
+    """Returns the command that repeats the measurement."""
     return facts.get("command") or f"scripts/bench {facts.get('suite', '')}".strip()

@@ -1,4 +1,4 @@
-"""The figures, drawn from results."""
+"""Draws the figures from results."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -12,7 +12,9 @@ from results.replays import Results
 def all_figures(
     results: Results, size: int, width: float | None = None
 ) -> Iterator[tuple[str, Callable[[], Figure]]]:
-    """The name of each figure that the results allow, and what draws it, so many inches wide."""
+    """Yields the name of each figure that the results allow, and the function that draws it,
+    `width` inches wide.
+    """
     for workload in results.workloads:
         if len(results.sizes(workload)) > 1 and results.costs(workload):
             yield f"cost_{workload}", partial(against_size.draw, results, workload, width)

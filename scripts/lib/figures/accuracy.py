@@ -1,4 +1,4 @@
-"""The figures of the suite `accuracy`: how late timers fire, of which services, and why."""
+"""The figures of the suite `accuracy`: how late timers fire, by service, and why."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,7 +20,9 @@ TASK = re.compile(r"task_(?P<cost>[^_]+)(_executor_(?P<threads>\d+))?")
 def figures(
     results: RealtimeResults, size: int | None, width: float | None = None
 ) -> Iterator[tuple[str, Callable[[], Figure]]]:
-    """The name of each, and what draws it; `size` is the rate of lateness_ecdf, if not its own."""
+    """Yields the name of each figure and the function that draws it. `size`: the rate of
+    lateness_ecdf, if not the default.
+    """
     if results.sizes("rate"):
         if size is None:
             shown = results.telling_size("rate")
@@ -63,7 +65,9 @@ def _draw_by_rate(results: RealtimeResults, width: float | None) -> Figure:
 
 
 def _grouped(results: RealtimeResults, pattern: re.Pattern[str]) -> dots.Panel | None:
-    """A group of rows for each scenario of the pattern, if any has a figure."""
+    """Returns a panel with a group of rows for each scenario that matches the pattern; None if none
+    has a figure.
+    """
     rows: list[dots.Row] = []
     rates = set()
     for scenario in results.scenarios:
@@ -84,8 +88,8 @@ def _grouped(results: RealtimeResults, pattern: re.Pattern[str]) -> dots.Panel |
 
 
 def _tasks(results: RealtimeResults) -> list[dots.Panel]:
-    """A panel for each cost and rate."""
-    variants: dict[str, list[tuple[str, str]]] = {}  # of a cost: what is said of it, and scenarios
+    """Returns a panel for each cost and rate."""
+    variants: dict[str, list[tuple[str, str]]] = {}  # by cost: labels and scenarios
     for scenario in results.scenarios:
         if found := TASK.fullmatch(scenario):
             threads = found["threads"]
@@ -110,5 +114,5 @@ def _tasks(results: RealtimeResults) -> list[dots.Panel]:
 
 
 def _spaced(cost: str) -> str:
-    """10 µs of 10us, sleep then spin of sleep_then_spin."""
+    """Writes 10us as 10 µs, and sleep_then_spin as sleep then spin."""
     return re.sub(r"(\d+)", r"\1 ", cost).replace(" us", " µs").replace("_", " ")

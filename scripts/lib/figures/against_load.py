@@ -1,4 +1,4 @@
-"""What a service does at each load: a line for each service, a panel for each figure."""
+"""Figures against the load: a panel for each counter, a line for each service."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -31,24 +31,24 @@ from words import power
 WIDTH, HEIGHT = 3.05, 2.5  # inches of a panel
 LEFT, GAP = 0.75, 0.62  # inches before the first panel, and between panels
 TITLE, BETWEEN = 0.98, 0.95  # inches above the first row of panels, and between rows
-AXIS = 0.48  # inches below the last
+AXIS = 0.48  # inches below the last row
 
-Values = Callable[[int, str], Sequence[float]]  # of a size and a service, one a round
+Values = Callable[[int, str], Sequence[float]]  # of a size and a service, by round
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure of a scenario against its sizes."""
+    """One counter of a scenario against its sizes."""
 
     scenario: str
     title: str
     note: str
     values: Values
-    unit: Callable[[float], str]  # how a tick is written
+    unit: Callable[[float], str]  # formats a tick
 
 
 def counter(results: RealtimeResults, scenario: str, name: str, scale: float = 1) -> Values:
-    """What a panel shows of a counter."""
+    """Returns the values of a counter for a panel."""
 
     def values(size: int, service: str) -> list[float]:
         cell = results.cell(scenario, size, service)
@@ -67,9 +67,9 @@ def draw(
     same_axis: bool = False,
     width: float | None = None,
 ) -> Figure:
-    """Panels without any value are left out. What lies beyond the size `limit` is shaded.
+    """Draws the panels, but not those without any value. Shades the sizes beyond `limit`.
 
-    With `same_axis` all panels show the same range of values.
+    With `same_axis` all panels have the same range of values.
     """
     panels = [panel for panel in panels if _members(results, panel)]
     services = [
@@ -110,7 +110,7 @@ def draw(
 
 
 def _members(results: RealtimeResults, panel: Panel) -> list[str]:
-    """The services that have a value in it."""
+    """Returns the services with a value in the panel."""
     return [
         name
         for name in results.members(panel.scenario)
@@ -154,7 +154,7 @@ def _draw_panel(axes: Axes, results: RealtimeResults, panel: Panel, limit: int |
 
 
 def _label_sizes(axes: Axes, sizes: Sequence[int]) -> None:
-    """All of a few; of many those that are powers of ten."""
+    """Labels all sizes if they are few; else the powers of ten."""
     tens = [size for size in sizes if str(size).rstrip("0") == "1"]
     labelled = sizes if len(sizes) <= 5 or len(tens) < 2 else tens
     axes.xaxis.set_major_locator(FixedLocator(labelled))

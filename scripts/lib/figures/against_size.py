@@ -1,4 +1,4 @@
-"""cost_<workload>: what an item costs at each size, a line for each backend."""
+"""cost_<workload>: the cost of an item against size, a line for each backend."""
 
 import math
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ from words import digits, power
 LABEL_SIZE = 7.5
 WIDTH = 8  # inches of the figure
 PLOT, TITLE, AXIS = 3.67, 0.67, 0.42  # inches of the plot, above it, and below it
-ROW = 0.145  # inches of a line on precisions
+ROW = 0.145  # inches of a line about precisions
 LEFT, RIGHT = 0.68, 2.32  # inches beside the plot
 
 
 def draw(results: Results, workload: str, width: float | None = None) -> Figure:
-    """Whiskers go from the least to the greatest of the rounds."""
+    """Draws the figure. Whiskers span all rounds."""
     wide = width or WIDTH
     backends = [name for name in results.backends if results.sizes(workload, name)]
     precisions = {results.precision(backend) for backend in backends}
@@ -72,7 +72,7 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
 
 @dataclass(frozen=True)
 class EndLabel:
-    """What stands at the right of a line, and the point where the line ends, if there is one."""
+    """The label at the right of a line, and the point where the line ends, if there is one."""
 
     text: str
     colour: str
@@ -113,7 +113,7 @@ def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> End
 
 
 def _label_ends(axes: Axes, labels: list[EndLabel]) -> None:
-    """Writes a column at the right, each label as near to its line as the others let it."""
+    """Writes the labels in a column at the right, each as close to its line as possible."""
     inches = axes.figure.get_figheight() * axes.get_position().height
     gap = min(1.3 * LABEL_SIZE / 72 / inches, 1.1 / len(labels))
     bottom, top = map(math.log, axes.get_ylim())
@@ -145,10 +145,11 @@ def _label_ends(axes: Axes, labels: list[EndLabel]) -> None:
 
 
 def spread_out(wanted: list[float], gap: float, low: float, high: float) -> list[float]:
-    """Places at least `gap` apart, of all such the nearest to those wanted, in squares.
+    """Returns the places that are at least `gap` apart with the least squared distance to those
+    wanted.
 
-    Neighbours that would overlap are merged into clusters, each at the mean of what its members
-    want (the pool-adjacent-violators algorithm).
+    Merges neighbours that would overlap into clusters. A cluster is at the mean of its members'
+    wanted places (the pool-adjacent-violators algorithm).
     """
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     clusters: list[tuple[float, int]] = []  # place of the lowest member, and size
@@ -167,7 +168,9 @@ def spread_out(wanted: list[float], gap: float, low: float, high: float) -> list
 
 
 def _shade_harness(axes: Axes, results: Results, workload: str) -> None:
-    """Where no backend can be: what walking the operations costs with the null backend."""
+    """Shades the costs that no backend can undercut: the cost of the replay
+    with the null backend.
+    """
     costs = [
         (size, cell.cost)
         for size in results.sizes(workload, "null")

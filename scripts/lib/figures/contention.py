@@ -1,4 +1,4 @@
-"""The figures of the suite `contention`: what threads do to a service."""
+"""The figures of the suite `contention`: how services scale with threads."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -9,7 +9,7 @@ from figures.against_load import Panel, Values, counter, draw
 from figures.parts import what_is_shown, with_unit
 from results.realtime import RealtimeResults
 
-# In which the claim is put to the test: one lock around a heap, around a wheel, and finer locks.
+# The services for the question of finer locks: one lock around a heap or a wheel, and finer locks.
 ONE_LOCK = ("locked_binary_heap", "locked_kafka_wheel_256")
 FINER_LOCKS = ("ring_timer", "system_timer", "sharded_")
 
@@ -23,7 +23,7 @@ PATTERNS = {
 def figures(
     results: RealtimeResults, width: float | None = None
 ) -> Iterator[tuple[str, Callable[[], Figure]]]:
-    """The name of each, and what draws it."""
+    """Yields the name of each figure and the function that draws it."""
     processors = int(results.facts.get("num_cpus", "0")) or None
     on = f"{processors or 'unknown number of'} processor{'' if processors == 1 else 's'}"
     note = what_is_shown(results)
@@ -67,7 +67,7 @@ def _panels(results: RealtimeResults, scenario: str) -> list[Panel]:
 
 
 def count(value: float) -> str:
-    """A tick: 500 k, 2 M."""
+    """Formats a tick: 500 k, 2 M."""
     for unit, factor in (("M", 1e6), ("k", 1e3)):
         if value >= factor * 0.999:
             return f"{value / factor:g} {unit}"
@@ -75,7 +75,9 @@ def count(value: float) -> str:
 
 
 def _relative(results: RealtimeResults, scenario: str) -> Panel | None:
-    """Throughput of those that answer the question, over their own with the fewest threads."""
+    """Returns a panel of throughput relative to the fewest threads, for the
+    services in question.
+    """
     first = results.sizes(scenario)[0]
     calls = counter(results, scenario, "calls_per_second")
 

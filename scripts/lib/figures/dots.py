@@ -1,4 +1,4 @@
-"""How late timers are: a line for each service, with dots for the percentiles and the maximum."""
+"""How late timers are: a row for each service, with dots for the percentiles and the maximum."""
 
 import math
 from collections.abc import Sequence
@@ -25,18 +25,18 @@ from figures.parts import (
 )
 from results.realtime import RealtimeCell, RealtimeResults
 
-LINE = 0.16  # inches that a row takes
-NAMES = 2.05  # inches for the names at the left
-PANEL = 2.7  # inches that a panel is wide
+LINE = 0.16  # inches of a row
+NAMES = 2.05  # inches of the names at the left
+PANEL = 2.7  # inches of a panel's width
 TITLE, BETWEEN = 0.98, 0.85  # inches above the first row of panels, and between rows
 
-# The dots of a row, with how they are filled and what they are called.
+# The dots of a row: counter and label.
 DOTS = (("lateness_p50_ns", "p50"), ("lateness_p99_ns", "p99"), ("lateness_max_ns", "max"))
 
 
 @dataclass(frozen=True)
 class Row:
-    """A cell with its name; a heading if it has none."""
+    """A cell with its name; without a cell, a heading."""
 
     label: str
     service: str = ""
@@ -45,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows at one load. Those beside each other have the same."""
+    """Rows at one load. Panels side by side have the same rows."""
 
     title: str
     note: str
@@ -60,7 +60,7 @@ def draw(
     columns: int,
     width: float | None = None,
 ) -> Figure:
-    """The names stand at the left of the first panel of each line."""
+    """Draws the panels. The names are at the left of the first panel of each line."""
     columns = min(columns, len(panels), columns_within(width, PANEL - 0.6, NAMES + 0.15))
     lines = math.ceil(len(panels) / columns)
     tall = LINE * max(len(panel.rows) for panel in panels)

@@ -1,7 +1,7 @@
-"""lateness_ecdf: which share of the timers is late by how much at most, and for which reason.
+"""lateness_ecdf: the distribution of lateness and of its parts.
 
-A panel is a service, with its lateness and the three parts of it; the grey line, the same in all
-panels, is what the machine itself is late by when it sleeps.
+Each panel shows one service with its lateness and the three parts of it. The grey line, the same in
+all panels, is the lateness of a sleep on the machine itself.
 """
 
 import math
@@ -32,7 +32,7 @@ from words import power, time
 WIDTH, HEIGHT = 2.35, 1.75  # inches of a panel
 GAP = 0.42  # inches between panels
 TITLE, BETWEEN = 1.0, 0.75  # inches above the first row of panels, and between rows
-LEAST = 1e3  # ns at the left of the axis: what is below does not matter to anyone
+LEAST = 1e3  # ns at the left of the axis; smaller lateness does not matter
 
 PARTS = {
     "lateness": {"linewidth": 1.9},
@@ -49,7 +49,7 @@ MEANINGS = {
 
 
 def cells_with_distribution(results: RealtimeResults, size: int) -> dict[str, RealtimeCell]:
-    """The services that the figure can show."""
+    """Returns the services that have distributions."""
     return {
         service: cell
         for service, cell in results.measured("rate", size).items()
@@ -58,7 +58,9 @@ def cells_with_distribution(results: RealtimeResults, size: int) -> dict[str, Re
 
 
 def draw(results: RealtimeResults, size: int, width: float | None = None) -> Figure:
-    """At `size` timers per second. REQUIRES: there are cells with distributions."""
+    """Draws the figure for `size` timers per second. REQUIRES: there are cells
+    with distributions.
+    """
     cells = cells_with_distribution(results, size)
     machine = results.cell("rate", size, CONTROL)
     control = machine.distribution("lateness") if machine else None
@@ -134,7 +136,7 @@ def _draw_service(axes: Axes, service: str, cell: RealtimeCell, tint: str) -> No
 
 
 def _steps(distribution: Distribution) -> tuple[list[float], list[float]]:
-    """From the left of the axis to far beyond its right."""
+    """Returns the steps of the curve, from the left of the axis to far beyond its right."""
     edges = [LEAST / 10, *(max(edge, LEAST / 10) for edge in distribution.edges), 1e15]
     shares = [below / distribution.count for below in distribution.below]
     return edges, [shares[0], *shares, 1.0]

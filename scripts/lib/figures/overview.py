@@ -1,7 +1,8 @@
 """overview: every backend, workload and size on one page.
 
-A line is a backend, a panel a workload, a dot a size: the further right, the dearer; the larger,
-the more timers. Backends stand in the same order everywhere: there is no rank over all workloads.
+Each line is a backend, each panel a workload, and each dot a size. Cost increases to the right;
+larger dots have more timers. All panels have the same order of backends, because there is no rank
+over all workloads.
 """
 
 import math
@@ -30,16 +31,16 @@ from results.replays import Cell, Results
 from style import HEADINGS
 from words import power
 
-LINE = 0.15  # inches that a backend takes
-NAMES = 1.45  # inches for the names at the left
-PANELS, PANEL = 9.2, 1.2  # inches for the panels beside one another, and for one at least
-LETTER = 0.042  # inches that one of what is written beside dots takes, on average
-TITLE = 0.75  # inches between the panels above one another
+LINE = 0.15  # inches of a backend's line
+NAMES = 1.45  # inches of the names at the left
+PANELS, PANEL = 9.2, 1.2  # inches of all panels in a row, and the least of one
+LETTER = 0.042  # inches of a letter beside the dots, on average
+TITLE = 0.75  # inches between rows of panels
 
 
 def draw(results: Results, width: float | None = None) -> Figure:
-    """The panels stand in one row if they are few, otherwise in two, or in more if they must."""
-    lines: list[tuple[str, bool]] = []  # a backend, or the heading of those of the same precision
+    """Draws few panels in one row, more in two rows, or in as many as the width requires."""
+    lines: list[tuple[str, bool]] = []  # a backend, or the heading of a precision
     for precision, backends in results.backends_by_precision().items():
         lines += [(HEADINGS[precision], False), *((name, True) for name in backends)]
     rows = 1 if len(results.workloads) <= 3 else 2
@@ -134,7 +135,7 @@ def _draw_dots(axes: Axes, y: int, tint: str, cells: list[tuple[int, Cell]]) -> 
 
 
 def _write_beside(axes: Axes, y: int, costs: list[float], text: str, tint: str) -> None:
-    """Behind the dots, where what takes longer belongs; before them if there is no room for it."""
+    """Writes the text behind the dots, or before them if there is no room."""
     left, right = axes.get_xlim()
     width = axes.get_position().width * axes.figure.get_figwidth()
     room = width * math.log(right / max(costs, default=left)) / math.log(right / left)

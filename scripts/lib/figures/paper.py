@@ -1,4 +1,4 @@
-"""Figures for papers: a column wide, without titles, for what they say belongs into the caption."""
+"""Figures for papers: one column wide and without titles, because the caption has the text."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -23,14 +23,14 @@ from words import power
 
 WIDTH, HEIGHT = 3.33, 2.1  # inches: a column of most proceedings, and the plot
 LEFT, BELOW = 0.62, 0.34  # inches of the axes' labels
-ROW = 0.115  # inches of a line, where each backend has one
+ROW = 0.115  # inches of a line, in figures with a line per backend
 LEGEND_SIZE = 5.5
-LETTER, SAMPLE = 0.042, 0.24  # inches of a letter in the legend, and of what stands before a name
+LETTER, SAMPLE = 0.042, 0.24  # inches of a letter in the legend, and of the sample line
 
-# Fonts that may be embedded anywhere.
+# Fonts that may be embedded in any PDF.
 STYLE = {"pdf.fonttype": 42, "font.size": 7, "axes.linewidth": 0.5, "lines.linewidth": 0.9}
 
-# Of a suite on the wall clock: what is drawn of each scenario that has several sizes.
+# The counters drawn of each wall-clock scenario with several sizes.
 SHOWN: dict[str, dict[str, tuple[str, Callable[[float], str]]]] = {
     "accuracy": {
         "lateness_p50_ns": ("lateness, p50", with_unit),
@@ -49,8 +49,8 @@ SHOWN: dict[str, dict[str, tuple[str, Callable[[float], str]]]] = {
 
 @dataclass(frozen=True)
 class Line:
-    """A contender: its median at each size, with an interval; NaN where it has none. One that has
-    none at all is named with what became of it.
+    """A contender: the median at each size with an interval, or NaN. A contender without any median
+    has its failure in the label.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Line:
     middles: list[float]
     lows: list[float]
     highs: list[float]
-    saturated: Sequence[int] = ()  # sizes at which a service does not keep up
+    saturated: Sequence[int] = ()  # sizes at which a service is saturated
     failure: str = ""
 
     @property
@@ -69,7 +69,7 @@ class Line:
 def paper_figures(
     results: Results | RealtimeResults, width: float | None = None
 ) -> Iterator[tuple[str, Callable[[], Figure]]]:
-    """The name of each figure that the results allow, and what draws it."""
+    """Yields the name of each figure that the results allow, and the function that draws it."""
     width = width or WIDTH
     if isinstance(results, Results):
         for workload in results.workloads:
@@ -86,7 +86,9 @@ def paper_figures(
 
 
 def _draw_costs(results: Results, workload: str, width: float) -> Figure:
-    """Whiskers are 95 % intervals; without them, where there are too few rounds for one."""
+    """Draws the costs against size. Whiskers are 95 % intervals; there are none if the rounds are
+    too few.
+    """
     lines = []
     for backend in results.backends:
         sizes = results.sizes(workload, backend)
@@ -111,7 +113,7 @@ def _draw_costs(results: Results, workload: str, width: float) -> Figure:
 
 
 def _draw_costs_at_one_size(results: Results, workload: str, width: float) -> Figure:
-    """A line for each backend, precision by precision, with the same intervals."""
+    """Draws a line for each backend, by precision, with the same intervals."""
     [size] = results.sizes(workload)
     cells = [
         (backend, cell)
@@ -154,7 +156,7 @@ def _finite(bound: float, middle: float) -> float:
 
 
 def _lines_of_counter(results: RealtimeResults, scenario: str, name: str) -> list[Line]:
-    """From the least to the greatest of the rounds."""
+    """Returns the lines of a counter; the intervals span all rounds."""
     values = counter(results, scenario, name)
     lines = []
     for service in results.members(scenario):
@@ -178,8 +180,9 @@ def _draw(
     unit: Callable[[float], str] | None,
     width: float,
 ) -> Figure:
-    """`unit` writes a tick; of costs the axis is that of all other figures of costs. A cross ends the
-    line of one that has no figure at larger sizes, and is where a service does not keep up.
+    """Draws the lines. `unit` formats a tick; without it the axis is that of all cost figures. A
+    cross marks the end of a line without figures at larger sizes, and the sizes at which a service
+    is saturated.
     """
     with plt.rc_context(STYLE):
         longest = max(len(line.label) for line in lines)

@@ -1,4 +1,4 @@
-"""What the figures have in common: the look, the axis of costs, title and footer."""
+"""The common parts of the figures: the look, the axis of costs, title and footer."""
 
 import math
 import sys
@@ -32,7 +32,7 @@ TITLE_LETTER = 0.083  # inches of a letter above a panel, on average
 plt.rcParams.update(
     {
         "font.family": "DejaVu Sans",
-        "text.parse_math": False,  # a name may have a $
+        "text.parse_math": False,  # a name may contain a $
         "font.size": 9,
         "text.color": INK,
         "axes.edgecolor": "#999999",
@@ -46,25 +46,27 @@ plt.rcParams.update(
         "grid.linewidth": 0.5,
         "xtick.color": INK,
         "ytick.color": INK,
-        "svg.hashsalt": "timerbench",  # the same results give the same file
+        "svg.hashsalt": "timerbench",  # equal results give equal files
     }
 )
 
 
 def limits_around(costs: Sequence[float], margin: float, end: float = 0) -> tuple[float, float]:
-    """Limits of a logarithmic axis, with factors of room: `end` is that at the upper end."""
+    """Returns the limits of a logarithmic axis with room around the costs; `end` is the factor of
+    room at the upper end.
+    """
     return min(costs) / margin, max(costs) * (end or margin)
 
 
 def columns_within(width: float | None, column: float, others: float) -> int:
-    """How many of so many inches there is room for, beside what else is there; any number if the
-    width does not matter.
+    """Returns how many columns fit into the width beside the others; without a width, there is no
+    limit.
     """
     return max(1, int((width - others) / column)) if width else sys.maxsize
 
 
 def format_costs(axis: Axis, every: int = 1) -> None:
-    """Powers of ten with their unit, such as 10 ns and 1 µs; a label at every so many of them."""
+    """Labels every n-th power of ten with its unit, such as 10 ns and 1 µs."""
     axis.set_major_locator(LogLocator(10, numticks=20))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(
@@ -73,7 +75,7 @@ def format_costs(axis: Axis, every: int = 1) -> None:
 
 
 def format_decades(axis: Axis, text: Callable[[float], str]) -> None:
-    """Powers of ten of any unit; where the axis has few of them, twice and five times them too."""
+    """Labels powers of ten of any unit; on a short axis, twice and five times the powers too."""
     low, high = axis.get_view_interval()
     decades = math.log10(high / low)
     subs = (1.0, 2.0, 5.0) if decades < 1.8 else (1.0, 3.0) if decades < 2.6 else (1.0,)
@@ -83,7 +85,7 @@ def format_decades(axis: Axis, text: Callable[[float], str]) -> None:
 
 
 def with_unit(nanoseconds: float) -> str:
-    """A tick of the axis: 0.1 ns, 1 µs, 10 ms."""
+    """Formats a tick: 0.1 ns, 1 µs, 10 ms."""
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if nanoseconds >= factor * 0.999:
             return f"{nanoseconds / factor:g} {unit}"
@@ -91,7 +93,7 @@ def with_unit(nanoseconds: float) -> str:
 
 
 def what_is_shown(results: Any, whiskers: bool = True) -> str:
-    """Which of the rounds a figure shows."""
+    """Says which of the rounds a figure shows."""
     if results.rounds.most < 2:
         return "one measurement a cell"
     spread = ", with the least and the greatest" if whiskers else ""
@@ -99,14 +101,14 @@ def what_is_shown(results: Any, whiskers: bool = True) -> str:
 
 
 def note_on_marks(results: Results, *workloads: str) -> str:
-    """What the signs behind some of their costs say, if there are any."""
+    """Explains the marks of these workloads' costs; empty if there are none."""
     borne = {sign for key, signs in results.marks.items() if key[0] in workloads for sign in signs}
     return "".join(f"; {sign} {meaning}" for sign, meaning in MARKS.items() if sign in borne)
 
 
 def write_title(figure: Figure, title: str, note: str) -> None:
-    """At the top left, and below it in small print what must be known to read the figure. Each
-    takes as many lines as it needs; for more than one the figure grows.
+    """Writes the title at the top left, and below it in small print the note. Wraps both; the
+    figure grows if they need more than one line.
     """
     above, gap = 0.16, 0.26
     for text, style, line in (
@@ -123,7 +125,7 @@ def write_title(figure: Figure, title: str, note: str) -> None:
 
 
 def _wrapped(figure: Figure, text: str, **style: Any) -> list[str]:
-    """Lines that are no wider than the figure."""
+    """Returns lines that are no wider than the figure."""
     probe = figure.text(0, 0, "", **style)
     room = (figure.get_figwidth() - 0.3) * figure.dpi
     lines = [""]
@@ -139,7 +141,7 @@ def _wrapped(figure: Figure, text: str, **style: Any) -> list[str]:
 
 
 def _grow(figure: Figure, inches: float) -> None:
-    """At the top; the rest stays as far from the bottom, and as tall, as it is."""
+    """Adds height at the top; the rest keeps its distance from the bottom and its height."""
     width, height = figure.get_size_inches()
     share = height / (height + inches)
     places = [(axes, axes.get_position().bounds) for axes in figure.axes]
@@ -152,7 +154,7 @@ def _grow(figure: Figure, inches: float) -> None:
 
 
 def write_footer(figure: Figure, results: Grid[Any]) -> None:
-    """The machine, and the command that makes the figure again."""
+    """Writes the machine, and the command that repeats the figure."""
     width, height = figure.get_size_inches()
     text = "\n".join(_footer(results, width))
     figure.text(
@@ -161,7 +163,7 @@ def write_footer(figure: Figure, results: Grid[Any]) -> None:
 
 
 def footer_height(results: Grid[Any], width: float) -> float:
-    """Inches below a legend; as many lines as usual, or more."""
+    """Returns the inches below a legend, for the usual number of lines or more."""
     return FOOTER + max(0, len(_footer(results, width)) - 3) * 0.13
 
 
@@ -175,12 +177,12 @@ def _footer(results: Grid[Any], width: float) -> list[str]:
 
 
 def title_panel(axes: Axes, results: Results, workload: str, note: str = "") -> None:
-    """Above a panel of several: the workload, and below it what its costs are per."""
+    """Writes the title of a panel: the workload, and below it the unit of its costs."""
     write_above(axes, workload, f"per {results.item(workload)}{note}")
 
 
 def write_above(axes: Axes, title: str, note: str) -> None:
-    """The title of a panel, and a note in small print below it."""
+    """Writes the title of a panel, and a note in small print below it."""
     for text, points, style in (
         (title, 13, {"fontsize": 9, "fontweight": "bold"}),
         (note, 3.5, {"fontsize": 7, "color": FAINT}),
@@ -197,7 +199,7 @@ def write_above(axes: Axes, title: str, note: str) -> None:
 
 
 def line_of(results: Grid[Any], backend: str, **style: Any) -> dict[str, Any]:
-    """How the line of a backend looks."""
+    """Returns the look of a backend's line."""
     look = results.looks[backend]
     return {
         "color": look.colour,
@@ -210,7 +212,7 @@ def line_of(results: Grid[Any], backend: str, **style: Any) -> dict[str, Any]:
 
 
 def marker_of(look: Look) -> dict[str, Any]:
-    """A dot where there is no shape."""
+    """Returns the marker; a dot if the look has no shape."""
     return {
         "marker": look.shape or ".",
         "markerfacecolor": "white" if look.is_open else look.colour,
@@ -219,12 +221,12 @@ def marker_of(look: Look) -> dict[str, Any]:
 
 
 def linestyle(precision: str) -> Any:
-    """As matplotlib has it."""
+    """Returns the line style for matplotlib."""
     return (0, DASHES[precision]) if DASHES[precision] else "-"
 
 
 def legend_below(figure: Figure, handles: Sequence[Line2D], columns: int) -> None:
-    """Above the footer."""
+    """Places the legend above the footer."""
     figure.legend(
         handles=handles,
         loc="lower left",
@@ -241,14 +243,14 @@ def legend_below(figure: Figure, handles: Sequence[Line2D], columns: int) -> Non
 
 
 def legend_height(entries: int, columns: int) -> float:
-    """Inches that it takes."""
+    """Returns the inches of a legend."""
     return math.ceil(entries / columns) * LEGEND_SIZE * 1.6 / 72
 
 
 def text_left_of(
     axes: Axes, y: float, text: str, *, size: float, colour: str, **style: str
 ) -> None:
-    """Names a line of a plot, at its left."""
+    """Writes the name of a line at the left of a plot."""
     axes.annotate(
         text,
         (0, y),

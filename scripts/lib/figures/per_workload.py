@@ -26,15 +26,15 @@ from results.replays import Cell, Results
 from style import HEADINGS
 from words import digits, power
 
-LINE = 0.155  # inches that a backend takes
-COLUMN = 2.5  # inches that a panel is wide at least
-NAMES = 1.5  # inches for the names at its left
+LINE = 0.155  # inches of a backend's line
+COLUMN = 2.5  # least inches of a panel's width
+NAMES = 1.5  # inches of the names at its left
 TITLE = 0.8  # inches between the panels
-PAGE = 8.3  # inches that the page is wide at least, unless told
+PAGE = 8.3  # least inches of the page's width, unless given
 
 
 def draw(results: Results, size: int, width: float | None = None) -> Figure:
-    """In each panel backends of the same precision stand together, the cheapest first."""
+    """Draws the panels. Backends are grouped by precision, the cheapest first."""
     panels = [(name, results.shown_size(name, size)) for name in results.workloads]
     lines = [_lines(results, *panel) for panel in panels]
     columns = min(3, len(panels), columns_within(width, NAMES + COLUMN, 0.3))
@@ -70,7 +70,7 @@ def draw(results: Results, size: int, width: float | None = None) -> Figure:
 
 @dataclass(frozen=True)
 class DotLine:
-    """A backend with its cell, or the heading of those of the same precision."""
+    """A backend with its cell, or the heading of a precision."""
 
     label: str
     precision: str

@@ -1,4 +1,4 @@
-"""The figures of the suite `purgatory`: what holding requests costs at each rate."""
+"""The figures of the suite `purgatory`: the cost of holding requests, against the rate."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -13,7 +13,7 @@ from results.realtime import RealtimeResults
 def figures(
     results: RealtimeResults, width: float | None = None
 ) -> Iterator[tuple[str, Callable[[], Figure]]]:
-    """The name of each, and what draws it."""
+    """Yields the name of each figure and the function that draws it."""
     shown = what_is_shown(results)
     load = f"{shown}; the load's own time is in it, for all alike"
     expiry = f"{shown}; p99, behind the request's time-out"
@@ -42,7 +42,7 @@ def _plain(value: float) -> str:
 
 
 def _timed_out(results: RealtimeResults, scenario: str) -> str:
-    """What tells the scenarios apart: the share of requests that time out."""
+    """Returns the share of requests that time out, which distinguishes the scenarios."""
     for (name, _, _), cell in results.cells.items():
         share = cell.value("expected_timed_out_share")
         if name == scenario and share is not None:

@@ -11,7 +11,7 @@ from results.realtime import RealtimeResults
 def realtime_figures(
     results: RealtimeResults, size: int | None, width: float | None = None
 ) -> Iterator[tuple[str, Callable[[], Figure]]]:
-    """The name of each figure that the results allow, and what draws it."""
+    """Yields the name of each figure that the results allow, and the function that draws it."""
     if results.suite == "accuracy":
         yield from accuracy.figures(results, size, width)
     elif results.suite == "contention":
