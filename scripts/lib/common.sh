@@ -1,22 +1,22 @@
 # shellcheck shell=bash
-# What the scripts share: where the project is, how they fail, how they build, and which Python.
-# To be sourced.
+# Functions for all scripts: errors, builds, and the choice of a Python. Scripts source this file.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly root
 readonly python_modules=(jinja2 matplotlib rich scipy)
 
-# fail CODE TEXT: one line that says what is wrong and what to do; 2 is wrong usage, 1 the rest.
+# fail CODE TEXT: prints one line, which says what is wrong and what to do. CODE is 2 for wrong
+# usage, else 1.
 fail() {
   echo "scripts/$(basename "$0"): $2" >&2
   exit "$1"
 }
 
-# help: the comment at the head of the script, which is its manual.
+# help: prints the script's manual, which is the comment at its head.
 help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
 
-# quietly WHAT COMMAND...: what the command prints is shown only if it fails.
+# quietly WHAT COMMAND...: runs the command; shows its output only if it fails.
 quietly() {
   local what=$1 log
   shift
@@ -30,7 +30,8 @@ quietly() {
   fail 1 "$what failed; its output is above"
 }
 
-# build PRESET [TARGET]: the preset's targets, if none is given. On a terminal Ninja shows on one line how far it is.
+# build PRESET [TARGET]: builds the target, or all of the preset. On a terminal Ninja shows its
+# progress on one line.
 build() {
   local build=(cmake --build --preset "$1" --parallel "$(nproc)" ${2:+--target "$2"})
   [[ -d $root/build/$1 ]] && echo "Building $1 ..." || echo "Building $1, which takes minutes ..."
@@ -44,8 +45,8 @@ build() {
   cd "$OLDPWD"
 }
 
-# find_python: prints the first Python that has what the scripts import. The one on PATH may be
-# without the modules that the system's has.
+# find_python: prints the first Python that has the modules of the scripts. The one on PATH may lack
+# the modules of the system's Python.
 find_python() {
   local python
   for python in python3 /usr/bin/python3; do
@@ -61,7 +62,7 @@ END
   return 1
 }
 
-# run_python FILE ARGUMENT...: becomes that program of scripts/lib.
+# run_python FILE ARGUMENT...: replaces the shell by this program of scripts/lib.
 run_python() {
   local python
   python=$(find_python) ||

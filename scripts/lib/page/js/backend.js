@@ -1,9 +1,9 @@
 'use strict';
-// Backend: one of them on every load against the best, and what its header says.
+// Backend: one backend on every load against the best, and the facts from its header.
 
 const MOST_FIGURES = 5; // of a service
 
-// Where it is written, what it follows, when it is good and when bad, and which services drive it.
+// The backend's header, its source, when it is good and bad, and the services that drive it.
 function factsOf(campaign, backend, names = ['Header', 'Good', 'Bad', 'Service']) {
   const {header, follows, good, bad} = campaign.backends.get(backend) ?? {};
   const facts = [
@@ -24,7 +24,7 @@ function factsOf(campaign, backend, names = ['Header', 'Good', 'Bad', 'Service']
   );
 }
 
-// What drives the structure for many threads on a clock.
+// The services that drive the structure for several threads on the wall clock.
 function serviceOf(campaign, backend) {
   if (!campaign.isRanked(backend)) return 'none, as it is not ranked';
   const {services = [], alike = [], type} = campaign.backends.get(backend);
@@ -79,7 +79,7 @@ function summaryOf(campaign, backend) {
   return summary ? `${capital(summary)}. ` : '';
 }
 
-// Its loads with the cheapest of its precision on each, worst first.
+// The backend's loads with the cheapest backend of its precision on each, worst first.
 function rowsOfBackend(campaign, cells) {
   const measured = cells.filter((cell) => cell.hasFigure);
   const bests = measured.map((cell) => bestBeside(campaign, cell));
@@ -97,7 +97,8 @@ function rowsOfBackend(campaign, cells) {
     .sort((a, b) => (b.ratio?.middle ?? 1) - (a.ratio?.middle ?? 1));
 }
 
-// First in the ranking of its precision; controls and those that may be early are not ranked.
+// The best in the ranking of the cell's precision. Controls and backends that may be early are not
+// ranked.
 function bestBeside(campaign, cell) {
   if (!campaign.isRanked(cell.backend)) return cell;
   const precision = campaign.precisionOf(cell.backend);
@@ -107,7 +108,7 @@ function bestBeside(campaign, cell) {
   return ranking(others, campaign.noise)[0][0];
 }
 
-// On how many loads it is the best, and where it is farthest from that.
+// Says on how many loads the backend is the best, and on which it is farthest from the best.
 function standing(rows) {
   const [worst] = rows;
   if (!worst?.ratio) return '';
@@ -202,7 +203,7 @@ function againstBestCard(campaign, backend, rows) {
   });
 }
 
-// Of a service, whose cells are compared on a page of their own.
+// For a service; the cells of services are compared on their own pages.
 function figuresCard(campaign, backend, cells) {
   const [first] = Object.values(campaign.counters);
   const columns = columnsOfRaw(campaign);

@@ -1,12 +1,12 @@
 'use strict';
-// Charts, each with a title, what it says, the command that remakes it, and its data.
+// Charts, each with a title, its message, the command that repeats it, and its data.
 
 Chart.defaults.animation = false;
 Chart.defaults.maintainAspectRatio = false;
 Chart.defaults.font.family = 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", Arial, sans-serif';
 Chart.defaults.font.size = 12;
 
-// Of the shapes of scripts/lib/style.py.
+// Chart.js's names for the shapes of scripts/lib/style.py.
 const POINTS = {
   o: {pointStyle: 'circle', pointRadius: 3.5},
   s: {pointStyle: 'rect', pointRadius: 4.5},
@@ -18,7 +18,7 @@ const POINTS = {
 
 // --- Colours -------------------------------------------------------------------------------------
 
-// The colours of the page as it is, or of paper, for what is exported.
+// The colours of the page, or of paper for exports.
 function themeOf(isPaper = false) {
   const root = document.documentElement;
   const current = root.dataset.theme;
@@ -33,7 +33,7 @@ function themeOf(isPaper = false) {
 
 const PLAIN = {shape: '', is_open: false, colours: ['#6b6b6b', '#9a9a9a']};
 
-// One that only a pass knows is plain.
+// A backend that only a pass knows has a plain look.
 function lookOf(backend, campaign) {
   return campaign.backends.get(backend)?.look ?? PLAIN;
 }
@@ -42,7 +42,7 @@ function colourOf(backend, campaign, theme = themeOf()) {
   return lookOf(backend, campaign).colours[theme.isDark ? 1 : 0];
 }
 
-// How the dots of a backend look.
+// The style of a backend's dots.
 function markerOf(backend, campaign, theme) {
   const {shape, is_open: isOpen} = lookOf(backend, campaign);
   const colour = colourOf(backend, campaign, theme);
@@ -58,7 +58,7 @@ function see(colour, share) {
   );
 }
 
-// How the line of a backend looks. Points are {x, y, low, high, text}.
+// The style of a backend's line. Points are {x, y, low, high, text}.
 function lineOf(backend, campaign, theme, data) {
   const {colour, fill, rotation, ...point} = markerOf(backend, campaign, theme);
   return {
@@ -92,7 +92,7 @@ function scaleOf(theme, title, text, options = {}) {
   };
 }
 
-// Logarithmic, around positive values, with whole numbers at the ticks.
+// A logarithmic axis around positive values, with round numbers at the ticks.
 function logScale(theme, title, text, values, ticks = null) {
   const known = values.filter((value) => value > 0 && Number.isFinite(value));
   const low = known.length ? Math.min(...known) : 1;
@@ -108,7 +108,7 @@ function logScale(theme, title, text, values, ticks = null) {
   });
 }
 
-// As few in a decade as make three.
+// The fewest round numbers per decade that give three ticks.
 function roundNumbers(low, high) {
   const every = Math.log10(high / low) > 9 ? 2 : 1;
   for (const steps of [[1], [1, 2, 5], [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9]]) {
@@ -124,7 +124,7 @@ function roundNumbers(low, high) {
   return evenNumbers(low, high);
 }
 
-// Of a narrow range.
+// Ticks of a narrow range.
 function evenNumbers(low, high) {
   const magnitude = 10 ** Math.floor(Math.log10((high - low) / 3));
   const step = [1, 2, 5, 10].find((one) => (high - low) / (one * magnitude) < 6) * magnitude;
@@ -137,7 +137,7 @@ function evenNumbers(low, high) {
 
 // --- Plugins -------------------------------------------------------------------------------------
 
-// What a median is sure to lie between, for points with low and high.
+// Draws the interval of a median, for points with low and high.
 const whiskers = {
   id: 'whiskers',
   afterDatasetsDraw(chart) {
@@ -176,8 +176,8 @@ const whiskers = {
   },
 };
 
-// Lines across with a word to each, a band that runs along, and a span from top to bottom;
-// options.plugins.marks says which.
+// Draws labelled lines across, a band along the axis, and a span from top to bottom, as
+// options.plugins.marks says.
 const marks = {
   id: 'marks',
   beforeDatasetsDraw(
@@ -229,7 +229,7 @@ const marks = {
   },
 };
 
-// A map: points {x, y, colour, isOpen, text} are tiles, hatched where they are open.
+// Draws a map: points {x, y, colour, isOpen, text} are tiles; open tiles are hatched.
 const tiles = {
   id: 'tiles',
   beforeDatasetsDraw(chart, _, {ink, paper}) {
@@ -294,7 +294,7 @@ const tiles = {
 
 // --- Lines by name -------------------------------------------------------------------------------
 
-// The names of lines at their ends, each as near to its own as the others let it.
+// Writes the names of lines at their ends, each as close to its line as possible.
 const endLabels = {
   id: 'endLabels',
   afterDatasetsDraw(chart, _, {size}) {
@@ -342,11 +342,11 @@ function labelsOf(chart, size) {
   return ends.map((end, i) => ({...end, left: right + LABEL_GAP, y: places[i], gap}));
 }
 
-// Places at least so far apart, and of all such the nearest to those wanted, in squares: clusters of
-// those that would overlap, each around the mean of what its members want.
+// The places at least `gap` apart with the least squared distance to those wanted. Merges places
+// that would overlap into clusters, each at the mean of its members' wanted places.
 function spreadOut(wanted, gap, low, high) {
   const order = wanted.map((_, i) => i).sort((i, j) => wanted[i] - wanted[j] || i - j);
-  const clusters = []; // the place of the first member, and how many they are
+  const clusters = []; // the place of the first member, and the number of members
   order.forEach((i, rank) => {
     let [place, count] = [wanted[i] - rank * gap, 1];
     while (clusters.length && clusters.at(-1)[0] > place) {
@@ -369,12 +369,12 @@ function labelSize(width) {
   return width > 480 ? 11.5 : 10;
 }
 
-// Where there is little room, without the middle of a long name.
+// Shortens a long name in the middle if there is little room.
 function shortened(name, width) {
   return width > 480 || name.length <= 20 ? name : `${name.slice(0, 9)}…${name.slice(-10)}`;
 }
 
-// What names take at the right of a chart.
+// The room of the names at the right of a chart.
 function labelRoom(names, width) {
   return (
     textWidth(
@@ -386,14 +386,15 @@ function labelRoom(names, width) {
   );
 }
 
-// Of the longest.
+// The width of the longest text.
 function textWidth(texts, size) {
   const ruler = document.createElement('canvas').getContext('2d');
   ruler.font = `${size}px ${Chart.defaults.font.family}`;
   return Math.ceil(Math.max(0, ...texts.map((text) => ruler.measureText(text).width)));
 }
 
-// One line stands out while the pointer is at it or at its name, or the keyboard has come to it.
+// Highlights the line under the pointer, or the line whose name is under it or has the keyboard
+// focus.
 const focus = {
   id: 'focus',
   beforeDatasetDraw(chart, {index}) {
@@ -408,7 +409,7 @@ const focus = {
     const found = args.event.type === 'mouseout' ? null : lineAt(chart, args.event);
     if (found === (chart.focused ?? null)) return;
     chart.focused = found;
-    args.changed = true; // and so it is drawn again
+    args.changed = true; // redraws the chart
   },
 };
 
@@ -416,7 +417,7 @@ function alphaOf(chart, index) {
   return (chart.focused ?? index) === index ? 1 : 0.12;
 }
 
-// The line whose name is there, or the nearest within reach.
+// The line whose name is at the point, or the nearest line within reach.
 function lineAt(chart, {x, y}) {
   const named = chart.labels.find(
     (label) => x >= label.left && Math.abs(y - label.y) <= label.gap / 2,
@@ -433,7 +434,7 @@ function lineAt(chart, {x, y}) {
   return nearest;
 }
 
-// Of a point from a line between two.
+// The distance of a point from a line segment.
 function distanceTo({x, y}, from, to) {
   const [across, down] = [to.x - from.x, to.y - from.y];
   const length = across ** 2 + down ** 2;
@@ -442,7 +443,7 @@ function distanceTo({x, y}, from, to) {
   return Math.hypot(x - from.x - part * across, y - from.y - part * down);
 }
 
-// Up and down go from name to name; `say` tells what the line ends with.
+// The keys up and down move between names; `say` announces the last value of the line.
 function focusByKey(chart, event, say) {
   const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
   const labels = [...(chart?.labels ?? [])].sort((a, b) => a.y - b.y);
@@ -461,15 +462,15 @@ Chart.register(whiskers, marks, tiles, endLabels, focus);
 // --- Cards ---------------------------------------------------------------------------------------
 
 const MARGIN_OF_SAVED = 12; // pixels
-const FRAME = 50 + 2 * MARGIN_OF_SAVED; // pixels for the title and the command of what is saved
+const FRAME = 50 + 2 * MARGIN_OF_SAVED; // pixels of the title and the command in a saved chart
 
 const waiting = []; // figures whose charts are drawn once they are in the page
 let mounted = [];
 let pageOfCharts = '';
-const opened = new Map(); // by place, whether the reader has opened or closed the data there
+const opened = new Map(); // by place: whether the reader has opened or closed the data
 
-// A chart with all that belongs to it. `config(theme, width)` makes Chart.js's configuration; columns
-// and rows are its data, as for tableOf. The columns of CSV have raw numbers.
+// A chart with its title, note, command and data. `config(theme, width)` makes Chart.js's
+// configuration; columns and rows are the data, as for tableOf. The CSV columns have raw numbers.
 function card({title, note, remake, height, config, columns, rows, rowClass, isOpen = false}) {
   const said = h('p', {class: 'unseen', 'aria-live': 'polite'});
   const canvas = h('canvas', {
@@ -514,7 +515,7 @@ function card({title, note, remake, height, config, columns, rows, rowClass, isO
   return figure;
 }
 
-const TALLEST = 620; // pixels of paper, which leaves room for what stands above
+const TALLEST = 620; // pixels on paper; leaves room for the text above
 
 function mountCharts() {
   const isOnPaper = document.querySelector('main').classList.contains('on-paper');
@@ -526,13 +527,13 @@ function mountCharts() {
   if (isOnPaper) fitTables();
 }
 
-// Paper does not scroll: what is too wide is made smaller.
+// Paper does not scroll, so wide tables are scaled down.
 function fitTables() {
   for (const table of document.querySelectorAll('.wide table'))
     table.style.zoom = Math.min(1, table.parentElement.clientWidth / table.offsetWidth);
 }
 
-// Those to come are of that page.
+// Charts added later belong to this page.
 function removeCharts(page) {
   pageOfCharts = page;
   waiting.length = 0;
@@ -557,7 +558,7 @@ function exportChart(kind, {title, remake, config, columns, rows, canvas}) {
   pngOf(framed, width, height, paper.paper).then((blob) => download(name, 'image/png', blob));
 }
 
-// What leaves the page says what it is, and how it is remade.
+// Adds a title and the command to a chart that is saved.
 function inFrame(config, theme, title, remake) {
   const frame = {
     title: {display: true, text: title, align: 'start', color: theme.ink, padding: {bottom: 10}},
@@ -586,7 +587,7 @@ function inFrame(config, theme, title, remake) {
   };
 }
 
-// At twice the resolution of the screen's.
+// Renders at twice the resolution of the screen.
 function pngOf(config, width, height, background) {
   const canvas = h('canvas', {width, height});
   const chart = new Chart(canvas, {
@@ -602,7 +603,8 @@ function pngOf(config, width, height, background) {
   return new Promise((done) => sheet.toBlob(done, 'image/png'));
 }
 
-// The settings that all charts share. Lines have their `names` at the right, and no legend.
+// The common settings of all charts. Charts of lines have their `names` at the right instead of a
+// legend.
 function optionsOf(theme, width, {scales, legend = true, names = null, tooltip = {}, ...more}) {
   return {
     ...more,
@@ -628,12 +630,12 @@ function optionsOf(theme, width, {scales, legend = true, names = null, tooltip =
   };
 }
 
-// So that each line has room for its name.
+// The height at which each line has room for its name.
 function heightFor(lines, base = 380) {
   return Math.max(base, lines * 15 + 60);
 }
 
-// A line for each of the datasets of lineOf, against a logarithmic axis. `xs` are where its ticks stand.
+// A line for each of the datasets of lineOf, against a logarithmic axis with ticks at `xs`.
 function linesChart(theme, width, {datasets, xTitle, xText, xs, ticks = xs, y, marks: drawn}) {
   return {
     type: 'line',
@@ -646,9 +648,9 @@ function linesChart(theme, width, {datasets, xTitle, xText, xs, ticks = xs, y, m
   };
 }
 
-// A row for each of the points {x, y: its name, low, high, text}, a dot with whiskers in it. `styles`
-// has for each a colour, or all that markerOf says.
-const TWO_LINES = 500; // pixels, below which long names are on two lines
+// A row for each of the points {x, y: its name, low, high, text}, as a dot with whiskers. `styles`
+// has a colour or a result of markerOf for each.
+const TWO_LINES = 500; // pixels; on narrower charts long names take two lines
 
 function dotsChart(theme, width, {points, styles, title, unit, reach = [], marks: drawn}) {
   const values = [...points.flatMap(({x, low, high}) => [x, low, high]), ...reach];

@@ -1,5 +1,5 @@
 'use strict';
-// Decide: for a load, what there is to choose from. The answer comes first, then what it rests on.
+// Decide: the best choice for a load. The answer comes first, then its evidence.
 
 const GRANULES = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 const MEMORY_LIMITS = [16, 32, 64, 128, 256, 512];
@@ -9,7 +9,7 @@ const RATES = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((power10) =>
 );
 const USUAL_RATE = 1e5;
 const MOST_NAMED = 3; // of those that are tied
-const LONG_ADVANCE = 1e5; // ns, from which a caveat tells the longest advance
+const LONG_ADVANCE = 1e5; // ns; a longer advance gets a caveat
 
 function drawDecide(view) {
   const campaign = view.campaign('costs');
@@ -58,14 +58,14 @@ function drawDecide(view) {
 
 // --- Which load ----------------------------------------------------------------------------------
 
-// By numbers, unless one is picked by name: what is shown, and what is wanted.
+// Chooses loads by numbers or by name. Returns the shown loads and the wanted load.
 function chooseLoads(view, loads) {
   const populations = loads.map((load) => load.population);
   const shares = loads.map((load) => load.share).filter((share) => share !== null);
   const delays = loads.map((load) => load.delay).filter((delay) => delay !== null);
   const whole = loads.filter((load) => !load.isPart);
   const candidates = whole.length ? whole : loads;
-  // It begins with the one that is named, or else one in the middle of those that were measured.
+  // Starts with the named load, or with a middle one of those measured.
   const picked = loads.find(({key}) => key === view.values.get('load'));
   const [start] = nearestLoads(picked ? [picked] : candidates, {
     population: median(populations),
@@ -107,8 +107,8 @@ function chooseLoads(view, loads) {
   return picked ? [[picked], null] : [nearestLoads(candidates, wanted), wanted];
 }
 
-// The numbers of a load that is picked by name are shown, until one of them is changed: then the
-// nearest to what they are now is looked for.
+// Shows the numbers of a load that is picked by name. When the reader changes one of them, the page
+// looks for the nearest load again.
 function showNumbersOf(view, {population, share, delay}) {
   const numbers = Object.entries({n: population, never: share && 100 * share, delay});
   for (const [key] of numbers) view.values.delete(key);
@@ -123,7 +123,8 @@ function isPercentage(value) {
   return value >= 0 && value <= 100;
 }
 
-// Five in a decade, and a decade beyond what was measured, so that what is wanted can be said.
+// Five steps per decade, and one decade beyond the measured values, so that any load can be asked
+// for.
 function stepsAround(values) {
   const steps = [];
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -137,7 +138,7 @@ function stepsAround(values) {
   return steps;
 }
 
-// Which load the answer is for.
+// Names the load that the answer is for.
 function loadWords(campaign, shown, wanted) {
   const [load] = shown;
   const isYours = !wanted || (shown.length === 1 && !differencesOf(campaign, load, wanted).length);
@@ -149,7 +150,7 @@ function loadWords(campaign, shown, wanted) {
   ];
 }
 
-// Whether that is the reader's load, and what differs.
+// Says whether this is the reader's load, and what differs.
 function yoursNote(campaign, [load, other], wanted) {
   if (!wanted) return null;
   if (load.share === null)
@@ -178,8 +179,8 @@ function measureNote(campaign, [load, other], wanted) {
   );
 }
 
-// What of each precision is later than may be, or nothing. Deadlines of a trace are whole ticks, so
-// in granules of one tick a granular backend is as exact as any.
+// Returns a function that says which precisions are later than allowed. Deadlines of a trace are
+// whole ticks, so with a granularity of one tick a granular backend is exact.
 function lateness(view, campaign, {tick: length, granule}) {
   const most = view.choose('late', 'Late by at most, beyond a tick', [
     ['', 'any'],
@@ -212,7 +213,7 @@ function granularityNote(campaign, {granule}) {
 
 // --- The answer ----------------------------------------------------------------------------------
 
-// By precision: who is ranked, who is left out and why.
+// By precision: the ranked backends, and those left out with the reason.
 function rankingsOf(campaign, load, tooLate, limits) {
   const cells = campaign.at(load.scenario, load.size);
   return campaign
@@ -239,12 +240,12 @@ function rankingsOf(campaign, load, tooLate, limits) {
     });
 }
 
-// What may be late comes first, then what is exact, then what is not ranked.
+// Precisions that may be late come first, then exact, then those that are not ranked.
 function placeOf(precision) {
   return precision === 'exact' ? 1 : PRECISIONS[precision].ranked ? 0 : 2;
 }
 
-// A column for each precision: they stand side by side, and are not ranked with each other.
+// A column for each precision. They are not ranked with each other.
 function answers({campaign, shown, wanted, rate, rankings}) {
   return h(
     'div',
@@ -329,13 +330,13 @@ function tiedNames(campaign, group) {
   ];
 }
 
-// 18.7 to 19.1 ns, of those that are tied.
+// The range of costs of tied backends: 18.7 to 19.1 ns.
 function costsOf(group) {
   const ends = [Math.min, Math.max].map((of) => digits(of(...group.map(({cost}) => cost))));
   return `${[...new Set(ends)].join(' to ')} ns`;
 }
 
-// Where to find the backend, what it follows, when it is bad, and what drives it.
+// The backend's header, its source, when it is bad, and the services that drive it.
 function useOf(campaign, backend) {
   return h(
     'details',
@@ -345,7 +346,7 @@ function useOf(campaign, backend) {
   );
 }
 
-// The one thing that matters most of what the answer does not say.
+// The most important caveat.
 function caveat(campaign, shown, rankings) {
   const cells = rankings.flat().flatMap(({ranked, groups}) => (ranked ? (groups[0] ?? []) : []));
   const few = roundsNote(
@@ -369,7 +370,7 @@ function movedWords(tails) {
   return moved ? `, which moved ${grouped(String(moved))} timers` : '';
 }
 
-// The same load on other pages.
+// Links to the same load on other pages.
 function linksOf(campaign, {scenario, size}) {
   const links = [
     ['scaling', 'cost by number of timers', {w: scenario}],
@@ -399,7 +400,7 @@ function linksOf(campaign, {scenario, size}) {
   );
 }
 
-// The services' lateness at this load, or else at timers of a rate.
+// Links to the services' lateness, at this load if it was measured.
 function accuracyOf(scenario, size) {
   const campaign = CAMPAIGNS.find(({kind}) => kind === 'accuracy');
   if (!campaign) return null;
@@ -413,7 +414,7 @@ function accuracyOf(scenario, size) {
   ];
 }
 
-// What is wrong with a cell for the limit, or nothing.
+// Why a cell exceeds the limit; empty if it does not.
 function limitOn(view, campaign, {pass, counter, what, key, label, values, text, unit}) {
   if (!campaign.passes[pass]) return () => '';
   const limit = view.choose(key, label, [
@@ -424,7 +425,7 @@ function limitOn(view, campaign, {pass, counter, what, key, label, values, text,
     if (!limit) return '';
     const value = campaign.pass(pass, scenario, size, backend)?.value(counter);
     if (value === null || value === undefined) return `its ${what} was not measured`;
-    // As it shows: what reads 32.0 B is within 32 B.
+    // Compares the displayed digits: 32.0 B is within 32 B.
     return Number(value.toPrecision(3)) > Number(limit) ? `its ${what} is ${unit(value)}` : '';
   };
 }
@@ -456,7 +457,7 @@ function limitsOn(view, campaign) {
 
 // --- What it rests on ----------------------------------------------------------------------------
 
-// One precision: a ranking, unless it is too late.
+// The card of one precision: a ranking, unless it is too late.
 function rankCard(campaign, load, {precision, ranked, names, tooLate, excluded, groups}, baseline) {
   const {heading, meaning} = PRECISIONS[precision];
   const head =
@@ -529,14 +530,14 @@ function rowsOf(campaign, load, groups, ranked, baseline) {
   });
 }
 
-// Those of different precision are not judged by each other: there the ratio has no word.
+// Backends of different precision get a ratio without a verdict.
 function judged(campaign, base, cell, ratio_) {
   if (!ratio_) return null;
   const isAlike_ = campaign.precisionOf(base.backend) === campaign.precisionOf(cell.backend);
   return isAlike_ ? ratio_ : {...ratio_, word: ''};
 }
 
-// What passes tell of a row.
+// The columns from passes.
 const OF_PASSES = [
   ['tails', 'worst_ns', 'longest advance, least of 3', time],
   ['memory', 'bytes_per_timer', 'memory a timer', bytes],
@@ -547,7 +548,7 @@ function ofPass(campaign, {cell}, name) {
   return campaign.pass(name, cell.scenario, cell.size, cell.backend);
 }
 
-// Those that have measured any of the rows: instructions are counted at small sizes only.
+// The passes that measured any of the rows; instructions are counted at small sizes only.
 function shownPasses(campaign, rows) {
   return OF_PASSES.map(([name]) => name).filter((name) =>
     rows.some((row) => ofPass(campaign, row, name)),
@@ -604,7 +605,7 @@ function columnsOf(campaign, rows, ranked) {
   ];
 }
 
-// Medians with their intervals, above the rounds.
+// The medians with their intervals, above the rounds.
 function rankingChart(campaign, rows, theme, width) {
   const styles = rows.map(({cell}) => markerOf(cell.backend, campaign, theme));
   const rounds = rows.flatMap(({cell}, i) =>

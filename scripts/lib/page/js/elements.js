@@ -1,5 +1,5 @@
 'use strict';
-// Pieces of HTML. Text is only ever set as text, whatever results have in their names.
+// Pieces of HTML. Names from results are only set as text, never as HTML.
 
 function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -14,7 +14,7 @@ function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-// The marker of a backend, as charts have it.
+// Draws a backend's marker, as in charts.
 const OUTLINES = {
   o: 'M6 1.5a4.5 4.5 0 1 0 .01 0Z',
   s: 'M2 2H10V10H2Z',
@@ -41,7 +41,7 @@ function swatch(backend, campaign) {
   return drawing;
 }
 
-// The name of a backend, which leads to its page.
+// A backend's name, which links to its page.
 function named(backend, campaign) {
   return h(
     'a',
@@ -63,11 +63,11 @@ function remakeNote(command) {
   return h('span', {}, 'Reproduce with: ', h('code', {}, command));
 }
 
-const sortedBy = new Map(); // by the titles of a table, the column and direction that the reader chose
+const sortedBy = new Map(); // the reader's sort column and direction, by the titles of a table
 
-// Columns are {title, text: row => string or node, value: row => what CSV has and sorting goes by, left:
-// whether it is text, only: 'table' or 'csv' if it is not in both}. rowClass says how a row looks. The
-// column of names stays while the others scroll.
+// Columns are {title, text: row => string or node, value: row => value for CSV and sorting, left:
+// whether it is text, only: 'table' or 'csv' if it is not in both}. rowClass returns a row's class.
+// The column of names stays in place while the others scroll.
 function tableOf(all, rows, rowClass = () => '') {
   const columns = all.filter(({only}) => only !== 'csv');
   const sticky = columns.find(isOfNames) ?? columns.find(({left}) => left);
@@ -110,7 +110,7 @@ function tableOf(all, rows, rowClass = () => '') {
     const compare = (a, b) => compareKeys(keys.get(a), keys.get(b), isDown ? -1 : 1);
     body.replaceChildren(...[...lines].sort(compare));
   };
-  // Up, down, and as it was.
+  // Cycles through ascending, descending and unsorted.
   const turn = ({title}) => {
     const {title: before, isDown} = sortedBy.get(place) ?? {};
     if (before !== title) sortedBy.set(place, {title, isDown: false});
@@ -126,14 +126,14 @@ function isOfNames({title}) {
   return title === 'backend' || title === 'service';
 }
 
-// A number, if it is one.
+// Returns a number if the value is one.
 function sortKey(value) {
   if (typeof value !== 'string') return value;
   const number = Number.parseFloat(value.replace(/[×\u202f]/g, ''));
   return Number.isNaN(number) ? value : number;
 }
 
-// What there is not comes last, and words come behind numbers.
+// Missing values sort last, and words after numbers.
 function compareKeys(a, b, direction) {
   const group = (key) =>
     ['', '–', null, undefined].includes(key) ? 2 : typeof key === 'string' ? 1 : 0;
@@ -173,7 +173,7 @@ function download(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-// Powers of ten as 1e5 and 5e4, so that names tell sizes apart.
+// Writes powers of ten as 1e5 and 5e4, so that file names tell sizes apart.
 function fileName(title) {
   return title
     .replace(

@@ -1,9 +1,9 @@
 'use strict';
-// What is said where there is no figure, a doubtful one, or too few rounds for a judgement.
+// Notes on missing figures, doubtful figures, and too few rounds for a verdict.
 
 const MOST_LISTED = 500;
 
-// What too few rounds mean.
+// Explains the effect of too few rounds.
 function roundsNote(campaign, cells) {
   const ranked = cells.filter((cell) => cell.hasFigure && campaign.isRanked(cell.backend));
   if (!ranked.length) return null;
@@ -34,7 +34,7 @@ function nothing(command) {
   );
 }
 
-// What became of those without a figure: never left unsaid.
+// Lists the cells without a figure and their failures.
 function failuresNote(campaign, cells, head = 'Without a figure: ') {
   const failed = cells.filter((cell) => !cell.hasFigure);
   if (!failed.length) return null;
@@ -57,7 +57,7 @@ function failuresNote(campaign, cells, head = 'Without a figure: ') {
   );
 }
 
-// Of a campaign without any figure.
+// The failures of a campaign without any figure.
 function failuresOf(campaign) {
   return [
     h('p', {class: 'warning'}, `None of ${counted(campaign.cells.length, 'cell')} has a figure:`),
@@ -73,7 +73,7 @@ function failuresOf(campaign) {
   ];
 }
 
-// In short, what became of them: 5 timeout, 2 skipped.
+// A short count by status: 5 timeout, 2 skipped.
 function countedStatuses(cells) {
   const counts = new Map();
   for (const {hasFigure, status, timeouts} of cells) {
@@ -83,7 +83,7 @@ function countedStatuses(cells) {
   return [...counts].map(([word, number]) => `${number} ${word}`).join(', ');
 }
 
-// The signs behind a figure that is doubtful; MARKS says what they mean.
+// The marks of doubtful figures; MARKS explains them.
 const [FEWER, NOISY, LATE] = ['†', '‡', '§'];
 
 function marksOf(campaign, cell) {
@@ -101,7 +101,7 @@ function doubtMarks(campaign, cell) {
   );
 }
 
-// Of the signs that some of the cells have.
+// Explains the marks of these cells.
 function marksNote(campaign, cells) {
   const marks = new Set(cells.flatMap((cell) => marksOf(campaign, cell)));
   return [...marks].map((mark) => ` ${mark} ${MARKS[mark]}.`).join('');

@@ -1,7 +1,7 @@
 'use strict';
-// The filter: which precisions, families and backends are shown, on every page.
+// The filter of precisions, families and backends, which applies to every page.
 
-// What can be chosen, in groups: [[title, names], ...].
+// The choices in groups: [[title, names], ...].
 function filterGroups(campaign) {
   const of = (property) => [
     ...new Set([...campaign.backends.values()].map((backend) => backend[property])),
@@ -13,8 +13,8 @@ function filterGroups(campaign) {
   ];
 }
 
-// A backend is shown if its precision is among those chosen, if any are, and so is its family or it
-// itself.
+// A backend is shown if its precision is chosen or none is, and if its family or name is chosen or
+// none is.
 function passes(campaign, name, chosen) {
   const {precision, family} = campaign.backends.get(name);
   const [precisions, others] = [[], []];
@@ -25,7 +25,7 @@ function passes(campaign, name, chosen) {
   );
 }
 
-// Boxes to tick, in a fold that stays open while they are ticked.
+// Checkboxes in a fold that stays open while the reader uses them.
 function filterControl(view, groups, chosen) {
   const value = chosen.join(',');
   const summary = () => (chosen.length ? `Filter: ${chosen.join(', ')}` : 'Filter: none');
@@ -73,6 +73,6 @@ function filterControl(view, groups, chosen) {
         ),
       ),
     );
-  // What is ticked is part of what the control is built from, as its boxes close over it.
+  // The choice is part of the control's state, because its boxes refer to it.
   return {key: 'only', label: value, options: groups, value, fallback: '', build};
 }

@@ -1,11 +1,11 @@
 'use strict';
-// Loads: what was measured, what a reader wants, what differs between them, and the command that
-// measures exactly what is wanted.
+// Loads: those measured, the one that the reader wants, their differences, and the command that
+// measures the wanted one.
 
-const ALIKE = 0.05; // numbers of timers and delays that are as near to each other are the same
+const ALIKE = 0.05; // numbers of timers and delays that differ by less count as equal
 const ALIKE_SHARE = 0.02;
 
-// What was measured, as loads: how many timers, how many of them never fire, how long their delays are.
+// The measured loads: number of timers, share that never fires, and delay.
 function loadsOf(campaign) {
   const keys = new Set(
     campaign.cells.filter((cell) => cell.hasFigure).map((cell) => `${cell.scenario}/${cell.size}`),
@@ -33,7 +33,7 @@ function granularityOf(campaign) {
   return Number(campaign.facts.granularity ?? 1);
 }
 
-// In decades of timers and of delays, and in tenths of the share.
+// The distance in decades of timers and of delays, and in tenths of the share.
 function distance(load, wanted) {
   const decades = (a, b) => (a === null || b === null ? 0 : Math.abs(Math.log10(a / b)));
   const share =
@@ -45,7 +45,7 @@ function distance(load, wanted) {
   );
 }
 
-// The nearest load, and if the wanted number of timers lies between two sizes of its workload, the
+// The nearest load. If the wanted number of timers lies between two sizes of its workload, also the
 // load of the other size. The nearer comes first.
 function nearestLoads(loads, wanted) {
   const nearest = loads.reduce((best, load) =>
@@ -76,8 +76,8 @@ function wordsOfLoad({population, share, delay}) {
     .join(', ');
 }
 
-// What differs between a load that was measured, or two sizes of it, and the wanted one; nothing if
-// they are the same.
+// The differences between a measured load, or two sizes of it, and the wanted one; empty if they
+// are equal.
 function differencesOf(campaign, load, wanted, other = null) {
   const differences = [];
   if (!isAlike(load.population, wanted.population)) {
@@ -104,8 +104,8 @@ function differencesOf(campaign, load, wanted, other = null) {
   return differences;
 }
 
-// What a wheel's levels and a ring's round reach, between the delays of the two loads: timers beyond
-// are treated in another way.
+// The ends of wheel levels and ring rounds between the delays of the two loads. Structures treat
+// timers beyond them differently.
 function spansBetween(campaign, load, wanted) {
   if (load.granule === null) return [];
   const [low, high] = [load.delay, wanted.delay].sort((a, b) => a - b);
@@ -122,8 +122,8 @@ function spansBetween(campaign, load, wanted) {
     .map(([span, names]) => `a level of ${listed(names)} ends, at ${tick(time)(span)}`);
 }
 
-// The command for exactly the wanted load: of the same workload if its parameters can express it,
-// else of requests, which take any number, share and time-out.
+// The command for exactly the wanted load. It uses the same workload if the parameters can express
+// the load, else requests, which take any number, share and time-out.
 function commandFor(load, wanted) {
   const [workload, settings] = expressed(load, wanted);
   return [
@@ -133,7 +133,7 @@ function commandFor(load, wanted) {
   ].join(' ');
 }
 
-// The workload, and the parameters to set.
+// The workload, and its parameters.
 function expressed({generator, share, delay, parameters}, wanted) {
   if (wanted.share === null || wanted.delay === null) return [generator, []];
   const own = Object.entries(parameters).filter(([name]) => ['timeout', 'delay'].includes(name));
@@ -147,7 +147,7 @@ function expressed({generator, share, delay, parameters}, wanted) {
   return [generator, own.map(([name, value]) => [name, isSame ? value : stretched(value)])];
 }
 
-// Half of the delays of a distribution are below it; `else_` where that is not known.
+// The median of a delay distribution; `else_` if it is unknown.
 function medianOf(text, else_) {
   const [, kind, rest] = text.match(/^(?:([a-z]+) )?(.*)$/);
   const [first, second] = rest.split(' ').map(readTime);
@@ -157,7 +157,7 @@ function medianOf(text, else_) {
   );
 }
 
-// Requests that are answered in equal shares of the time up to `latest`, unless they time out.
+// The latency of requests is uniform up to `latest`; later requests time out.
 function settingsOfRequests({share, delay}) {
   const latest = share > 0 ? delay / share : 2 * delay;
   const latency =
@@ -170,7 +170,7 @@ function settingsOfRequests({share, delay}) {
   ];
 }
 
-// As workloads read it: the largest unit of which it is a whole number, at least milliseconds.
+// In the syntax of workloads: the largest unit that gives a whole number, from milliseconds on.
 function duration(ns) {
   const ms = Math.max(1, Math.round(ns / 1e6));
   for (const [unit, of] of [
@@ -193,27 +193,27 @@ function sizeWord(size) {
 const DURATIONS = {ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, min: 60e9, h: 3600e9, d: 86_400e9};
 const MULTIPLES = {'': 1, k: 1e3, m: 1e6, g: 1e9};
 
-// 200000, 200 000, 200k, 2e5, 1M; else NaN.
+// Reads 200000, 200 000, 200k, 2e5 or 1M; else NaN.
 function readCount(text) {
   const [, number, multiple] =
     text.replace(/[\s\u202f,_']/g, '').match(/^(\d*\.?\d+(?:e\d+)?)([kmg]?)$/i) ?? [];
   return number === undefined ? NaN : Number(number) * MULTIPLES[multiple.toLowerCase()];
 }
 
-// 60s, 1.5 min, 250 ms; a number alone is in ns; else NaN.
+// Reads 60s, 1.5 min or 250 ms; a number alone is in ns; else NaN.
 function readTime(text) {
   const [, number, unit] =
     text.replace(/[\s\u202f]/g, '').match(/^(\d*\.?\d+(?:e\d+)?)(ns|us|µs|ms|s|min|h|d)?$/) ?? [];
   return number === undefined ? NaN : Number(number) * DURATIONS[unit ?? 'ns'];
 }
 
-// 99, 99 % or 99.5%; else NaN.
+// Reads 99, 99 % or 99.5%; else NaN.
 function readPercent(text) {
   const [, number] = text.replace(/\s/g, '').match(/^(\d*\.?\d+)%?$/) ?? [];
   return number === undefined || Number(number) > 100 ? NaN : Number(number);
 }
 
-// one, one and two, or one, two and three.
+// Lists names: one, one and two, or one, two and three.
 function listed(names) {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }

@@ -1,5 +1,5 @@
 'use strict';
-// Machine: on what the figures were measured, how fit it was, and how far they can be believed.
+// Machine: the machine that measured the figures, its fitness, and the noise of the figures.
 
 const FACT_NAMES = {
   num_cpus: 'processors',
@@ -57,7 +57,7 @@ function drawMachine(view) {
   ];
 }
 
-// What any structure is bounded by here.
+// The limits of the machine for any structure.
 function limitsCard(campaign) {
   const {memory = [], append_ns, clock_ns, sleep_late_ns} = campaign.limits ?? {};
   if (!memory.length) return null;
@@ -81,7 +81,7 @@ function limitsCard(campaign) {
   );
 }
 
-// A backend against itself.
+// A backend compared with itself.
 function noiseCard(campaign) {
   return h(
     'section',
@@ -127,7 +127,7 @@ function noiseCard(campaign) {
   );
 }
 
-// What the machine itself has done from round to round.
+// The speed of the machine from round to round.
 function paceNote(campaign) {
   const pace = campaign.pace;
   if (pace.length < LEAST_ROUNDS) return null;
@@ -139,7 +139,7 @@ function paceNote(campaign) {
   );
 }
 
-// What the harness itself takes.
+// The cost of the harness itself.
 function controlsCard(campaign) {
   const controls = campaign.cells.filter(
     (cell) => campaign.precisionOf(cell.backend) === 'none' && cell.hasFigure,
@@ -168,7 +168,7 @@ function controlsCard(campaign) {
   );
 }
 
-// Cells without a figure, and those whose figures are doubtful.
+// The cells without a figure, and those with doubtful figures.
 function statusCard(campaign) {
   const odd = campaign.cells.filter((cell) => !cell.hasFigure || cell.noisy || cell.timeouts);
   const summed = countedStatuses(odd);

@@ -1,5 +1,5 @@
 'use strict';
-// The pages, and how they begin.
+// The list of pages, and the start of the program.
 
 const PAGES = [
   {
@@ -127,7 +127,7 @@ async function begin() {
       ),
     ),
   );
-  // Left and right go from page to page.
+  // The keys left and right move between pages.
   document.querySelector('nav').addEventListener('keydown', ({key, target}) => {
     const next = {ArrowRight: target.nextElementSibling, ArrowLeft: target.previousElementSibling}[
       key
@@ -139,10 +139,10 @@ async function begin() {
     view.draw();
   });
   document.querySelector('.skip').addEventListener('click', (event) => {
-    event.preventDefault(); // the address says what is looked at
+    event.preventDefault(); // the address is the state of the view
     main.focus();
   });
-  // Paper is light and narrow, whatever the screen is.
+  // Paper needs the light theme and a narrow page.
   let onScreen = '';
   addEventListener('beforeprint', () => {
     onScreen = document.documentElement.dataset.theme;
@@ -155,7 +155,7 @@ async function begin() {
     chooseTheme(onScreen);
     view.draw();
   });
-  // Where a legend stands depends on the width.
+  // The place of a legend depends on the width.
   let width = innerWidth;
   addEventListener('resize', () => {
     if (innerWidth === width || main.classList.contains('on-paper')) return;

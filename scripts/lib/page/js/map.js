@@ -1,5 +1,5 @@
 'use strict';
-// Map: by population and by the share that never fires, which backend is the cheapest.
+// Map: the cheapest backend by number of timers and by the share that never fires.
 
 function drawMap(view) {
   const campaign = view.campaign('costs');
@@ -79,7 +79,7 @@ function drawMap(view) {
   ];
 }
 
-// A recording has a size of its own, and stands in the nearest row.
+// A recording has its own size and is shown in the nearest row.
 function nearestSize(sizes, size) {
   return sizes.reduce((best, one) =>
     Math.abs(Math.log(one / size)) < Math.abs(Math.log(best / size)) ? one : best,
@@ -122,7 +122,7 @@ function tileOf(campaign, precision, column, size, x, y) {
   };
 }
 
-// On several lines, broken where the name has a joint.
+// Breaks a name at its joints into several lines.
 function wrapped(name) {
   return name.split('_').reduce((lines, word) => {
     const last = lines.at(-1);
@@ -132,7 +132,7 @@ function wrapped(name) {
   }, []);
 }
 
-// A tile leads to the page of its backend, as do the names in the data.
+// Tiles, and the names in the data, link to the page of their backend.
 function leadingToBackends(view, campaign, chart) {
   const backendAt = ([element]) =>
     element && chart.data.datasets[element.datasetIndex].data[element.index].backend;

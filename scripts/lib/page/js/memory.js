@@ -1,5 +1,5 @@
 'use strict';
-// Memory: what a timer takes, and what an operation takes by count instead of time.
+// Memory: bytes per timer, and counts of events per operation.
 
 // Pass, counter, title and unit.
 const USES = [
@@ -116,13 +116,13 @@ function bytesCard(campaign, scenario) {
   });
 }
 
-// Bytes on an axis of powers of ten: 100 B, 10 kB.
+// Formats bytes on an axis of powers of ten: 100 B, 10 kB.
 function powersOfTen(value) {
   const text = count(value);
   return text.includes(' ') ? `${text}B` : `${text} B`;
 }
 
-// By pass and counter, at one size.
+// The counters of passes at one size.
 function usesCard(campaign, scenario, size) {
   const columns = USES.filter(([pass, counter]) =>
     campaign.passes[pass]?.at(scenario, size).some((cell) => cell.value(counter) !== null),

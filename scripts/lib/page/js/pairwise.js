@@ -1,5 +1,5 @@
 'use strict';
-// Pairwise: one backend with another on every load, and all with all on one.
+// Pairwise: one backend against another on every load, and all against all on one load.
 
 function drawPairwise(view) {
   const campaign = view.campaign('costs');
@@ -41,7 +41,7 @@ function drawPairwise(view) {
   ];
 }
 
-// The two with most figures of those of the same precision, if there are two.
+// The two backends with the most figures among those of the same precision, if there are two.
 function defaultPair(campaign, names) {
   const figures = (name) =>
     campaign.cells.filter((cell) => cell.backend === name && cell.hasFigure).length;
@@ -53,7 +53,7 @@ function defaultPair(campaign, names) {
   return [first, likeOf(campaign, first, byFigures) ?? byFigures.find((name) => name !== first)];
 }
 
-// Another of the same precision, if there is any.
+// Another backend of the same precision, if there is any.
 function likeOf(campaign, name, others) {
   const precision = campaign.precisionOf(name);
   return others.find((other) => other !== name && campaign.precisionOf(other) === precision);
@@ -152,7 +152,7 @@ function pairCard(campaign, a, b) {
   });
 }
 
-// To the page of the dearer one.
+// Links to the page of the more expensive backend.
 function whyLink(campaign, loser, text) {
   return h(
     'a',
@@ -161,7 +161,7 @@ function whyLink(campaign, loser, text) {
   );
 }
 
-// With room for names on two lines where it is narrow.
+// On a narrow chart names take two lines.
 function forestHeight(rows) {
   return (width) => rows.length * (width < TWO_LINES ? 34 : 24) + 80;
 }
@@ -186,7 +186,7 @@ function forestChart(rows, campaign, theme, width, title = 'B / A') {
   });
 }
 
-// All of one precision with each other, on one load.
+// All backends of one precision against each other, on one load.
 function matrixCard(campaign, scenario, size, precision, names) {
   const cells = names
     .map((name) => campaign.cell(scenario, size, name))

@@ -1,5 +1,5 @@
 'use strict';
-// Raw: every cell, to be searched and taken away.
+// Raw: every cell, for search and export.
 
 const ROWS_AT_ONCE = 200;
 
@@ -55,7 +55,7 @@ function drawRaw(view) {
   );
 }
 
-// What became of a cell, and what is doubtful of its figure.
+// The status of a cell, and why its figure is doubtful.
 function statusOf(cell) {
   const doubts = [
     cell.noisy && 'noisy',

@@ -1,7 +1,7 @@
 'use strict';
-// The results as the pages ask for them.
+// The results, as the pages use them.
 
-// One contender on one scenario at one size. Of replays it has costs, of services counters.
+// One contender in one scenario at one size. A cell of replays has costs, one of services counters.
 class Cell {
   constructor([scenario, size, backend, figures, ...told], kind) {
     const [failure = '', noisy = 0, timeouts = 0] = told;
@@ -16,7 +16,7 @@ class Cell {
     }
   }
 
-  // Of a service: in how many rounds it did not keep up, and whether a round was cut short.
+  // For a service: the number of saturated rounds, and whether a round was cut short.
   get saturated() {
     return this.rest?.[0] ?? 0;
   }
@@ -25,7 +25,7 @@ class Cell {
     return Boolean(this.rest?.[1]);
   }
 
-  // What is to be said of a figure that not all rounds have.
+  // Why a figure is doubtful: some of its rounds took too long.
   get doubt() {
     if (!this.hasFigure || !this.timeouts) return '';
     const rounds =
@@ -86,7 +86,7 @@ function keyOf(scenario, size, backend) {
   return `${scenario}/${size}/${backend}`;
 }
 
-// The results of one RESULTS argument. They are never mixed with another's.
+// The results of one RESULTS argument. Results of different arguments are not mixed.
 class Campaign extends Table {
   constructor(raw, index) {
     super(raw.cells, raw.kind);
@@ -104,10 +104,10 @@ class Campaign extends Table {
     this.noiseSaid = facts.noise; // of services, whose cells have no costs
     const twins = this.twinRatios();
     this.noise = noiseFloor(twins);
-    this.knowsNoise = twins.length > 0; // else 1 % stands for it
+    this.knowsNoise = twins.length > 0; // else 1 % is used instead
   }
 
-  // The same of some backends only. What is known of the noise is known of the machine, and stays.
+  // The same campaign with some backends only. The noise is that of the machine, so it stays.
   only(backends) {
     const kept = new Set(backends);
     const some = (table) => table.filtered(({backend}) => kept.has(backend));
@@ -130,7 +130,7 @@ class Campaign extends Table {
       .filter((ratios) => ratios.length);
   }
 
-  // Of each round, what a cell in the middle took, over its own median.
+  // For each round, the median over the cells of cost over own median.
   get pace() {
     const shares = new Map();
     for (const {costs, rounds, cost} of this.cells.filter((cell) => cell.costs)) {
@@ -150,7 +150,7 @@ class Campaign extends Table {
     return PRECISIONS[this.precisionOf(backend)].ranked;
   }
 
-  // Those of the same precision together, in the order in which precisions are shown.
+  // Groups backends by precision, in display order.
   byPrecision(backends) {
     return Object.keys(PRECISIONS)
       .map((precision) => [
@@ -169,7 +169,7 @@ class Campaign extends Table {
     return this.size_is?.[scenario] ?? 'timers';
   }
 
-  // Whether it is no load, but only a part of one: a single kind of operation, such as arming alone.
+  // Whether the scenario is a single kind of operation, such as arming alone, and no full load.
   isPart(scenario) {
     return ['insert', 'cancel', 'fire', 'tick'].includes(this.item(scenario));
   }
@@ -182,20 +182,20 @@ class Campaign extends Table {
     return this.inputs?.[`${scenario}/${size}`];
   }
 
-  // The command for what passes have measured.
+  // The command that repeats the passes.
   remakeOf(...passes) {
     return passes.length && !this.remake.includes('--passes')
       ? `${this.remake} --passes=${passes.join(',')}`
       : this.remake;
   }
 
-  // The same in more rounds.
+  // The command with more rounds.
   remakeWith(rounds) {
     return `${this.remake.replace(/ --(rounds|budget)[= ]\S+/g, '')} --rounds=${rounds}`;
   }
 }
 
-// Of the rounds in which both were measured.
+// The log-ratios of the rounds in which both were measured.
 function pairedLogRatios(a, b) {
   const byRound = (cell) => new Map(cell.rounds.map((round, i) => [round, cell.costs[i]]));
   const others = byRound(b);
@@ -205,9 +205,9 @@ function pairedLogRatios(a, b) {
     .map(([round, cost]) => Math.log(others.get(round) / cost));
 }
 
-// Cells that may be ranked with each other, in groups: who is first in a group is faster than none in
-// it as far as the rounds can tell, and surely faster than all in the groups below. All comparisons
-// with the first of each group are made together.
+// Groups cells that may be ranked with each other. No cell in a group is surely slower than its
+// first, and all cells of later groups are. The comparisons with each first are corrected as one
+// family.
 function ranking(cells, noise) {
   let left = [...cells].sort((a, b) => a.cost - b.cost);
   const groups = [];
@@ -220,7 +220,8 @@ function ranking(cells, noise) {
   return groups;
 }
 
-// The cheapest, unless another is faster in the rounds that they share; and what others are to it.
+// The first is the cheapest cell unless another is faster in their common rounds. Returns it, and
+// the verdict on each other cell.
 function firstOf(cells, noise) {
   const beaten = new Set();
   for (let [first] = cells; ;) {

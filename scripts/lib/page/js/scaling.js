@@ -1,7 +1,7 @@
 'use strict';
 // Scaling: cost against the number of pending timers, a line for each backend.
 
-const ASSUMED_BYTES = 64; // a timer, where the memory pass has not said
+const ASSUMED_BYTES = 64; // bytes per timer if the memory pass is missing
 
 function drawScaling(view) {
   const campaign = view.campaign('costs');
@@ -94,12 +94,12 @@ function drawScaling(view) {
   ];
 }
 
-// Of a cost or a ratio, if there are rounds enough to know them.
+// The interval of a cost or a ratio, if there are enough rounds.
 function boundsOf({low, high}) {
   return low > 0 && Number.isFinite(high) ? {low, high} : {};
 }
 
-// For CSV, those of what the row has.
+// The CSV columns of the interval.
 function boundsColumns(intervalOf) {
   return ['low', 'high'].map((end) => ({
     title: end,
@@ -163,7 +163,7 @@ function linesOf(campaign, scenario, rows, axis, isRelative, theme, width) {
   });
 }
 
-// Where no backend can be: below what the harness takes by itself.
+// The band below the cost of the harness, which no backend can undercut.
 function bandOfHarness(campaign, scenario) {
   return campaign
     .sizes(scenario)

@@ -1,5 +1,5 @@
 'use strict';
-// Accuracy, contention and purgatory: services on the wall clock, of which counters are told.
+// Accuracy, contention and purgatory: services on the wall clock and their counters.
 
 function drawServices(kind, command) {
   return (view) => {
@@ -66,7 +66,7 @@ function measuredRows(campaign, counter, cells) {
   });
 }
 
-// What the dots and the whiskers are.
+// Explains the dots and the whiskers.
 function rangeNote(counter, rows) {
   const rounds = rows.map(({cell}) => cell.values(counter).length).filter((number) => number);
   const [fewest, most] = [Math.min(...rounds), Math.max(...rounds)];
@@ -177,7 +177,7 @@ function againstLoadCard(campaign, scenario, counter) {
   });
 }
 
-// Where there is but one size, a line for each service.
+// A row for each service, if there is only one size.
 function atLoadCard(campaign, scenario, size, counter) {
   const rows = measuredRows(campaign, counter, campaign.at(scenario, size));
   const shown = rows.filter(({y}) => y !== null);
@@ -209,7 +209,7 @@ function atLoadCard(campaign, scenario, size, counter) {
   });
 }
 
-// All figures of all services at one load.
+// All counters of all services at one load.
 function allCard(campaign, scenario, size) {
   const cells = campaign.at(scenario, size);
   const counters = Object.entries(campaign.counters).filter(([name]) =>
@@ -243,8 +243,8 @@ function allCard(campaign, scenario, size) {
   );
 }
 
-// Why a cell does not have a counter: of a percentile there were too few samples if there were any,
-// and all else it does not have at all, as the control has no fires.
+// Why a cell lacks a counter: a percentile may have too few samples. Other counters do not apply,
+// as the control has no fires.
 function whyMissing(cell, counter) {
   const [, quantity] = counter.match(/^(.*)_p[0-9.]+_/) ?? [];
   const hasSamples =

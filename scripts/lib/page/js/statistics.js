@@ -1,10 +1,10 @@
 'use strict';
-// What rounds say: the same as scripts/lib/results/statistics.py, which explains it.
+// The statistics of rounds; scripts/lib/results/statistics.py does the same and explains it.
 
 const ALPHA = 0.05;
 const LEAST_ROUNDS = 6;
 const LEAST_EFFECT = 0.01;
-const MARGIN = 0.03; // within which two are equivalent
+const MARGIN = 0.03; // a ratio within this margin counts as equivalent
 
 function median(values) {
   const ordered = [...values].sort((a, b) => a - b);
@@ -12,8 +12,8 @@ function median(values) {
   return ordered.length % 2 ? ordered[half] : (ordered[half - 1] + ordered[half]) / 2;
 }
 
-// That none, at most one, at most two, ... of n fair coins show heads; in logarithms on the way, since
-// 0.5 ** 1075 is 0.
+// The probabilities that none, at most one, at most two, ... of n fair coins show heads. Computed
+// with logarithms, because 0.5 ** 1075 underflows to 0.
 function* atMostHeads(n) {
   let sum = 0;
   for (let i = 0, term = -n * Math.LN2; i <= n; ++i) {
@@ -23,7 +23,7 @@ function* atMostHeads(n) {
   }
 }
 
-// Of a median, exact by the sign test; infinite where there are too few values to be so sure.
+// The interval of a median, exact by the sign test; infinite if there are too few values.
 function medianInterval(values, alpha = ALPHA) {
   const ordered = [...values].sort((a, b) => a - b);
   const n = ordered.length;
@@ -42,7 +42,7 @@ function roundsNeeded(comparisons) {
   return rounds;
 }
 
-// The two-sided p of the median being 0; zeros count half for either side.
+// The two-sided p for a median of 0; zeros count half for each side.
 function signTest(values) {
   const n = values.length;
   if (n === 0) return 1;
@@ -52,7 +52,7 @@ function signTest(values) {
   for (const p of atMostHeads(n)) if (fewer-- === 0) return Math.min(1, 2 * p);
 }
 
-// The alpha at which each of several tests is to be judged (Holm 1979).
+// The alpha of each of several tests (Holm 1979).
 function holm(ps) {
   const order = ps.map((_, i) => i).sort((i, j) => ps[i] - ps[j] || i - j);
   const alphas = new Array(ps.length).fill(0);
@@ -68,7 +68,7 @@ function holm(ps) {
   return alphas;
 }
 
-// What nine of ten pairs of the same stay below, in logarithms.
+// How much contenders differ from themselves, in logarithms: nine of ten twins stay below.
 function noiseFloor(twins) {
   const effects = twins
     .filter((values) => values.length)
@@ -77,7 +77,7 @@ function noiseFloor(twins) {
   return effects.length ? effects[Math.ceil(0.9 * effects.length) - 1] : 0;
 }
 
-// Comparisons that are made together, each given by its paired log-ratios: of B with A.
+// Compares B with A for several pairs together, each given by its paired log-ratios.
 function compareAll(pairs, noise, margin = MARGIN) {
   const alphas = holm(pairs.map(signTest));
   const least = Math.max(noise, Math.log1p(LEAST_EFFECT));

@@ -1,5 +1,6 @@
 'use strict';
-// A drawing context that writes SVG instead of pixels, as far as Chart.js and the plugins here draw.
+// A canvas context that writes SVG, with the subset of calls that Chart.js and the plugins here
+// use.
 
 class SvgContext {
   constructor(canvas) {
@@ -103,7 +104,7 @@ class SvgContext {
     this.closePath();
   }
 
-  // Nothing here is ever scaled unequally, so an arc stays one.
+  // Scales are always uniform here, so an arc stays an arc.
   arc(x, y, radius, start, end, backwards = false) {
     const full = Math.abs(end - start) >= 2 * Math.PI - 1e-6;
     const at = (angle) => [x + radius * Math.cos(angle), y + radius * Math.sin(angle)];
@@ -176,7 +177,7 @@ class SvgContext {
     );
   }
 
-  // The clip is a group's, for an element's own would be turned and moved with it.
+  // The clip belongs to a group, because an element's own clip would move with its transform.
   put(element, look, content = '') {
     const {clip, globalAlpha} = this.state;
     const alpha = globalAlpha < 1 ? ` opacity="${globalAlpha}"` : '';
@@ -216,7 +217,7 @@ function escaped(text) {
   return String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-// The chart of a configuration, as it would be drawn on a canvas of this size.
+// The chart as SVG, as a canvas of this size would show it.
 function svgOf(config, width, height, background) {
   const canvas = document.createElement('canvas');
   canvas.width = width;
@@ -227,7 +228,7 @@ function svgOf(config, width, height, background) {
     ...config,
     options: {...config.options, responsive: false, animation: false, devicePixelRatio: 1},
   });
-  context.parts.length = context.clips.length = 0; // what was drawn so far
+  context.parts.length = context.clips.length = 0; // discards earlier drawing
   chart.draw();
   const text = context.text(width, height, background);
   chart.destroy();

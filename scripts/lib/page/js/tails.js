@@ -1,5 +1,5 @@
 'use strict';
-// Tails: how long single calls take, the longest of them, and why.
+// Tails: the durations of single calls, the longest calls, and their causes.
 
 const CALLS = {advance: 'advance', schedule: 'schedule', cancel: 'cancel or move'};
 
@@ -52,12 +52,12 @@ function drawTails(view) {
   ];
 }
 
-// Whether there is an advance among what was measured of any of them; to fill a queue takes none.
+// Whether any of the cells measured an advance; filling a queue has none.
 function advances(cells) {
   return cells.some((cell) => cell.value('worst_ns') > 0);
 }
 
-// Durations by the share that is longer, a line for each contender; the way tails are best seen.
+// Durations by the share of longer calls, with a line for each contender.
 function spectrumCard({campaign, title, note, remake, cells, quantity, longest, samples}) {
   const known = cells.filter((cell) => cell.spectra[quantity]?.length);
   if (!known.length) return h('p', {class: 'note'}, `${title}: there are no samples.`);
@@ -193,7 +193,7 @@ function worstCard(campaign, where, cells) {
   );
 }
 
-// The cost of each advance() in the order of the trace; of each stretch the longest.
+// The cost of advance() in the order of the trace; the longest of each stretch.
 function timelineCard(campaign, where, cells) {
   const rows = cells.flatMap((cell) =>
     cell.rest[0].map((op, i) => ({
@@ -227,7 +227,7 @@ function timelineCard(campaign, where, cells) {
           ),
           type: 'scatter',
           showLine: false,
-          clip: 6, // the first stands on the axis
+          clip: 6, // the first point is on the axis
           pointRadius: own.map(({moved}) => (moved ? 4.5 : 2.5)),
           backgroundColor: see(colourOf(backend, campaign, theme), 0.65),
           borderWidth: 0,

@@ -1,11 +1,11 @@
 'use strict';
-// What is looked at: a page, and what is chosen on it. The address behind # says so, as
-// #scaling&w=hold&b=ring_512; it names only what differs from what the page would choose itself.
+// The view: a page and the choices on it. The address behind # holds them, such as
+// #scaling&w=hold&b=ring_512, without the page's defaults.
 //
-// A page is a function of the view. It asks for what is chosen, view.choose(...), by which the control
-// comes to be, and returns what there is to see. It is run again after each change.
+// A page is a function of the view. It calls view.choose(...) for each choice, which also adds the
+// control, and returns its content. It runs again after each change.
 
-const NARROW = 640; // pixels, below which the controls are folded
+const NARROW = 640; // pixels; below this width the controls are folded
 
 class View {
   constructor(main) {
@@ -28,7 +28,7 @@ class View {
       this.provenance,
     );
     main.addEventListener('click', (event) => this.follow(event));
-    this.values = new Map(); // chosen, on all pages
+    this.values = new Map(); // the choices on all pages
     this.page = '';
     this.builtFrom = '';
   }
@@ -45,7 +45,7 @@ class View {
   }
 
   open(page) {
-    // Pages of all kinds begin with the campaign that was looked at.
+    // A new page starts with the last campaign.
     if (this.campaignShown) this.values.set('any', String(this.campaignShown.index));
     this.page = page;
     this.draw();
@@ -54,7 +54,7 @@ class View {
     scrollTo(0, 0);
   }
 
-  // A link of the page to another view; what it does not say stays as it is.
+  // Follows a link to another view; choices that the link omits stay as they are.
   follow(event) {
     const link = event.target.closest?.('a[href^="#"]');
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -68,12 +68,12 @@ class View {
     this.open(page);
   }
 
-  // Above the controls: what a page has to say first.
+  // Shows the answer of a page above the controls.
   answerWith(...parts) {
     this.answered = parts;
   }
 
-  // Below them, folded: what is to be known of how figures came about.
+  // Shows the explanations below them, folded.
   explain(...parts) {
     this.explained.push(...parts);
   }
@@ -102,7 +102,7 @@ class View {
     this.explained = [];
     this.filtered = '';
     this.filterShown = null;
-    this.beforeSet = null; // what a page does before something else is chosen
+    this.beforeSet = null; // called before a choice changes
     removeCharts(this.page);
     let shown;
     try {
@@ -132,7 +132,7 @@ class View {
     for (const link of nav.children) {
       if (link.hash === `#${this.page}`) {
         link.setAttribute('aria-current', 'page');
-        // Not scrollIntoView(), from which on some browsers the next Tab would start.
+        // scrollIntoView() would move the start of the next Tab in some browsers.
         const middle = link.offsetLeft - nav.offsetLeft + link.offsetWidth / 2;
         nav.scrollLeft = middle - nav.clientWidth / 2;
       } else {
@@ -142,7 +142,7 @@ class View {
     document.title = `timerbench: ${page.title}`;
   }
 
-  // The control of the key, with what is selected in it, if it was built anew.
+  // Restores the focus and the selection of a control that was rebuilt.
   focusAgain(before) {
     const control = this.bar.querySelector(`[data-key="${CSS.escape(before.dataset.key)}"]`);
     if (!control || control === before) return;
@@ -151,7 +151,8 @@ class View {
       control.setSelectionRange(before.selectionStart, before.selectionEnd);
   }
 
-  // Controls stay while they are the same, so that one can be dragged while the page changes.
+  // Keeps the controls while they are the same, so that the reader can drag one while the page
+  // changes.
   placeControls() {
     const from = JSON.stringify([
       this.page,
@@ -168,7 +169,7 @@ class View {
       this.answered.length > 0 ? 'Your load, and what is shown' : 'What is shown';
   }
 
-  // One of [[value, text], ...]; `fallback` if nothing, or nothing that there is, has been chosen.
+  // One of [[value, text], ...]; `fallback` if the choice is missing or unknown.
   choose(key, label, options, fallback = options[0]?.[0]) {
     const chosen = this.values.get(key);
     const value = options.some(([known]) => known === chosen) ? chosen : fallback;
@@ -221,8 +222,8 @@ class View {
     return value;
   }
 
-  // A number, by a slider along ascending steps or typed: `read` understands what `text` writes, and
-  // whatever else people write. What is typed need not be a step.
+  // A number, set by a slider along ascending steps or typed. `read` parses the output of `text`
+  // and other common forms. A typed value need not be a step.
   measure(key, label, steps, {text, read, isFit = (value) => value > 0}, fallback) {
     const chosen = Number(this.values.get(key));
     const isKnown = this.values.has(key) && Number.isFinite(chosen) && isFit(chosen);
@@ -296,7 +297,7 @@ class View {
     return value;
   }
 
-  // A campaign of the kind, if there is any; `first` unless another is chosen, or else one of costs.
+  // The chosen campaign of the kind, `first` by default; any kind if `kind` is empty.
   campaign(kind, first = CAMPAIGNS.find((one) => one.kind === (kind || 'costs'))) {
     const fitting = CAMPAIGNS.filter((campaign) => kind === '' || campaign.kind === kind);
     const options = fitting.map((campaign) => [String(campaign.index), campaignText(campaign)]);
@@ -306,7 +307,7 @@ class View {
     return this.campaignShown;
   }
 
-  // Of the campaign what the reader wants to see: some precisions, families or backends.
+  // The campaign with the precisions, families or backends that the reader chose.
   filter(campaign) {
     const groups = filterGroups(campaign);
     const known = groups.flatMap(([, names]) => names);
@@ -369,12 +370,12 @@ function campaignText(campaign) {
   );
 }
 
-// Under which the choice of a campaign is kept.
+// The key of the chosen campaign.
 function campaignKey(kind) {
   return {'': 'any', costs: 'c'}[kind] ?? kind;
 }
 
-// #page&key=value
+// Formats #page&key=value.
 function addressOf(page, values = {}) {
   const pairs = Object.entries(values).map(
     ([key, value]) =>
@@ -392,7 +393,7 @@ function readAddress(address) {
   return [page, values];
 }
 
-// Of an address that somebody may have typed.
+// Decodes part of an address that somebody may have typed.
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -401,7 +402,7 @@ function decoded(text) {
   }
 }
 
-// On what and how well the figures of a page were measured.
+// Describes the machine and its fitness.
 function whereText(campaign) {
   const noisy = campaign.cells.filter((cell) => cell.noisy).length;
   return (
@@ -416,7 +417,8 @@ function nearest(steps, value) {
   );
 }
 
-// The largest at which three quarters of the contenders have a figure, or at which most have.
+// The largest size at which three quarters of the contenders have a figure, or else the one with
+// the largest share.
 function tellingSize(campaign, scenario, sizes) {
   const share = (size) => {
     const cells = campaign.at(scenario, size);

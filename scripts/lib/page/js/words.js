@@ -1,5 +1,5 @@
 'use strict';
-// Numbers as readers want them: the same as scripts/lib/words.py.
+// Formats numbers for readers, like scripts/lib/words.py.
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
@@ -11,7 +11,7 @@ function grouped(text) {
   return text.replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 }
 
-// 10⁵, 3·10⁴ or 1 234.
+// Formats 10⁵, 3·10⁴ or 1 234.
 function power(size) {
   const text = String(size);
   const exponent = text.length - 1;
@@ -20,7 +20,7 @@ function power(size) {
   return text[0] === '1' ? tens : `${text[0]}·${tens}`;
 }
 
-// Three of them, and two below 1; 1.0·10⁻⁷ of what is tiny or huge.
+// Formats three digits, or two below 1; 1.0·10⁻⁷ for tiny or huge values.
 function digits(value) {
   if (value === 0) return '0';
   if (typeof value !== 'number' || Number.isNaN(value)) return '–';
@@ -61,7 +61,7 @@ function bytes(value) {
   );
 }
 
-// In its unit, if there is such a value.
+// Formats a value in its unit, if there is a value.
 function inUnit(value, unit) {
   return value === null ? null : unit(value);
 }
@@ -79,7 +79,7 @@ function percent(share) {
   return `${digits(100 * share)} %`;
 }
 
-// By the end of a counter's name.
+// The unit by the end of a counter's name.
 function unitOf(counter) {
   if (counter.endsWith('_ns') || counter.includes('_ns_per_')) return time;
   if (counter.endsWith('_share')) return percent;
@@ -87,12 +87,12 @@ function unitOf(counter) {
   return count;
 }
 
-// 1 comparison, 2 comparisons.
+// Formats a count: 1 comparison, 2 comparisons.
 function counted(number, thing) {
   return `${number} ${thing}${number === 1 ? '' : 's'}`;
 }
 
-// For an axis: 10 ms and not 10.0 ms.
+// Formats ticks: 10 ms instead of 10.0 ms.
 function tick(unit) {
   return (value) =>
     unit(value)
@@ -100,7 +100,7 @@ function tick(unit) {
       .replace(/\.0+(?!\d)/, '');
 }
 
-// ×0.0042, ×0.998, ×2.31, ×45.6: three decimals near 1.
+// Formats a ratio: ×0.0042, ×0.998, ×2.31, ×45.6; three decimals near 1.
 function ratio(value) {
   return value < 0.1 || value >= 10 ? `×${digits(value)}` : `×${value.toFixed(value < 2 ? 3 : 2)}`;
 }
@@ -110,7 +110,7 @@ function ratioWithInterval(one) {
   return `${ratio(one.middle)} [${ratio(one.low).slice(1)} – ${ratio(one.high).slice(1)}]`;
 }
 
-// A cost with what its median is sure to lie between.
+// A cost with the interval of its median.
 function costWithInterval(cell) {
   const {low, high} = cell.interval;
   return (
