@@ -11,8 +11,8 @@
 namespace timerbench {
 namespace {
 
-// A deadline is a multiple of kSerials and the scattered serial number of its arming, so that those
-// made one after the other are not all due at once.
+// A deadline is a multiple of kSerials plus the arming's serial number. The numbers are scattered
+// so that successive armings are not all due at once.
 constexpr Tick kSerials = Tick{1} << 20;
 constexpr Tick kScatter = 0x9e375;
 constexpr Tick kGather = 0xb94dd;
@@ -89,7 +89,7 @@ std::optional<std::string> AuditedService::finish(const StopFlag& stop) {
     this->stop();
   }
   const std::uint64_t failures = service_->failures();
-  service_.reset();  // whatever it still does, it has done by now
+  service_.reset();  // waits for its threads
   if (refused_early_) return "schedule() threw ServiceStopped before stop() was called";
   if (failures > 0) return fmt::format("failures() is {}, but no handler has thrown", failures);
   if (auto wrong = check_fires()) return wrong;
@@ -97,7 +97,7 @@ std::optional<std::string> AuditedService::finish(const StopFlag& stop) {
   return check_histories(stop);
 }
 
-// What is left far ahead shows whether stop() hands back what is pending.
+// The timers far ahead show whether stop() hands back pending timers.
 void AuditedService::drain(const StopFlag& stop) {
   const std::size_t self = logs_.size() - 1;
   std::size_t far = 0;
@@ -191,7 +191,7 @@ std::optional<const AuditedService::Call*> AuditedService::effect(const Call* ar
     const bool comes_after = !call.arms() && !call.cancelled && call.end > stop_called_;
     return comes_after ? std::optional(armed) : std::nullopt;
   }
-  if (armed && armed->fires()) {  // which it must have done, or be about to
+  if (armed && armed->fires()) {  // it has fired, or is about to
     if (call.returned < earliest(armed->deadline)) return std::nullopt;
     armed = nullptr;
   }
@@ -201,7 +201,7 @@ std::optional<const AuditedService::Call*> AuditedService::effect(const Call* ar
 }
 
 std::optional<std::string> AuditedService::check_history(std::span<const Call* const> calls) const {
-  // By what the timer is armed, and which threads' open calls have taken effect.
+  // The call that armed the timer, and the threads whose open calls have taken effect.
   using State = std::pair<const Call*, std::uint64_t>;
   const auto bit = [](const Call* call) { return std::uint64_t{1} << call->thread; };
 
@@ -219,7 +219,7 @@ std::optional<std::string> AuditedService::check_history(std::span<const Call* c
       open.push_back(call);
       continue;
     }
-    // All states in which it has taken effect, after any of the others that are open.
+    // All states in which the call has taken effect, after any other open calls.
     std::set<State> reached = states;
     std::vector<State> unfinished(states.begin(), states.end());
     const Call* const armed = states.begin()->first;

@@ -40,18 +40,18 @@ TimerId timers(const ContentionOptions& options) {
   return static_cast<TimerId>(options.threads) * timers_of_each_thread(options);
 }
 
-// What the threads of a pass are told by the one that ends it.
-struct alignas(64) Signals {  // alone on its cache line
+// Signals to the threads of a pass.
+struct alignas(64) Signals {  // has its own cache line
   std::atomic<bool> ended = false;
-  std::atomic<Tick> now = 0;  // the clock, once a millisecond: reading it costs the threads nothing
+  std::atomic<Tick> now = 0;  // the clock, updated once a millisecond: free to read
 };
 
 std::uint64_t seed_of(const ContentionOptions& options, std::size_t thread) {
-  return (options.seed << 8) + 2 * thread;  // and the next one
+  return (options.seed << 8) + 2 * thread;  // and the next seed
 }
 
-// How one thread calls the service in a measured pass.
-class alignas(64) Caller {  // no cache line with another thread's
+// Calls the service for one thread in a measured pass.
+class alignas(64) Caller {  // shares no cache line with other threads
  public:
   Caller(AnyService& service, const Signals& signals, std::uint64_t seed)
       : service_(service), signals_(signals), random_(seed) {}
@@ -120,7 +120,7 @@ class SamplingCaller : public Caller {
   SampledCalls cancels_;
 };
 
-// Calls in bursts, and pauses after each: what is due by then fires, while other threads go on.
+// Calls in bursts and pauses after each. In the pause due timers fire, while other threads go on.
 class alignas(64) AuditedCaller {
  public:
   AuditedCaller(AuditedService& service, const Signals& signals, const SteadyClock& clock,
@@ -156,7 +156,7 @@ class alignas(64) AuditedCaller {
     std::this_thread::sleep_for(std::chrono::nanoseconds(random_.below(longest_pause_)));
   }
 
-  // So far ahead a timer passes some levels of a wheel, and goes round a ring.
+  // A delay this long passes some levels of a wheel, and goes round a ring.
   static constexpr Tick kGranules = 512;
   static constexpr std::uint32_t kFewestMagnitudes = 23;  // 8 ms
   static constexpr std::uint32_t kMostMagnitudes = 31;    // 2 s
@@ -165,18 +165,18 @@ class alignas(64) AuditedCaller {
   const Signals& signals_;
   const SteadyClock& clock_;
   const std::size_t thread_;
-  const std::uint32_t magnitudes_;  // of delays, in ns: powers of two
+  const std::uint32_t magnitudes_;  // number of magnitudes of delays: powers of two, in ns
   const std::uint32_t longest_pause_;
   Random random_;
   std::uint32_t burst_ = 0;
 };
 
-// Ids on their way from one thread to the next. It has room for all of them.
+// Passes ids from one thread to the next. It has room for all of them.
 using Inbox = boost::lockfree::spsc_queue<TimerId>;
 
 template <class Caller>
 void call_own(Caller& caller, Random random, TimerId timers, TimerId thread, TimerId threads) {
-  std::vector<bool> armed(timers, true);  // beforehand
+  std::vector<bool> armed(timers, true);  // all were armed beforehand
   while (!caller.ended()) {
     const TimerId i = random.below(timers);
     const TimerId id = i * threads + thread;
@@ -190,7 +190,7 @@ void call_own(Caller& caller, Random random, TimerId timers, TimerId thread, Tim
   }
 }
 
-// In batches, so that a call has only a share of the cost of the ring.
+// Works in batches, so that a call carries only a share of the ring's cost.
 template <class Caller>
 void call_cross(Caller& caller, Inbox& inbox, Inbox& next) {
   std::array<TimerId, 32> ids;
@@ -199,7 +199,7 @@ void call_cross(Caller& caller, Inbox& inbox, Inbox& next) {
     if (count == 0) std::this_thread::yield();
     for (std::size_t i = 0; i < count && !caller.ended(); ++i) {
       caller.cancel(ids[i]);
-      if (!caller.ended()) caller.schedule(ids[i]);  // there may have been room for one call only
+      if (!caller.ended()) caller.schedule(ids[i]);  // the first call may have filled the record
     }
     next.push(ids.data(), count);
   }
@@ -213,7 +213,7 @@ void call_hot(Caller& caller, Random random) {
   }
 }
 
-// One for each thread, with its share of the ids, in random order as after a while they would be.
+// One inbox for each thread, with its share of the ids, in random order as after a long run.
 std::deque<Inbox> fill_inboxes(const ContentionOptions& options) {
   const std::vector<TimerId> ids = Random(options.seed).permutation(timers(options));
   std::deque<Inbox> inboxes;
@@ -229,8 +229,8 @@ struct Elapsed {
   double cpu_seconds;
 };
 
-// Has a thread for each of the callers follow the pattern, until the time is up or a thread ends, and
-// calls at_end() before the others end.
+// Runs the pattern with a thread for each caller, until the time is up or a thread ends. Calls
+// at_end() before the others end.
 template <class Caller>
 Elapsed run_threads(
     const ContentionOptions& options, const SteadyClock& clock, Signals& signals,
@@ -287,7 +287,7 @@ Elapsed run_threads(
   return elapsed;
 }
 
-// A service with all timers armed, and a caller of it for each thread.
+// A service with all timers armed, and a caller for each thread.
 template <class Caller>
 class MeasuredPass {
  public:
@@ -384,7 +384,7 @@ std::optional<std::string> audit_contention(const ContentionOptions& given,
   options.timers =
       std::min(options.timers, kMostAuditedTimers * static_cast<TimerId>(options.threads));
   SteadyClock clock(options.waiting);
-  // One in four handlers takes its time, so that one runs when the service is stopped.
+  // One handler in four is slow, so that one runs when the service is stopped.
   FireHandler handler;
   if (is_amid_calls) {
     handler = [](TimerId id, Tick) {

@@ -1,27 +1,27 @@
-// Contention: what several threads do to a timer service, and it to them.
+// Contention: how a timer service behaves when several threads call it.
 //
-// Every thread calls the service as fast as it can, in one of three patterns (below). Three passes,
-// each with a service of its own:
+// Every thread calls the service as fast as it can, in one of three patterns (below). There are
+// three passes, each with a new service:
 //
-//   audit       every call is recorded and every answer checked (audited_service.h). A service that
+//   audit       records every call and checks every answer (audited_service.h). A service that
 //               fails is not measured. At most 256 timers a thread, delays of every magnitude up to
-//               512 granules, threads that pause now and then: so that a timer is often
-//               called, and often fires while it is.
-//   throughput  no clock inside: calls and processor time, until the time is up
-//   latency     of one call in 32, at random (every one, if the service is remote), its duration
+//               512 granules, and threads that pause now and then: so timers are often called, and
+//               often fire meanwhile.
+//   throughput  without clock reads: calls and processor time, until the time is up
+//   latency     the duration of a random call in 32 (of every call if the service is remote)
 //
-// In the measured passes a timer is what time-outs are: armed for 30 to 60 s, and cancelled or moved
-// long before. One arming in 256 is for the next 2 ms instead and mostly fires, unless its thread,
-// or another, is faster; the shares are in the figures. All timers are armed beforehand, so the
-// structures are as full as they stay; and equally full for any number of threads, so that what these
-// cost is not mixed with what a larger population costs.
+// In the measured passes the timers are time-outs: armed for 30 to 60 s, and cancelled or moved
+// long before. One arming in 256 is for the next 2 ms instead. It mostly fires, unless a thread
+// cancels or moves it first; the figures include these shares. All timers are armed beforehand, so
+// the structures stay equally full, also for any number of threads. So the cost of threads is not
+// mixed with the cost of a larger population.
 //
-// What the harness adds to a call (a random number or two, and across threads its part of the ring)
-// is in the figures: 5 to 15 ns, as a service shows that does nothing and promises nothing; such a
-// control is not audited. A thread that finds nothing to cancel in `cross` yields, and that is in
-// the processor time too. This is of the whole process, so of the service's own threads, and not of
-// a server elsewhere. With more threads than processors a call's duration has turns of other threads
-// in it.
+// The figures include what the harness adds to a call: a random number or two, and in `cross` a
+// share of the ring. A service that does nothing shows that this is 5 to 15 ns; such a control is
+// not audited. A thread that finds nothing to cancel in `cross` yields, which adds to the processor
+// time. The processor time is that of the process, so it includes the service's own threads but not
+// a server elsewhere. With more threads than processors, the duration of a call includes turns of
+// other threads.
 #pragma once
 
 #include <cstdint>
@@ -38,16 +38,15 @@
 namespace timerbench {
 
 enum class Pattern {
-  // Each thread has timers of its own: of T threads every T-th id, as a server has it that deals out
-  // its connections, so that a service in shards can have a shard for a thread. A random one is
-  // armed if it is not; else it is moved or cancelled, one as often as the other: a third of the
-  // calls each.
+  // Each of T threads has its own timers, every T-th id, like a server that deals out its
+  // connections. So a sharded service can have a shard for each thread. A random timer is armed if
+  // it is not pending, else moved or cancelled with equal chance: a third of the calls each.
   own,
-  // The threads stand in a circle. Each takes timers that the one before it has armed, cancels them,
-  // arms them anew and passes them on: armed on one thread, cancelled on the next, fired on the
-  // service's. A single thread is its own neighbour.
+  // The threads form a circle. Each takes timers that its predecessor has armed, cancels them, arms
+  // them again and passes them on. So a timer is armed on one thread, cancelled on the next, and
+  // fires on the service's. A single thread is its own neighbour.
   cross,
-  // All threads arm (or move) and cancel random ones of the same 64 timers.
+  // All threads arm (or move) and cancel random timers out of the same 64.
   hot,
 };
 
@@ -58,7 +57,7 @@ std::string_view name(Pattern pattern);
 struct ContentionOptions {
   Pattern pattern = Pattern::own;
   std::size_t threads = 1;  // 1 .. 63
-  TimerId timers = 32'768;  // shared out evenly, one each at least; hot has 64 whatever this says
+  TimerId timers = 32'768;  // divided evenly, at least one for each thread; hot always has 64
   double seconds = 1;       // of each pass
   Tick granularity = 1'000'000;
   Waiting waiting = Waiting::condition;
@@ -66,18 +65,17 @@ struct ContentionOptions {
 };
 
 struct ContentionFigures {
-  std::string
-      failure;  // not empty: why the rest is not to be used; the text begins with its status
+  std::string failure;  // if not empty, why the rest is invalid; the status comes first
 
   // Throughput.
   std::uint64_t calls = 0;
   double seconds = 0;
   double cpu_seconds = 0;
-  std::uint64_t armings = 0;  // moves are armings too
+  std::uint64_t armings = 0;  // moves included
   std::uint64_t fired = 0;
   std::uint64_t cancelled = 0;
 
-  // Latency, in ns; `clock_ns` of each is the clock's own.
+  // Latency, in ns; `clock_ns` is the part of each that the clock reads take.
   Durations schedule;
   Durations cancel;
   double clock_ns = 0;
@@ -87,7 +85,7 @@ struct ContentionFigures {
 
   double calls_per_second() const { return static_cast<double>(calls) / seconds; }
   double cpu_ns_per_call() const { return cpu_seconds * 1e9 / static_cast<double>(calls); }
-  // Of the armings; the others were moved or are pending.
+  // Shares of the armings; the others were moved or are pending.
   double fired_share() const { return static_cast<double>(fired) / static_cast<double>(armings); }
   double cancelled_share() const {
     return static_cast<double>(cancelled) / static_cast<double>(armings);
@@ -95,18 +93,18 @@ struct ContentionFigures {
 };
 
 enum class AuditEnd {
-  drained,     // the threads end first, and what is due fires
-  amid_calls,  // the service is stopped while the threads call, timers fire and handlers run
+  drained,     // the threads end first, and due timers fire
+  amid_calls,  // the service is stopped while threads call, timers fire and handlers run
 };
 
-// The audit pass alone: what the service did wrong, if anything. Throws BackendUnavailable,
-// BackendError.
+// Runs the audit pass alone. Returns what the service did wrong, if anything. Throws
+// BackendUnavailable and BackendError.
 std::optional<std::string> audit_contention(const ContentionOptions& options,
                                             const ServiceBackend& backend, AuditEnd end,
                                             AuditedService::Counts& counts, const StopFlag& stop);
 
-// All passes; ends within a second of `stop`. Takes three times options.seconds, and a second for
-// the audit. Throws BackendUnavailable, BackendError.
+// Runs all passes. Ends within a second of `stop`. Takes three times options.seconds, and a second
+// for the audit. Throws BackendUnavailable and BackendError.
 ContentionFigures run_contention(const ContentionOptions& options, const ServiceBackend& backend,
                                  const StopFlag& stop);
 

@@ -3,13 +3,13 @@
 namespace timerbench {
 namespace {
 
-// Of one alarm's waits, those that began before an instant.
+// The waits of one alarm that began before an instant.
 std::span<const Wait> begun_before(std::span<const Wait> waits, Tick instant) {
   return {waits.begin(), std::ranges::partition_point(
                              waits, [&](const Wait& wait) { return wait.begin < instant; })};
 }
 
-// And those that ended after an instant.
+// The waits that ended after an instant.
 std::span<const Wait> ended_after(std::span<const Wait> waits, Tick instant) {
   return {
       std::ranges::partition_point(waits, [&](const Wait& wait) { return wait.end <= instant; }),

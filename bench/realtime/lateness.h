@@ -1,41 +1,43 @@
 // Why a timer was late: the structure's rounding, the system's wakeup, or waiting behind others.
 //
-// Lateness is fire - deadline. It is worked out after the run, from what the service's alarms
-// recorded. A timer is owed from the instant on at which it is due and known: its deadline, rounded
-// up for a service of Precision::granular, or its arming if that came later. From then to its fire,
-// every moment is one of three:
+// Lateness is fire - deadline. It is explained after the run from the recorded waits of the
+// service's alarms. A timer is owed from the instant at which it is due and known: its deadline
+// (rounded up for a service of Precision::granular), or its arming if that came later. The time
+// from the deadline to the fire has three parts:
 //
-//   rounding    the thread slept because it had asked to: nobody but the structure chose the
-//               instant. A tick, a poll interval, a wheel that looks later than it should. What the
-//               granularity adds to the deadline is rounding too.
-//   wakeup      the thread slept on after that, or after a ring: the system's part
-//   processing  the thread was awake: it ran other timers, held or awaited locks, moved buckets.
-//               What a late arming adds, and the hand-over to another thread, is processing too.
+//   rounding    The thread slept because it had asked to: the structure alone chose the instant.
+//               For example a tick, a poll interval, or a wheel that looks later than it should.
+//               The rounding of the deadline to the granularity belongs here too.
+//   wakeup      The thread still slept after that instant, or after a ring: the system's part.
+//   processing  The thread was awake: it ran other timers, held or awaited locks, moved buckets.
+//               The delay of a late arming and the hand-over to another thread belong here too.
 //
 // The three are never negative, and their sum is the lateness.
 //
-// Whose sleep? That of the thread which ran the handler, if its last wait was for an instant: the
-// driver of `locked`, a shard's own, the leader of a delay queue. If it had been waiting for a ring
-// only (an executor's thread, a follower), another one noticed the timer and handed it over: then it
-// is the timed wait that was going on when the timer came to be owed and that ended first, and
-// before the fire; all that follows is processing.
+// Whose sleep counts? That of the thread that ran the handler, if its last wait was for an instant:
+// the driver of `locked`, a shard's own, the leader of a delay queue. If that thread had only
+// waited for a ring (an executor's thread, a follower), another thread noticed the timer and handed
+// it over. Then the wait is the timed one that was going on when the timer became owed and that
+// ended first, before the fire; all time after it is processing.
 //
-// What this says of some cases:
+// Examples:
 //
-//   The driver sleeps until R and wakes at E: wakeup E - R, processing fire - E. A timer due between
-//   R and E has the wakeup from its own deadline on.
-//   A ticking driver sleeps past R to T, wakes at E: rounding T - R, wakeup E - T. If it was awake
-//   at R, did not see the timer any more and slept, the time awake is processing, the sleep rounding.
-//   A wheel wakes at R' < R to cascade, late, at E > R: wakeup E - R, and the cascade is processing.
-//   A timer armed after its deadline rings the driver: processing up to the arming, then wakeup.
-//   An old leader oversleeps while a new one waits for an earlier deadline: each thread has its own
-//   waits, and the fire says which of them ran it.
-//   A poller that sleeps an interval: rounding up to its end, the round trip is processing.
+//   - The driver sleeps until R and wakes at E: wakeup E - R, processing fire - E. For a timer due
+//     between R and E, the wakeup starts at its own deadline.
+//   - A ticking driver sleeps past R to T, wakes at E: rounding T - R, wakeup E - T. If it was
+//     awake at R, missed the timer and then slept, the time awake is processing, the sleep
+//     rounding.
+//   - A wheel wakes at R' < R to cascade, late, at E > R: wakeup E - R, and the cascade is
+//     processing.
+//   - A timer armed after its deadline rings the driver: processing up to the arming, then wakeup.
+//   - An old leader oversleeps while a new one waits for an earlier deadline: each thread has its
+//     own waits, and the fire says which of them ran it.
+//   - A poller sleeps an interval: rounding up to its end, the round trip is processing.
 //
-// What it gets wrong: a poller that is rung for another timer counts the rest of its sleep as wakeup.
-// A timer armed too late for a driver that sleeps without an instant, its queue empty, has that
-// wakeup counted as processing. With several drivers and an executor the wait may be another
-// driver's that ended a little earlier.
+// Known errors: if a poller is rung for another timer, the rest of its sleep counts as wakeup. If a
+// timer is armed too late for a driver whose queue is empty and which sleeps without an instant,
+// that wakeup counts as processing. With several drivers and an executor, the wait may be that of
+// another driver that ended a little earlier.
 #pragma once
 
 #include <algorithm>
@@ -48,15 +50,15 @@
 
 namespace timerbench {
 
-// An expiry. REQUIRES: deadline <= due; deadline <= fired.
+// The fire of a timer. REQUIRES: deadline <= due; deadline <= fired.
 struct Expiry {
   Tick deadline;
   Tick due;    // the deadline, rounded as the service promises
-  Tick armed;  // when the service came to know of it
+  Tick armed;  // when the service learned of it
   Tick fired;
   std::uint32_t alarm;  // of the thread that ran the handler, or WatchedClock::kNoAlarm
 
-  // From when on it was to be fired.
+  // When the timer became owed.
   Tick owed() const { return std::min(std::max(due, armed), fired); }
 };
 
@@ -69,7 +71,7 @@ struct Lateness {
   bool operator==(const Lateness&) const = default;
 };
 
-// Of `waits`, those that explain the lateness: see above. `waits` are WatchedClock::waits().
+// The waits that explain the lateness, as described above. `waits` are WatchedClock::waits().
 // O(alarms log waits).
 std::span<const Wait> waits_behind(const Expiry& expiry, std::span<const std::vector<Wait>> waits);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kTimer = [](const auto& entry) { return std::tuple(entry.id, entry.deadline); };
 
-// How often something happened that must not, and to which timer first.
+// Counts a kind of fault, and names the first timer that had it.
 struct Fault {
   std::string_view what;
   std::uint64_t times = 0;
@@ -22,7 +22,7 @@ struct Fault {
   }
 };
 
-// A sorted list that is matched with timers in the same order.
+// A sorted list that is matched with armings in the same order.
 template <class Entry>
 class Matched {
  public:
@@ -33,7 +33,7 @@ class Matched {
     for (; next_ != end_; ++next_) unmatched_.add(next_->id);
   }
 
-  // The next entry if it is of that timer.
+  // Takes the next entry if it belongs to the arming.
   const Entry* take(const Arming& arming) {
     for (; next_ != end_ && kTimer(*next_) < kTimer(arming); ++next_) unmatched_.add(next_->id);
     return next_ != end_ && kTimer(*next_) == kTimer(arming) ? &*next_++ : nullptr;
@@ -50,8 +50,8 @@ class Matched {
 Accounts settle_accounts(std::vector<Arming>& armings, std::vector<Fire>& fires,
                          std::vector<PendingTimer>& pending,
                          const std::function<void(const Arming&, const Fire*)>& visit) {
-  // Of the armings of one timer for one instant those come first that have the first claim to a
-  // fire.
+  // Among armings of one timer with the same deadline, those with the strongest claim to a fire
+  // come first.
   std::ranges::sort(armings, {}, [](const Arming& arming) {
     return std::tuple(arming.id, arming.deadline, arming.ending, arming.made);
   });

@@ -1,8 +1,7 @@
-// Exactly once: every arming of a run has fired, been cancelled, been moved away, or is handed back.
+// Exactly once: every arming of a run has fired, been cancelled, been moved, or been handed back.
 //
-// Who arms keeps a list of armings and of what it did to each; the handler keeps a list of fires, and
-// stop() gives one of what was pending. All name a timer by id and deadline, by which they are
-// matched after the run.
+// The caller lists its armings and how it ended each, the handler lists the fires, and stop()
+// returns the pending timers. After the run they are matched by id and deadline.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +13,12 @@
 
 namespace timerbench {
 
-// What happened to an arming, and so how it may end.
+// What the caller did to an arming, which decides how it may end.
 enum class Ending : std::uint8_t {
-  fire,             // cancel() said that it was too late: it has fired or is about to
+  fire,             // cancel() was too late: it has fired or is about to
   fire_or_pending,  // nothing was done to it
-  fire_or_move,     // schedule() of the same id: whether it fired before, the service does not say
-  cancel,           // cancel() said that it prevented the fire
+  fire_or_move,     // schedule() of the same id: the service does not say whether it fired before
+  cancel,           // cancel() prevented the fire
 };
 
 struct Arming {
@@ -45,8 +44,8 @@ struct Accounts {
   std::string violation{};  // empty, or "2 lost: neither fired nor handed back (timer 17 first)"
 };
 
-// Sorts the lists by id and deadline and matches them. Visits every arming with its fire, or with
-// nullptr. O(n log n).
+// Sorts the lists by id and deadline and matches them. Calls visit() for every arming with its
+// fire, or with nullptr. O(n log n).
 Accounts settle_accounts(std::vector<Arming>& armings, std::vector<Fire>& fires,
                          std::vector<PendingTimer>& pending,
                          const std::function<void(const Arming&, const Fire*)>& visit);

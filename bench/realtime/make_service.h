@@ -1,4 +1,4 @@
-// Makes a ServiceBackend of a TimerService: here a service's code is instantiated.
+// Makes a ServiceBackend from a TimerService. Every service's code is instantiated here.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,10 @@
-// Whether what is planned gets done as fast as it is planned, or ever later.
+// Pace: whether a load is done at its planned rate, or falls behind.
 //
-// Who does things at a share r of the rate at which they are planned is late by (1/r - 1) more for
-// each second of the plan; who is late by the same all the time keeps up, be it by 100 ms. So the pace
-// is told by how much later the second half of the things are than the first, in the median, which
-// a hiccup of the machine does not move. Nor does a backlog that grows in the last quarter only.
+// Work done at a share r of its planned rate becomes later by (1/r - 1) for each second of the
+// plan. A constant lateness, even of 100 ms, means that it keeps up. So the pace follows from the
+// difference between the median lateness of the second half and of the first half. A short pause of
+// the machine does not change these medians; nor does a backlog that grows in the last quarter
+// only.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +14,23 @@
 
 namespace timerbench {
 
-// At a smaller share of the planned rate who does them is saturated.
+// Below this share of the planned rate a service is saturated.
 inline constexpr double kKeepsUp = 0.99;
 
 class Pace {
  public:
   void reserve(std::size_t count) { done_.reserve(count); }
 
-  // One that was planned for that instant, and done so much later. In ns.
+  // Adds an item that was planned for this instant and done this much later. In ns.
   void add(Tick planned, Tick late) { done_.push_back({planned, late}); }
 
-  // One that is not done, though there was time enough.
+  // Adds an item that was not done, though there was time enough.
   void add_undone() { ++undone_; }
   std::size_t undone() const { return undone_; }
 
-  // The share of the planned rate that is achieved, 0 to 1, and no more than the share of what is
-  // done. 1 if fewer than 20 are done, or all are planned for one instant. O(n log n); once.
+  // The achieved share of the planned rate, 0 to 1, at most the share of items done. Lateness
+  // counts only if 20 or more are done and not all are planned for one instant. O(n log n).
+  // REQUIRES: called once.
   double achieved();
 
  private:

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kSecond = 1e9;  // ns
 
-// What handlers write, from any thread, and the generator reads meanwhile.
+// Handlers on any thread write it, while the generator reads it.
 class FireLog {
  public:
   explicit FireLog(std::size_t room) : fires_(room) {}
@@ -36,7 +36,7 @@ class FireLog {
     std::atomic_ref(fires_[i].at).store(fire.at, std::memory_order_release);
   }
 
-  // The next one, each once; nullptr: not yet. One thread.
+  // Returns each fire once; nullptr if the next one is not there yet. For one thread.
   const Fire* next() {
     if (read_ == fires_.size()) return nullptr;
     if (std::atomic_ref(fires_[read_].at).load(std::memory_order_acquire) == 0) return nullptr;
@@ -80,8 +80,8 @@ class PacedRun {
                              .threads = options.threads});
   }
 
-  // Arms what the set-up leaves pending; the run begins after `lead`. Returns whether that was long
-  // enough.
+  // Arms the timers that the setup leaves pending. The run begins after `lead`. Returns whether
+  // that was long enough.
   bool arm_before(Tick lead) {
     now_ = clock_.now();
     start_ = now_ + lead;
@@ -136,7 +136,7 @@ class PacedRun {
     }
   }
 
-  // Until all that was due in the window has fired, or the grace is over.
+  // Waits until all timers due in the window have fired, or the grace period is over.
   void drain() {
     for (; !stop_ && now_ < over_; now_ = clock_.now()) {
       collect_fires();
@@ -203,11 +203,11 @@ class PacedRun {
 
   // A timer of the service.
   struct Timer {
-    std::size_t arming = kFree;  // the last, while it has not ended for all that is known
-    TimerId object = kNone;      // whose it is: the trace's id
+    std::size_t arming = kFree;  // the last one, unless it is known to have ended
+    TimerId object = kNone;      // the id in the trace
   };
 
-  // How many ids there are beyond the trace's: what fires in a second may be as late as that.
+  // The number of spare ids: as many timers may be late as fire in a second.
   static std::size_t late_timers(const PacedPlan& plan) {
     const double seconds = std::max(1.0, static_cast<double>(plan.end()) / kSecond);
     return 16 + static_cast<std::size_t>(static_cast<double>(plan.fires().size()) / seconds);
@@ -217,7 +217,7 @@ class PacedRun {
     return time == 0 ? 0 : static_cast<double>(count) / (static_cast<double>(time) / kSecond);
   }
 
-  // The handler, in threads of the service.
+  // The handler, called by threads of the service.
   void fire(TimerId id, Tick deadline) {
     const Tick now = steady_.now();
     fires_.add({deadline, now, id, WatchedClock::alarm_of_this_thread()});
@@ -258,14 +258,14 @@ class PacedRun {
     free_.push_back(id);
   }
 
-  // The arming of the object's timer; nullptr if there is none or, by the plan, it has fired.
+  // The arming of the object's timer; nullptr if there is none or if it has fired by plan.
   Arming* pending_arming(TimerId object, Tick planned) {
     if (ids_[object] == kNone) return nullptr;
     Arming& arming = armings_[timers_[ids_[object]].arming];
     return arming.deadline > planned ? &arming : nullptr;
   }
 
-  // Returns whether there was an id to be had.
+  // Returns whether an id was free in time.
   bool schedule(TimerId object, Tick planned, Tick deadline) {
     if (Arming* moved = pending_arming(object, planned)) {
       moved->ending = Ending::fire_or_move;
@@ -320,19 +320,19 @@ class PacedRun {
   FireLog fires_;
 
   const std::unique_ptr<Alarm> alarm_ = make_punctual_alarm();  // of the generator
-  Tick now_ = 0;                                                // when it looked at the clock last
+  Tick now_ = 0;                                                // at its last clock read
   Tick start_ = 0;
   Tick end_ = 0;    // of the window
-  Tick over_ = 0;   // and of the grace
-  Tick begin_ = 0;  // of what follows: what the run costs
+  Tick over_ = 0;   // of the grace period
+  Tick begin_ = 0;  // of the time whose cost is measured
   double cpu_before_ = 0;
   std::uint64_t wakeups_before_ = 0;
   std::vector<Arming> armings_;
-  std::vector<TimerId> ids_;   // the service's, by the trace's
-  std::vector<Timer> timers_;  // by the service's
+  std::vector<TimerId> ids_;   // service ids, by trace id
+  std::vector<Timer> timers_;  // by service id
   std::vector<TimerId> free_;
-  std::size_t due_ = 0;  // timers that are due in the window and have not ended
-  Pace calls_;           // of the service, planned and made; undone: armings
+  std::size_t due_ = 0;  // timers due in the window that have not ended
+  Pace calls_;           // to the service; undone: armings
   PacedFigures figures_;
 
   std::unique_ptr<AnyService> service_;  // last: its threads use the others
@@ -387,13 +387,13 @@ PacedPlan::PacedPlan(Trace trace, double seconds) : trace_(std::move(trace)) {
 }
 
 Tick PacedPlan::instant(Tick ticks) const {
-  constexpr double kCentury = 3e18;  // ns; no sum of two instants and a clock overflows
+  constexpr double kCentury = 3e18;  // ns; sums of two instants and a clock do not overflow
   return static_cast<Tick>(std::min(static_cast<double>(ticks) * trace_.info().unit_ns, kCentury));
 }
 
 PacedFigures run_paced(const PacedOptions& options, const PacedPlan& plan,
                        const ServiceBackend& backend, const StopFlag& stop) {
-  // Arming before the start takes as long as it takes; it is done again if that was too long.
+  // Arming before the start may take longer than the lead; then it is repeated with a longer one.
   for (Tick lead = kLead;; lead *= 4) {
     PacedRun run(options, plan, backend, stop);
     if (!run.arm_before(lead)) continue;

@@ -1,20 +1,22 @@
-// The paced loop: a trace replayed at its own pace on the wall clock, by any timer service.
+// The paced loop: a timer service replays a trace at the trace's own pace, on the wall clock.
 //
-// Open loop: an operation is planned for start + trace time, and its deadline counts from there. The
-// generator, the calling thread, waits for the planned instant by timerfd if it can, punctual to some
-// 5 us and asleep in between; if it is late with one operation, the others stay where they were.
+// Open loop: an operation is planned for start + trace time, and its deadline counts from there.
+// The generator is the calling thread. It sleeps until the planned instant, by timerfd if possible,
+// which is punctual to some 5 us. If one operation is late, the others keep their planned instants.
 //
-// The set-up of a trace takes no time: the model replays it, and what is pending at its end is armed
-// before the start.
+// The setup of a trace takes no time: the model replays it, and the timers that it leaves pending
+// are armed before the start.
 //
-// The service's ids are not the trace's. In a trace a timer has fired once its deadline has passed,
-// and its id may be armed again at that very instant; on the wall clock it is still on its way, and
-// would be moved instead of counted as late. So an arming after a deadline gets an id that is free,
-// and an id is free again when its timer has really fired or was cancelled. If none is free, for so
-// many timers are late, the generator waits for one, and is late itself.
+// The service's ids differ from the trace's. In a trace a timer has fired once its deadline has
+// passed, and its id may be armed again at that instant. On the wall clock the timer may still be
+// about to fire, and arming its id would move it instead of counting it as late. So an arming after
+// a deadline gets a free id. An id becomes free when its timer has really fired or was cancelled.
+// If so many timers are late that no id is free, the generator waits for one and becomes late
+// itself.
 //
-// The window ends where the trace does, or when the seconds are over. Timers due in it have the
-// grace to fire after it, and count; those due later do not, whether they still fire or not.
+// The window ends where the trace ends, or when the seconds are over. Timers due in the window
+// count, and have the grace period to fire after it. Timers due later do not count, whether or not
+// they fire.
 #pragma once
 
 #include <cstdint>
@@ -32,23 +34,23 @@
 
 namespace timerbench {
 
-// What a trace comes to when it is paced. Instants are in ns from the start.
+// A trace planned for the wall clock. Instants are in ns from the start.
 class PacedPlan {
  public:
-  // Of the measured part the first `seconds`, 0: all. Throws TraceError if no time passes in it, and
-  // Interrupted. O(ops log pending).
+  // Plans the first `seconds` of the measured part; 0: all of it. Throws TraceError if no time
+  // passes in it, and Interrupted. O(ops log pending).
   explicit PacedPlan(Trace trace, double seconds = 0);
 
   std::span<const PendingTimer> before() const { return before_; }  // armed before the start
   std::span<const Op> ops() const { return ops_; }
   Tick end() const { return end_; }
-  // When the timers that fire in the window do if none is late, in order: what a control that
-  // only sleeps is to sleep until.
+  // When the timers that fire in the window do so if none is late, in order. A control sleeps until
+  // these instants.
   std::span<const Tick> fires() const { return fires_; }
   std::uint64_t schedules() const { return schedules_; }  // of ops()
   TimerId capacity() const { return trace_.info().capacity; }
 
-  // The instant of a tick of the trace.
+  // Converts ticks of the trace to an instant.
   Tick instant(Tick ticks) const;
 
  private:
@@ -60,33 +62,33 @@ class PacedPlan {
   std::uint64_t schedules_ = 0;
 };
 
-// From the call to the start of the run, in ns: time for what is armed before, and for a control
-// beside it to begin.
+// The time from the call to the start of the run, in ns. The timers armed before and a parallel
+// control need it.
 inline constexpr Tick kLead = 100 * kMillisecond;
 
 struct PacedOptions {
   Waiting waiting = Waiting::condition;  // of the service
-  Tick granularity = 1'000'000;          // ns; of services that round
+  Tick granularity = 1'000'000;          // ns, for services that round
   std::optional<std::size_t> threads{};  // that run handlers; default: the service's
-  Tick task_cost = 0;                    // ns for which a handler keeps its processor busy
+  Tick task_cost = 0;                    // ns for which each handler keeps its processor busy
   double grace = 2;                      // seconds after the window
 };
 
 struct PacedFigures {
-  std::string failure{};     // "wrong: ...", and why; the other figures mean nothing then
-  bool interrupted = false;  // the figures are of the time until then
+  std::string failure{};     // "wrong: ...", and why; if not empty, the other figures are invalid
+  bool interrupted = false;  // the figures cover the time until then
 
-  double seconds = 0;  // the window
-  // Armings per second: planned in the window; and the rate at which the service, and the generator
-  // that waits for its calls, keep up with them: see pace.h. What fires at a steady delay keeps up.
+  double seconds = 0;  // of the window
+  // Armings per second: as planned in the window, and as the service and the waiting generator keep
+  // up with (see pace.h). A service that fires with a constant delay keeps up.
   double offered = 0;
   double achieved = 0;
   bool saturated() const { return achieved < kKeepsUp * offered; }
 
   Accounts accounts{};      // of all armings
-  std::uint64_t early = 0;  // fires before their deadline; in the distributions they are 0 late
+  std::uint64_t early = 0;  // fires before their deadline; in the distributions their lateness is 0
 
-  // Of the timers that were due in the window and have fired.
+  // Of timers that were due in the window and have fired.
   Durations lateness{};
   Durations rounding{};
   Durations wakeup{};
@@ -96,12 +98,12 @@ struct PacedFigures {
 
   Durations generator{};  // how late the operations were made: the harness's own part
 
-  double elapsed = 0;             // seconds, until all that was due in the window has fired
+  double elapsed = 0;             // seconds until the last timer due in the window fired
   double cpu_seconds = 0;         // of the process in that time: service, handlers and generator
   double wakeups_per_second = 0;  // ends of waits of the service's threads
 };
 
-// Throws BackendUnavailable and BackendError. Ends within a second when `stop` is set.
+// Throws BackendUnavailable and BackendError. Ends within a second of `stop`.
 PacedFigures run_paced(const PacedOptions& options, const PacedPlan& plan,
                        const ServiceBackend& backend, const StopFlag& stop);
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kDay = 86'400'000;  // ms
 
-// The natural logarithm's standard deviation that gives a log-normal distribution these quartiles.
+// The standard deviation of the logarithm, for a log-normal distribution with these quartiles.
 double sigma(const PurgatoryLoad& load) {
   constexpr double kUpperQuartile = 0.674490;  // of the normal distribution
   return std::log(load.pct75 / load.pct50) / kUpperQuartile;
@@ -36,7 +36,7 @@ double draw_exponential(Random& random) {
   return static_cast<double>(random.exponential(1)) * 0x1p-32;
 }
 
-// Box and Muller (1958).
+// Box-Muller (1958).
 double draw_normal(Random& random) {
   const double radius = std::sqrt(2 * draw_exponential(random));
   return radius * std::cos(2 * std::numbers::pi * static_cast<double>(random.next()) * 0x1p-64);
@@ -87,7 +87,7 @@ class Run {
   }
 
  private:
-  // What has become of a request.
+  // How a request has ended.
   struct Record {
     Tick arrival = 0;
     Tick end = 0;
@@ -114,7 +114,7 @@ class Run {
     Record& record_;
   };
 
-  // Returns how many were made: all, unless it was interrupted.
+  // Returns the number of requests made: all, unless interrupted.
   std::uint32_t make_requests() {
     for (std::uint32_t i = 0; i < plan_.requests.size(); ++i) {
       const auto& [arrival, latency] = plan_.requests[i];
@@ -131,9 +131,9 @@ class Run {
     return static_cast<std::uint32_t>(plan_.requests.size());
   }
 
-  // Returns when all have completed, unless it is interrupted or gives up.
+  // Returns when all requests have completed, when it is interrupted, or when it gives up.
   void await_completion(std::uint64_t requests) {
-    constexpr Tick kGlance = 100 * kMillisecond;  // how soon an interruption is noticed
+    constexpr Tick kGlance = 100 * kMillisecond;  // within which an interruption is noticed
     constexpr Tick kPatience = 5000 * kMillisecond;
     Tick give_up = clock_.now() + timeout_ + kPatience;
     std::uint64_t completed = completed_;
@@ -145,7 +145,7 @@ class Run {
     }
   }
 
-  // REQUIRES: nothing runs any more.
+  // REQUIRES: no thread of the run is active any more.
   void sum_up(PurgatoryFigures& figures) const {
     Tick last = start_;
     Pace arrivals;
@@ -186,10 +186,10 @@ class Run {
   std::vector<std::shared_ptr<Request>> unanswered_;
   std::atomic<std::uint64_t> completed_ = 0;
   Purgatory<AnyService, std::uint32_t> purgatory_;
-  Locked<LazyHeap> answers_;  // last: it completes what waits in the purgatory
+  Locked<LazyHeap> answers_;  // last: it completes requests that wait in the purgatory
 };
 
-// Not a number, which compares as false with everything, is no good either.
+// Rejects NaN too, since comparisons with it are false.
 void require(bool good, std::string_view option, double value, const std::string& wanted) {
   if (!good) throw std::invalid_argument(fmt::format("{} = {}: {}", option, value, wanted));
 }
@@ -229,7 +229,7 @@ PurgatoryPlan make_plan(const PurgatoryLoad& load) {
   PurgatoryPlan plan;
   Random random(load.seed);
   plan.requests.reserve(load.num);
-  double arrival = 0;  // ms; what is cut off is not lost
+  double arrival = 0;  // ms, unrounded, so that rounding errors do not add up
   for (std::uint32_t i = 0; i < load.num; ++i) {
     if (i % 65'536 == 0) throw_if_interrupted();
     arrival += 1000 / load.rate * draw_exponential(random);
@@ -246,7 +246,7 @@ PurgatoryPlan make_plan(const PurgatoryLoad& load) {
 PurgatoryFigures run_purgatory(const PurgatoryLoad& load, const ServiceBackend& backend,
                                Waiting waiting, const StopFlag& stop) {
   validate(load);
-  constexpr std::uint64_t kARequest = 500;  // bytes; the operation, its record, room for its timer
+  constexpr std::uint64_t kARequest = 500;  // bytes for the operation, its record and its timer
   require_memory(load.num * kARequest, fmt::format("a purgatory of {} requests", load.num));
   return Run(load, backend, waiting, stop).run();
 }

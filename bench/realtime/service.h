@@ -1,6 +1,6 @@
-// The timer services as values: what a program needs that chooses one by name.
+// The timer services as values, so that a program can choose one by name.
 //
-// A virtual call costs 1-2 ns on operations that take a mutex at least, 20 ns and more.
+// A virtual call costs 1-2 ns; the operations take at least a mutex, 20 ns and more.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace timerbench {
 
-// A timer service behind virtual calls. The contract is TimerService's.
+// A timer service behind virtual calls. Its contract is TimerService's.
 class AnyService {
  public:
   virtual ~AnyService() = default;
@@ -31,10 +31,10 @@ struct ServiceBackend {
   std::function<std::unique_ptr<AnyService>(const ServiceConfig&)> make;
 };
 
-// Every service of the roster, in its order.
+// The services of the roster, in its order.
 std::span<const ServiceBackend> services();
 
-// The names of those that drive this timer queue.
+// The names of the services that drive this timer queue.
 std::vector<std::string_view> services_over(std::string_view queue);
 
 }  // namespace timerbench

@@ -43,7 +43,7 @@ Durations measure_sleep_lateness(Waiting waiting, std::span<const Tick> offsets,
   const std::unique_ptr<Alarm> alarm = clock.make_alarm();
   const Tick start = clock.now() + kLead;
   Durations lateness;
-  // A thread of its own: nanosleep sets the timer slack of the thread that waits.
+  // A separate thread, since nanosleep sets the timer slack of the waiting thread.
   std::jthread sleeper([&] {
     for (const Tick offset : offsets) {
       if (!wait_until(clock, *alarm, start + offset, stop)) return;
@@ -66,7 +66,7 @@ Durations measure_sleep_lateness(Waiting waiting, int samples, Tick period, cons
 
 double idle_wakeups_per_second(const ServiceBackend& backend, Waiting waiting, Tick granularity,
                                double seconds, const StopFlag& stop) {
-  constexpr Tick kSettle = 50 * kMillisecond;  // its threads start, and hear of the timer
+  constexpr Tick kSettle = 50 * kMillisecond;  // its threads start, and learn of the timer
   SteadyClock steady(waiting);
   WatchedClock clock(steady);
   const auto service = backend.make(

@@ -1,8 +1,8 @@
-// A clock whose alarms keep a record of every wait: when it began, until when it was meant to last,
-// when it ended. It tells how late the system wakes a service up, and when the service slept.
+// A clock whose alarms record every wait: when it began, how long it was meant to last, and when it
+// ended. The records show how late the system wakes a service, and when the service slept.
 //
-// A wait costs two more looks at the clock, 20 ns each, and 24 bytes that grow without a lock and
-// without moving what is there. The records come to the clock when the alarm goes.
+// A wait costs two more clock reads, 20 ns each, and 24 bytes. The records grow without a lock and
+// without moving. An alarm hands them to the clock when it is destroyed.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ struct Wait {
   bool rung() const { return end < until; }
 };
 
-// REQUIRES: outlives its alarms, and `clock` outlives it. A thread waits by alarms of one watched
-// clock in its life.
+// REQUIRES: it outlives its alarms, and `clock` outlives it. During its life a thread waits by
+// alarms of only one watched clock.
 class WatchedClock final : public Clock {
  public:
   explicit WatchedClock(Clock& clock) : clock_(clock) {}
@@ -33,14 +33,14 @@ class WatchedClock final : public Clock {
   Tick now() const override { return clock_.now(); }
   std::unique_ptr<Alarm> make_alarm() override;
 
-  // How many waits of all alarms have ended. Any thread may ask at any time.
+  // The number of waits of all alarms that have ended. Any thread may call it at any time.
   std::uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }
 
-  // The number of the alarm by which the calling thread waited last; kNoAlarm: it never has.
+  // The number of the alarm by which the calling thread waited last; kNoAlarm if it has not.
   static std::uint32_t alarm_of_this_thread();
   static constexpr std::uint32_t kNoAlarm = ~std::uint32_t{0};
 
-  // By alarm number, the waits of each in order. REQUIRES: no alarm is left.
+  // The waits of each alarm in order, by alarm number. REQUIRES: all alarms are destroyed.
   const std::vector<std::vector<Wait>>& waits() const { return waits_; }
 
  private:
@@ -48,7 +48,7 @@ class WatchedClock final : public Clock {
 
   Clock& clock_;
   std::atomic<std::uint64_t> wakeups_ = 0;
-  std::mutex mutex_;  // of the following
+  std::mutex mutex_;  // of waits_
   std::vector<std::vector<Wait>> waits_;
 };
 

@@ -1,7 +1,7 @@
-// The backends as values: what a program needs that chooses one by name.
+// The backends as values, so that a program can choose one by name.
 //
-// A virtual call costs 1-2 ns on operations of 2-10 ns, so what is timed is a whole replay,
-// compiled for each backend. Whatever is not timed (checks, recordings) goes through AnyQueue.
+// A virtual call costs 1-2 ns on operations of 2-10 ns, so timed code is a whole replay, compiled
+// for each backend. Untimed code (checks, recordings) uses AnyQueue.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace timerbench {
 
 using AnySink = std::function<void(TimerId, Tick)>;
 
-// A timer queue behind virtual calls. The contract is TimerQueue's.
+// A timer queue behind virtual calls. Its contract is TimerQueue's.
 class AnyQueue {
  public:
   virtual ~AnyQueue() = default;
@@ -33,26 +33,26 @@ class AnyQueue {
   virtual std::size_t advance(Tick now, const AnySink& sink) = 0;
   virtual Tick next_wakeup() const = 0;
   virtual std::size_t size() const = 0;
-  virtual void sync() = 0;  // nothing, unless the queue has it
+  virtual void sync() = 0;  // does nothing, unless the queue has a sync()
 };
 
 struct TimedReplay {
   Outcome outcome;                     // of all operations, setup included
-  std::chrono::nanoseconds elapsed{};  // of the measured ones
-  Disturbance disturbance{};           // of those
-  bool stopped = false;                // before the end: the figures mean nothing
+  std::chrono::nanoseconds elapsed{};  // of the measured operations
+  Disturbance disturbance{};           // of the measured operations
+  bool stopped = false;                // before the end: the figures are invalid
 };
 
 struct Backend {
   Traits traits;
   std::function<std::unique_ptr<AnyQueue>(const QueueConfig&)> make;
-  // A new queue replays the setup, then the clock runs for the measured operations, and the counters
-  // if there are any: reading them is no part of the time.
+  // A new queue replays the setup. Then the clock, and the counters if given, run for the measured
+  // operations; the time excludes reading the counters.
   std::function<TimedReplay(const QueueConfig&, std::span<const Op> setup,
                             std::span<const Op> measured, const StopFlag&, PerfCounters*)>
       time_replay;
 
-  // The same for the other passes; see tails.h and memory.h.
+  // The replays of the other passes; see tails.h and memory.h.
   std::function<Tails(const QueueConfig&, std::span<const Op> setup, std::span<const Op> measured,
                       std::vector<float>& least, const StopFlag&)>
       replay_tails;
@@ -63,7 +63,7 @@ struct Backend {
   bool is_control() const { return traits.precision == Precision::none; }
 };
 
-// Every backend of the roster, and those given with TIMERBENCH_EXTRA_BACKENDS, in roster order.
+// The backends of the roster and those of TIMERBENCH_EXTRA_BACKENDS, in roster order.
 std::span<const Backend> backends();
 
 }  // namespace timerbench

@@ -47,7 +47,7 @@ std::optional<double> Durations::quantile(double q) const {
   while (below + static_cast<double>(in_bucket(bucket)) < wanted) {
     below += static_cast<double>(in_bucket(bucket++));
   }
-  // Within the bucket as if they lay evenly.
+  // Interpolates as if durations were evenly spread in the bucket.
   const double share = (wanted - below) / static_cast<double>(in_bucket(bucket));
   const double low = lower_edge(bucket);
   return std::min(max_, low + share * (upper_edge(bucket) - low));

@@ -1,17 +1,17 @@
-// How backends and services are named: the settings of one structure are a family.
+// Names of backends and services: the variants of one structure are a family.
 #pragma once
 
 #include <string_view>
 
 namespace timerbench {
 
-// "ring_512" is of the family "ring"; a name without a number is a family of one.
+// "ring_512" is of the family "ring". A name without a number is a family of its own.
 inline std::string_view family(std::string_view name) {
   const std::size_t end = name.find_last_not_of("0123456789");
   return end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
 }
 
-// Whether `name` chooses what has that name: it is its own, or its family's.
+// Whether `name` is the contender's own name or its family's.
 inline bool is_called(std::string_view own_name, std::string_view name) {
   return own_name == name || family(own_name) == name;
 }

@@ -1,4 +1,4 @@
-// Makes a Backend of a TimerQueue: here every backend's code is instantiated.
+// Makes a Backend from a TimerQueue. Every backend's code is instantiated here.
 #pragma once
 
 #include "replay/backend.h"
@@ -22,8 +22,7 @@ class Erased final : public AnyQueue {
   Queue queue_;
 };
 
-// A function of its own, so that what is done in it can be counted from outside: callgrind's
-// --toggle-collect knows it by this name.
+// A separate function, so that tools can count its events: callgrind's --toggle-collect names it.
 template <TimerQueue Queue>
 [[gnu::noinline]] Outcome measured_replay(Queue& queue, std::span<const Op> ops, Tick& now,
                                           const StopFlag& stop) {

@@ -1,4 +1,4 @@
-// The memory pass: what a queue takes, by counting its allocations while it replays a trace.
+// The memory pass: counts a queue's allocations while it replays a trace.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 
 namespace timerbench {
 
-// All bytes are beyond what was in use before the queue was made.
+// All bytes are relative to the memory in use before the queue was made.
 struct MemoryUse {
   Outcome outcome;                    // of all operations, setup included
   std::uint64_t empty = 0;            // of a new queue
-  std::uint64_t peak = 0;             // the most at any instant
-  std::uint64_t most_pending = 0;     // timers, at the instant at which most are
-  std::uint64_t at_most_pending = 0;  // bytes, then
-  std::uint64_t drained = 0;          // when all timers have been cancelled in the end
+  std::uint64_t peak = 0;             // the most at any time
+  std::uint64_t most_pending = 0;     // the most timers pending at a time
+  std::uint64_t at_most_pending = 0;  // bytes at that time
+  std::uint64_t drained = 0;          // after all timers were cancelled at the end
   std::uint64_t made = 0;             // allocations by the measured operations
-  std::uint64_t resident = 0;         // what the kernel gave, at the most
+  std::uint64_t resident = 0;         // the most that the kernel gave
   std::uint64_t huge = 0;             // in pages of 2 MiB, of the whole process
   std::uint64_t resident_drained = 0;
   bool stopped = false;
@@ -31,7 +31,7 @@ struct MemoryUse {
 template <TimerQueue Queue>
 MemoryUse replay_memory(const QueueConfig& config, std::span<const Op> setup,
                         std::span<const Op> measured, const StopFlag& stop) {
-  constexpr std::size_t kBlock = 1024;  // between two looks at how many are pending
+  constexpr std::size_t kBlock = 1024;  // operations between two checks of the number pending
   const std::uint64_t before = allocations().bytes;
   const std::uint64_t resident_before = resident_bytes();
   MemoryUse use;

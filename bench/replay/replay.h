@@ -1,4 +1,4 @@
-// The virtual-time loop: a trace replayed by a queue as fast as it goes.
+// The virtual-time loop: a queue replays a trace as fast as it can.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace timerbench {
 
-// One window of `replay`.
+// Replays one window.
 template <class Queue>
 Outcome replay_window(Queue& queue, std::span<const Op> ops, Tick& clock, const StopFlag& stop) {
-  // Operations between two looks at the flag where no advance() does so.
+  // Operations between two checks of the flag, if no advance() comes before.
   constexpr std::size_t kBlock = 4096;
   Outcome outcome;
-  // Copies, which no pointer of the queue can mean: they stay in registers.
+  // Copies, so that they stay in registers: no pointer of the queue can point to them.
   Tick now = clock;
   std::uint64_t cancelled = 0;
   while (!ops.empty() && !stop.load(std::memory_order_relaxed)) {
@@ -41,8 +41,8 @@ Outcome replay_window(Queue& queue, std::span<const Op> ops, Tick& clock, const 
   return outcome;
 }
 
-// Replays `ops` from `clock` on, which it moves. Returns what happened up to the end or, if `stop`
-// was set meanwhile, to the advance() after that. REQUIRES: every id is below the queue's capacity.
+// Replays `ops` from `clock` on, and moves `clock`. Returns the outcome up to the end or, if `stop`
+// is set meanwhile, up to the next advance(). REQUIRES: every id is below the queue's capacity.
 template <class Queue>
 Outcome replay(Queue& queue, std::span<const Op> ops, Tick& clock, const StopFlag& stop) {
   Outcome outcome;

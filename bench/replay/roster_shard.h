@@ -1,5 +1,5 @@
-// The roster in parts that are compiled apart: quicker on several cores, and no backend's code is
-// inlined less because of how many others share its translation unit.
+// The roster in parts that are compiled separately. This is faster on several cores, and a
+// backend's code is inlined regardless of the number of others in its translation unit.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ inline constexpr std::size_t kShards = TIMERBENCH_SHARDS;
 // The number of backends.
 std::size_t roster_size();
 
-// Makes every kShards-th backend of the roster, from number Shard on.
+// Makes every kShards-th backend of the roster, starting with number Shard.
 template <std::size_t Shard>
 void fill_shard(std::span<Backend> roster);
 

@@ -1,4 +1,4 @@
-// How long calls take, by timing a few of them: reading the clock costs as much as a call.
+// Measures how long calls take by timing a sample, since a clock read costs as much as a call.
 #pragma once
 
 #include <chrono>
@@ -9,13 +9,13 @@
 
 namespace timerbench {
 
-// Times one call in `mean_gap`. The gaps are random: calls that repeat with a period, as a batch of 32
-// does, would otherwise be timed at one place of it for ever.
+// Times one call in `mean_gap`. The gaps are random: a fixed gap could match the period of the
+// calls, such as a batch of 32, and would time the same position again and again.
 class SampledCalls {
  public:
   SampledCalls(std::uint32_t mean_gap, std::uint64_t seed) : mean_gap_(mean_gap), random_(seed) {}
 
-  // Returns what the call does.
+  // Returns the call's result.
   template <class Call>
   auto operator()(Call&& call) {
     if (--until_sample_ > 0) return call();
@@ -27,7 +27,7 @@ class SampledCalls {
   const Durations& durations() const { return durations_; }
 
  private:
-  // Adds the time from its construction to its end.
+  // Adds the time from its construction to its destruction.
   class Timing {
    public:
     explicit Timing(Durations& durations) : durations_(durations) {}
@@ -44,7 +44,7 @@ class SampledCalls {
   };
 
   const std::uint32_t mean_gap_;
-  std::uint32_t until_sample_ = 1;  // the first is one of them
+  std::uint32_t until_sample_ = 1;  // the first call is timed
   Random random_;
   Durations durations_;
 };

@@ -1,10 +1,10 @@
-// The tails pass: how long single calls take. Every advance() is timed, and of the other operations
-// one in 64, at random.
+// The tails pass: how long single calls take. It times every advance(), and a random one in 64 of
+// the other operations.
 //
-// A clock read costs as much as an operation, so these figures are never mixed with costs, and what two
-// reads come to is told beside them. What the machine does meanwhile makes any call long now and then.
-// But a trace is the same each time: the same advance() does the same work, and the least that it has
-// taken of several replays is its own.
+// A clock read costs as much as an operation, so these figures are never mixed with costs, and the
+// cost of two reads is reported with them. Any call may be long because the machine was busy. But
+// every replay of a trace does the same work in the same advance(). So the shortest of several
+// replays is the time of the advance() itself.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,10 @@
 
 namespace timerbench {
 
-// One advance() and what it did; moved and level only of backends that tell.
+// One advance() and its work; moved, passed and level only if the backend reports them.
 struct AdvanceCall {
   double ns = 0;
-  std::uint64_t op = 0;  // its place among the measured operations
+  std::uint64_t op = 0;  // its index among the measured operations
   std::uint64_t fired = 0;
   std::uint64_t moved = 0;
   std::uint64_t passed = 0;
@@ -37,17 +37,17 @@ struct AdvanceCall {
 struct Tails {
   Outcome outcome;  // of all operations, setup included
   Durations advance, schedule, cancel;
-  AdvanceCall worst;                  // the longest, each with the least that it took
-  std::vector<AdvanceCall> timeline;  // the longest of each stretch of operations, so too
-  bool explained = false;             // the backend tells what it moves and passes
-  double clock_ns = 0;                // the median of two clock reads with nothing between them
-  bool stopped = false;               // before the end: the figures mean nothing
+  AdvanceCall worst;                  // the longest, of the shortest time of each
+  std::vector<AdvanceCall> timeline;  // the longest in each stretch of operations, likewise
+  bool explained = false;             // the backend reports moved, passed and level
+  double clock_ns = 0;                // the median of two clock reads in a row
+  bool stopped = false;               // before the end: the figures are invalid
 };
 
 template <TimerQueue Queue>
 class TailsRecorder {
  public:
-  // `least`: what each advance() has taken in earlier replays, in ns, or nothing.
+  // `least`: the shortest time of each advance() in earlier replays, in ns; empty at first.
   TailsRecorder(Queue& queue, std::size_t ops, std::vector<float>& least)
       : queue_(queue),
         stretch_(std::max<std::size_t>(1, (ops + kStretches - 1) / kStretches)),
@@ -83,7 +83,7 @@ class TailsRecorder {
     return cancels_([&] { return queue_.cancel(id); });
   }
 
-  // Once, as the last call.
+  // REQUIRES: called once, last.
   Tails take() {
     tails_.schedule = schedules_.durations();
     tails_.cancel = cancels_.durations();
@@ -120,11 +120,11 @@ class TailsRecorder {
   Tails tails_;
 };
 
-// What two reads of the clock come to.
+// The cost of two clock reads.
 double clock_cost_ns();
 
-// Replays the setup untimed and then the measured operations. `least` is kept from one replay of a
-// trace to the next.
+// Replays the setup untimed, then the measured operations. Pass the same `least` to all replays of
+// a trace.
 template <TimerQueue Queue>
 Tails replay_tails(const QueueConfig& config, std::span<const Op> setup,
                    std::span<const Op> measured, std::vector<float>& least, const StopFlag& stop) {

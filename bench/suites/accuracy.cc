@@ -6,7 +6,6 @@
 // generator arms the timers at a service that only fires them at once, in the generator's thread.
 // So the control's processor time is that of the harness and of a sleeping thread. If the control
 // does not keep up, the machine cannot make the load.
-// thread that sleeps, and where it does not keep up, the machine cannot make the load.
 #include <fmt/core.h>
 
 #include <future>

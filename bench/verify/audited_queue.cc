@@ -8,14 +8,14 @@
 namespace timerbench {
 namespace {
 
-// The first multiple of `granularity` not before t, or the end of time.
+// The first multiple of `granularity` that is not before t, or the largest tick.
 Tick round_up(Tick t, Tick granularity) {
   const Tick rest = t % granularity;
   if (rest == 0) return t;
   return t <= kNever - 1 - (granularity - rest) ? t + (granularity - rest) : kNever - 1;
 }
 
-// What Precision::relative allows a timer of this delay.
+// How late Precision::relative allows a timer of this delay to be.
 Tick most_late(Tick delay) { return delay / 63 * 8 + delay % 63 * 8 / 63; }
 
 template <class... Args>

@@ -1,4 +1,4 @@
-// A timer queue under audit: every call is checked against the contract as it happens.
+// A timer queue under audit: checks every call against the contract.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@
 
 namespace timerbench {
 
-// A violation by an operation of a trace, whose number begins the text.
+// A violation by an operation of a trace. The text begins with the operation's number.
 struct TraceViolation {
   std::size_t operation;
   std::string text;
   std::string calls;
 };
 
-// Passes each call on to the queue and throws ContractViolation at the first answer that rules 1 to
-// 9b do not allow. Keeps to what the backend itself promises: an exact one is held to the instant,
-// the others to their own latitude, fire by fire. O(log n) a call.
+// Passes each call on to the queue. Throws ContractViolation at the first answer that breaks rules
+// 1 to 9b. Holds a queue to its own promise, fire by fire: an exact one to the instant, the others
+// to their tolerance. O(log n) per call.
 class AuditedQueue {
  public:
   AuditedQueue(const Backend& backend, const QueueConfig& config);
@@ -35,15 +35,14 @@ class AuditedQueue {
   bool cancel(TimerId id);
   std::size_t advance(Tick now);
 
-  // Does as a driver does that sleeps until next_wakeup(): wakes at each of them up to and
-  // including `now`, then at `now`. Gives up after `max_wakeups` of them without a fire. Returns
-  // the fires.
+  // Simulates a driver that sleeps until next_wakeup(): wakes at each wakeup up to `now`, then at
+  // `now`. Gives up after `max_wakeups` wakeups without a fire. Returns the number of fires.
   std::size_t sleep_until(Tick now, std::size_t max_wakeups = 64);
 
-  enum class Driver { ticking, sleeping };  // time passes by advance() or by sleep_until()
+  enum class Driver { ticking, sleeping };  // how time passes: by advance() or by sleep_until()
 
-  // Replays `ops`. Returns the first violation, or nothing; stops early, with nothing, when `stop` is
-  // set.
+  // Replays `ops`. Returns the first violation, or nothing. If `stop` is set, ends early with
+  // nothing.
   std::optional<TraceViolation> audit(std::span<const Op> ops, Driver driver, const StopFlag& stop);
 
   Tick now() const { return now_; }
@@ -51,13 +50,13 @@ class AuditedQueue {
   Tick next_wakeup() const { return queue_.next_wakeup(); }
   // The ids that the last advance() fired, in order.
   const std::vector<TimerId>& fired() const { return fired_; }
-  // Wakeups at which nothing fired.
+  // Wakeups without a fire.
   std::size_t empty_wakeups() const { return empty_wakeups_; }
   std::size_t total_fired() const { return total_fired_; }
 
  private:
   Tick earliest(Tick deadline) const;
-  Tick latest(Tick deadline) const;  // of a timer that is armed now
+  Tick latest(Tick deadline) const;  // for a timer armed now
   void check_fire(TimerId id, Tick deadline, Tick now, Tick& last_due);
   void check_observers() const;
 
@@ -65,14 +64,14 @@ class AuditedQueue {
   Tick granularity_;
   Tick now_;
   LoggedQueue queue_;
-  std::vector<Tick> deadlines_;  // by id, of what is pending
-  Model due_;                    // pending timers by the instant at which they must have fired
+  std::vector<Tick> deadlines_;  // of pending timers, by id
+  Model due_;                    // pending timers by the latest instant of their fire
   std::vector<TimerId> fired_;
   std::size_t empty_wakeups_ = 0;
   std::size_t total_fired_ = 0;
 };
 
-// How a trace is replayed under audit.
+// How to replay a trace under audit.
 struct Conditions {
   Tick start = 0;  // of the clock
   Tick granularity = 1;

@@ -1,6 +1,6 @@
-// The last calls of the queues under audit: what led to a wrong answer, a crash or a hang.
+// Logs the last calls of the queues under audit, which led to a wrong answer, a crash or a hang.
 //
-// Plain memory, so that a process that watches another can share it.
+// It is plain memory, so that a process can share it with one that watches it.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@ class CallLog {
  public:
   enum class Kind : std::uint8_t { make, schedule, cancel, advance, sync, size, next_wakeup };
 
-  // A queue is made: the calls are numbered from here on.
+  // Begins to make a queue; its calls are numbered from here on.
   void begin_make(const QueueConfig& config);
   void begin(Kind kind, TimerId id = 0, Tick at = 0);
-  // The call that was begun last has answered this.
+  // Records the answer of the last call that was begun.
   void end(std::uint64_t answer = 0);
 
-  // How many calls have begun so far, which tells whether anything happens.
+  // How many calls have begun so far. It stands still when the queue hangs.
   std::uint64_t total() const { return total_.load(std::memory_order_relaxed); }
 
-  // The last calls with their answers, a line each. No lines if there was none.
+  // The last calls with their answers, a line each. Empty if there was none.
   std::string text() const;
 
  private:
@@ -36,7 +36,8 @@ class CallLog {
     Tick at;
     std::uint64_t answer;
 
-    // It changes nothing, and is asked after each that does: kept only while it is the last.
+    // An observer changes nothing and follows every other call, so it is kept only as the last
+    // call.
     bool observes() const { return kind >= Kind::sync; }
   };
 
@@ -45,13 +46,13 @@ class CallLog {
   std::string to_text(const Call& call) const;
   Call& last() { return calls_[(size_ - 1) % kKept]; }
 
-  QueueConfig config_{};             // of the queue that was made last
-  std::uint64_t size_ = 0;           // calls since then, but for observers
+  QueueConfig config_{};             // of the queue made last
+  std::uint64_t size_ = 0;           // calls since then, without observers
   std::array<Call, kKept> calls_{};  // call number n at n % kKept
   std::atomic<std::uint64_t> total_ = 0;
 };
 
-// Where the queues of this process log.
+// The log of this process's queues.
 CallLog& call_log();
 void use_call_log(CallLog& log);
 

@@ -1,4 +1,4 @@
-// Check before timing: what a trace must come to, and whether a replay did.
+// Checks before timing: the outcome that a trace must have, and whether a replay had it.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,11 @@ namespace timerbench {
 // The exact outcome, by the model. O(ops log pending).
 Outcome expected_outcome(const Trace& trace, const StopFlag& stop);
 
-// Whether the backend must reach the exact outcome: it is exact, or no instant is rounded.
+// Whether the backend must reach the exact outcome: it is exact, or nothing is rounded.
 bool must_be_exact(const Traits& traits, Tick granularity);
 
-// Why the backend breaks the contract on this trace, found by replaying it under audit; nothing if
-// it does not. Stops early, with nothing, when `stop` is set. REQUIRES: from its start the clock
-// does not come to kNever.
+// Replays the trace under audit, and returns how the backend breaks the contract; nothing if it
+// does not. If `stop` is set, ends early with nothing. REQUIRES: the clock does not reach kNever.
 std::optional<TraceViolation> find_violation(const Backend& backend, const Trace& trace,
                                              const Conditions& conditions, const StopFlag& stop);
 

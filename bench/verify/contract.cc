@@ -19,22 +19,22 @@
 namespace timerbench {
 namespace {
 
-// Delays at which structures change their mind: slots of rings and levels of wheels (20, 64, 256,
-// 512, 65 536 and their squares), words of bitmaps, and both sides of each.
+// Delays at which structures change their behaviour: slots of rings and levels of wheels (20, 64,
+// 256, 512, 65 536 and their squares), words of bitmaps, and the delays on both sides of each.
 constexpr std::initializer_list<Tick> kBoundaries = {
     1,     2,     19,     20,     21,     39,     40,     63,      64,       65,
     127,   128,   255,    256,    257,    399,    400,    401,     511,      512,
     513,   1024,  4095,   4096,   4097,   7999,   8000,   8001,    65535,    65536,
     65537, 65792, 131072, 160000, 262143, 262144, 262145, 1 << 24, 16777217, 3200000};
 
-// Deadlines at which types give up: signed, 32-bit, double, and the end of time.
+// Deadlines at which types overflow: signed, 32-bit, double, and the largest tick.
 constexpr std::initializer_list<Tick> kFarDeadlines = {
     Tick{1} << 31, Tick{1} << 32,       (Tick{1} << 32) + 1, (Tick{1} << 53) - 1,
     Tick{1} << 53, (Tick{1} << 53) + 1, Tick{1} << 62,       (Tick{1} << 63) - 1,
     Tick{1} << 63, (Tick{1} << 63) + 1, kNever - 513,        kNever - 2,
     kNever - 1};
 
-// A small generator of numbers for scenarios that want many different ones.
+// A small random number generator for scenarios.
 class Lcg {
  public:
   Tick below(Tick bound) {
@@ -195,7 +195,7 @@ void one_advance_fires_in_order(const Backend& backend) {
 }
 
 void far_deadlines_are_kept(const Backend& backend) {
-  // 7 divides the end of time, 10 does not.
+  // 7 divides the largest tick, 10 does not.
   for (const Tick granularity : {Tick{1}, Tick{7}, Tick{10}}) {
     AuditedQueue queue(backend, {.capacity = 16, .granularity = granularity});
     TimerId id = 0;
@@ -224,7 +224,7 @@ void far_deadlines_can_be_cancelled(const Backend& backend) {
   queue.advance(kNever - 1);
 }
 
-// Whether one of some attempts takes less than `limit`: a busy machine does not count against the
+// Whether one of a few attempts takes less than `limit`, so that a busy machine does not fail a
 // queue.
 template <class Attempt>
 bool can_be_done_within(std::chrono::microseconds limit, Attempt&& attempt) {
@@ -240,7 +240,7 @@ bool can_be_done_within(std::chrono::microseconds limit, Attempt&& attempt) {
 
 void a_jump_costs_what_it_fires(const Backend& backend) {
   AuditedQueue queue(backend, {.capacity = 1});
-  // Further and further, so that who walks every tick is found before it takes minutes.
+  // Jumps grow, so that a queue that walks every tick fails before it takes minutes.
   for (const Tick jump : {Tick{3'000'000}, Tick{300'000'000}, Tick{30'000'000'000}}) {
     const bool quick = can_be_done_within(std::chrono::milliseconds(1), [&] {
       queue.schedule(0, queue.now() + 5);
@@ -251,8 +251,8 @@ void a_jump_costs_what_it_fires(const Backend& backend) {
   }
 }
 
-// Around the numbers of ticks that do not fit a type. Each timer beside the end of the jump must
-// fire, and nothing else.
+// Jumps by around 2^31, 2^32 and 2^48 ticks, with timers around their ends. Each jump must fire
+// exactly those that are due.
 void jumps_of_any_length_miss_nothing(const Backend& backend) {
   for (const int bits : {31, 32, 48}) {
     for (const Tick jump : {(Tick{1} << bits) - 1, Tick{1} << bits, (Tick{1} << bits) + 1}) {
@@ -263,7 +263,7 @@ void jumps_of_any_length_miss_nothing(const Backend& backend) {
         queue.schedule(1, start + jump - 1);
         queue.schedule(2, start + jump);
         queue.schedule(3, start + jump + 1);
-        queue.schedule(4, start + jump + jump / 7 + 9);  // as late as any promise allows
+        queue.schedule(4, start + jump + jump / 7 + 9);  // the latest that any precision allows
         queue.advance(start + jump);
         queue.advance(start + 2 * jump);
       });
@@ -278,7 +278,7 @@ void time_does_not_run_backwards(const Backend& backend) {
   queue.advance(120);
   queue.advance(50);
   queue.schedule(1, 60);
-  queue.advance(110);  // a no-op, so the past deadline goes on waiting
+  queue.advance(110);  // a no-op: the timer of the past stays pending
   queue.advance(149);
   queue.advance(0);
   queue.advance(150);
@@ -297,9 +297,9 @@ void a_sleeping_driver_misses_nothing(const Backend& backend) {
   }
 }
 
-// The clock comes to where levels wrap, and arms timers for shortly before and after on its way, so
-// that those armed early wait on upper levels and those armed late on lower ones. Whatever the radix
-// of a wheel is, at its powers all levels below wrap together.
+// The clock passes instants at which levels wrap. On its way it arms timers for shortly before and
+// after them. Timers armed early wait on upper levels, those armed late on lower ones. At the
+// powers of a wheel's radix all lower levels wrap together.
 void levels_wrap_together(const Backend& backend) {
   constexpr Tick kReach = Tick{1} << 48;
   Lcg random;
@@ -311,7 +311,7 @@ void levels_wrap_together(const Backend& backend) {
         const Tick instant = start + wrap;
         TimerId id = 0;
         const auto arm = [&] {
-          // Around it, or within the lowest level that begins there.
+          // Around the instant, or within the lowest level that starts there.
           const Tick offset = random.below(2) == 0 ? random.below(6) : random.below(radix);
           queue.schedule(id++, instant - 2 + offset);
         };
@@ -366,14 +366,14 @@ void a_herd_fires_together(const Backend& backend) {
     for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, deadline);
     queue.advance(deadline - 1);
     queue.advance(deadline);
-    queue.advance(deadline + delay / 7);  // as late as any promise allows
+    queue.advance(deadline + delay / 7);  // the latest that any precision allows
     require(queue.size() == 0, 2, "part of a herd did not fire");
   }
 }
 
-// Who counts the armings of an id, so as to know which of its entries is the last, must not take an
-// old one for it when the counter has come round. Old ones stay while enough others are pending.
-// Whoever is too slow to be armed as often is spared the rest: with a server, or O(n) a call.
+// A queue may count the armings of an id to know its latest entry. It must not take an old entry
+// for it after the counter wraps. Old entries stay while enough others are pending. Backends too
+// slow for this many armings skip the rest: those with a server, or with O(n) calls.
 void one_id_is_armed_often(const Backend& backend) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::seconds(2);
@@ -386,10 +386,10 @@ void one_id_is_armed_often(const Backend& backend) {
       queue.schedule(id, kFar + id);
       if (Clock::now() > end) return;
     }
-    // Once by moves alone, once by a cancel before each: then every arming may count as two.
+    // First by moves alone, then with a cancel before each arming, which may count twice.
     for (const bool cancels : {false, true}) {
       const Tick soon = queue.now() + 10;
-      queue.schedule(others + 1, soon - 5);  // or old entries would be seen, and dropped
+      queue.schedule(others + 1, soon - 5);  // keeps the queue from dropping old entries
       for (TimerId i = 0; i < round + 2; i += cancels ? 2 : 1) {
         if (cancels) queue.cancel(0);
         queue.schedule(0, i < 4 ? soon + i : kFar);
@@ -401,7 +401,7 @@ void one_id_is_armed_often(const Backend& backend) {
   }
 }
 
-// Ids that are the same in their low 16 bits are not the same.
+// Ids with equal low 16 bits are different ids.
 void ids_beyond_16_bits_work(const Backend& backend) {
   AuditedQueue queue(backend, {.capacity = 70'000});
   for (const TimerId id : {0U, 1U, 4463U, 65535U, 65536U, 65537U, 69999U}) {
@@ -417,9 +417,8 @@ void ids_beyond_16_bits_work(const Backend& backend) {
   require(queue.size() == 0, 2, "timers are left after the last deadline");
 }
 
-// Nor are those that are the same in their low 24 bits. Not under audit, which takes as much memory
-// again as the queue does for so many ids, few of which are used. Who has no memory for them cannot
-// mistake them.
+// Ids with equal low 24 bits are different ids, too. Not under audit, which would double the memory
+// for so many ids. A queue without memory for them passes.
 void ids_beyond_24_bits_work(const Backend& backend) {
   constexpr TimerId kBeyond = 1U << 24;
   std::optional<LoggedQueue> made;
@@ -458,7 +457,7 @@ void two_queues_do_not_disturb_each_other(const Backend& backend) {
 }
 
 constexpr ContractScenario kContract[] = {
-    // First, for whoever walks every tick would take minutes in the others.
+    // First, since a queue that walks every tick would take minutes in the others.
     {"rule_8_jump", a_jump_costs_what_it_fires},
     {"rule_8_jump_lengths", jumps_of_any_length_miss_nothing},
     {"rule_1_never_early", fires_at_its_deadline_and_not_before},
@@ -483,7 +482,7 @@ constexpr ContractScenario kContract[] = {
     {"rule_9_wakeup", a_sleeping_driver_misses_nothing},
     {"rule_9_levels_wrap", levels_wrap_together},
     {"rule_9_cost", next_wakeup_does_not_walk_the_population},
-    // Last, for it takes memory.
+    // Last, since it takes memory.
     {"rule_3_ids_beyond_24_bits", ids_beyond_24_bits_work},
 };
 

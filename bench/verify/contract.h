@@ -1,4 +1,4 @@
-// The contract as scenarios: for each rule the calls that expose who breaks it.
+// The contract as scenarios: calls for each rule that expose a backend that breaks it.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace timerbench {
 
-// Every scenario runs under AuditedQueue, so each checks all the rules; its name says which one it
-// was made for. Throws ContractViolation, or whatever the backend throws.
+// Every scenario runs under AuditedQueue, so it checks all rules; its name says for which one it
+// was made. Throws ContractViolation, or what the backend throws.
 struct ContractScenario {
   std::string_view name;
   void (*run)(const Backend&);

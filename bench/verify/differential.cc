@@ -13,12 +13,12 @@
 namespace timerbench {
 namespace {
 
-// Where rings, levels, words and types end.
+// Sizes of rings, levels, words and types.
 constexpr std::array<std::uint32_t, 16> kEdges = {
     1, 2, 4, 8, 16, 20, 64, 256, 400, 512, 4096, 8000, 65536, 262144, 1 << 24, 1u << 31};
 
-// Where the clock begins: mostly at 0, sometimes before the ends of types, of the whole numbers
-// that a double tells apart, and of time.
+// Starts of the clock: mostly 0, sometimes just before the largest value of a type, the largest
+// integers that a double represents, or the largest tick.
 constexpr std::array<Tick, 8> kStarts = {0,
                                          0,
                                          0,
@@ -28,17 +28,18 @@ constexpr std::array<Tick, 8> kStarts = {0,
                                          (Tick{1} << 63) - 500,
                                          kNever - (Tick{1} << 41)};
 
-// Everything about a random trace but its operations.
+// The parameters of a random trace.
 struct Shape {
   TimerId capacity;
   int most_ops;
-  bool is_slow;  // time passes by a few ticks mostly, so that many timers are pending
-  Tick radix;    // not 0: delays and the clock keep to the powers of it, where levels wrap
+  bool is_slow;  // time mostly passes by a few ticks, so that many timers are pending
+  Tick radix;    // if not 0, delays and the clock stay near its powers, where levels wrap
   Conditions conditions;
 };
 
-// Few ids meet often; more fill the structure; one trace in sixteen is large, past 128 timers, where
-// Redis changes its encoding. Every other one aims at the powers of a radix.
+// With few ids operations often meet; more ids fill the structure. One trace in eight is large,
+// past 128 timers, where Redis changes its encoding. Every other trace aims at the powers of a
+// radix.
 constexpr Shape kSmall{
     .capacity = 6, .most_ops = 200, .is_slow = false, .radix = 0, .conditions = {}};
 constexpr Shape kMiddle{
@@ -53,7 +54,7 @@ rc::Gen<std::uint32_t> beside(rc::Gen<std::uint32_t> edges) {
                       [](const auto& pair) { return pair.first + pair.second - 1; });
 }
 
-// Mostly short, often on an edge or beside one, or on a multiple of it, sometimes far.
+// Mostly short delays, often an edge, its neighbours or its multiples, sometimes long ones.
 rc::Gen<std::uint32_t> any_delay() {
   const auto edge = rc::gen::elementOf(kEdges);
   const auto multiple = rc::gen::map(
@@ -69,7 +70,8 @@ rc::Gen<std::uint32_t> any_delay() {
        {1, rc::gen::inRange<std::uint32_t>(0, kMaxDelay)}});
 }
 
-// On a power of the radix, or beside one, or little: sums of these stay near its powers' multiples.
+// Powers of the radix, their neighbours, and small delays: their sums stay near multiples of
+// powers.
 rc::Gen<std::uint32_t> aimed_delay(Tick radix) {
   std::vector<std::uint32_t> powers;
   for (Tick power = 1; power < kMaxDelay; power *= radix) {
@@ -81,7 +83,7 @@ rc::Gen<std::uint32_t> aimed_delay(Tick radix) {
        {4, beside(rc::gen::elementOf(powers))}});
 }
 
-// A little before a multiple of a power of the radix, which may be any.
+// A little before a multiple of a random power of the radix.
 Tick aimed_start(Tick radix, rc::Random random) {
   Tick power = 1;
   for (Tick i = random.next() % 8; i > 0 && power <= kNever / radix / radix / 8; --i) {
@@ -105,7 +107,7 @@ rc::Gen<Op> any_op(const Shape& shape) {
   return rc::gen::weightedOneOf<Op>({{5, schedule}, {1, cancel}, {4, advance}});
 }
 
-// Replays under audit; adds what happened to the counts if nothing was wrong.
+// Replays under audit. Without a violation, adds the counts to the result.
 std::optional<TraceViolation> run(const Backend& backend, const Shape& shape,
                                   std::span<const Op> ops, const StopFlag& stop,
                                   DifferentialResult& counts) {
@@ -126,8 +128,8 @@ rc::Seq<Op> shrink_op(Op op) {
   });
 }
 
-// Makes it smaller as long as it still fails: begins at 0, ends with what went wrong, leaves out
-// operations, many at once first, and makes delays shorter.
+// Makes the trace smaller as long as it still fails. It starts the clock at 0, ends the trace at
+// the violation, leaves out operations (many at once first), and shortens delays.
 class Shrinker {
  public:
   Shrinker(const Backend& backend, const Shape& shape, std::vector<Op> ops,
@@ -172,7 +174,7 @@ class Shrinker {
     return ops_.size() < before;
   }
 
-  // `in_time`: one advance takes their place, so that the clock is the same afterwards.
+  // `in_time`: one advance replaces them, so that the clock is the same afterwards.
   std::vector<Op> without(std::size_t begin, std::size_t count, bool in_time) const {
     const auto first = ops_.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = first + static_cast<std::ptrdiff_t>(count);
@@ -232,7 +234,7 @@ DifferentialResult test_differentially(const Backend& backend, std::uint64_t see
       shape.radix = kRadices[(bits >> 16) % kRadices.size()];
       shape.conditions.start = aimed_start(shape.radix, random.split());
     }
-    // RapidCheck's size is the most operations of a trace.
+    // RapidCheck's size is the maximum number of operations.
     const auto ops =
         rc::gen::container<std::vector<Op>>(any_op(shape))(random.split(), shape.most_ops).value();
     if (auto violation = run(backend, shape, ops, stop, result)) {

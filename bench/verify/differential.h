@@ -1,4 +1,4 @@
-// Random traces against the audit, and the smallest one that fails.
+// Replays random traces under audit, and shrinks the first one that fails.
 #pragma once
 
 #include <chrono>
@@ -21,20 +21,20 @@ struct Counterexample {
   TraceViolation violation;
 };
 
-// The operations as a CSV, and the command lines of `program` that check a backend on them again.
+// The operations as CSV, and command lines of `program` that check the backend on them again.
 std::string to_text(const Counterexample& found, std::string_view backend,
                     std::string_view program);
 
 struct DifferentialResult {
   std::uint64_t traces = 0;
   std::uint64_t fired = 0;
-  std::uint64_t empty_wakeups = 0;  // of a driver that sleeps to next_wakeup()
+  std::uint64_t empty_wakeups = 0;  // of a driver that sleeps until next_wakeup()
   std::optional<Counterexample> counterexample;
 };
 
-// Replays random traces under AuditedQueue until `seconds` have passed, at least one, or until one
-// fails, which is then shrunk (RapidCheck) to a few operations. The same seed tries the same traces
-// in the same order. Passes on what the backend throws but ContractViolation.
+// Replays random traces under AuditedQueue, at least one, until `seconds` have passed or one fails.
+// RapidCheck shrinks that one to a few operations. The same seed gives the same traces in the same
+// order. Passes on what the backend throws, except ContractViolation.
 DifferentialResult test_differentially(const Backend& backend, std::uint64_t seed,
                                        std::chrono::duration<double> seconds, const StopFlag& stop);
 

@@ -27,12 +27,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLook{50};  // between two looks at a child
-constexpr std::chrono::seconds kGrace{2};       // for a child to end when it is asked to
+constexpr std::chrono::milliseconds kLook{50};  // between two checks of a child
+constexpr std::chrono::seconds kGrace{2};       // for a child to end when asked to
 
 std::system_error system_error(const char* what) { return {errno, std::generic_category(), what}; }
 
-// Memory that a child shares.
+// Memory shared with a child.
 class SharedProgress {
  public:
   SharedProgress()
@@ -53,12 +53,12 @@ class SharedProgress {
   Progress* progress_;
 };
 
-// On its way through a pipe: "+" or "-", the line, a zero, the evidence, a zero.
+// The form in a pipe: "+" or "-", the line, a zero, the evidence, a zero.
 std::string encode(const Verdict& verdict) {
   return (verdict.is_ok ? "+" : "-") + verdict.line + '\0' + verdict.evidence + '\0';
 }
 
-// Nothing if it is not complete.
+// Nothing if the message is incomplete.
 std::optional<Verdict> decode(const std::string& message) {
   const std::size_t end = message.find('\0');
   if (end == std::string::npos || message.back() != '\0' || end + 1 == message.size()) return {};
@@ -78,7 +78,7 @@ Verdict judged(const Judge& judge, Progress& progress) {
 
 [[noreturn]] void run_child(const Judge& judge, Progress& progress, int out, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(EXIT_FAILURE);  // it was gone before it could be watched
+  if (getppid() != parent) _exit(EXIT_FAILURE);  // the parent ended before prctl()
   dup2(STDERR_FILENO, STDOUT_FILENO);
   use_call_log(progress.calls);
   const std::string message = encode(judged(judge, progress));
@@ -90,14 +90,14 @@ Verdict judged(const Judge& judge, Progress& progress) {
   _exit(EXIT_SUCCESS);
 }
 
-// The child, until it has ended.
+// The child process, until it has ended.
 class Child {
  public:
   Child(const Judge& judge, Progress& progress) {
     std::array<int, 2> ends;
     if (pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("pipe");
     std::fflush(nullptr);
-    ::signal(SIGCHLD, SIG_DFL);  // it may have been ignored from the start
+    ::signal(SIGCHLD, SIG_DFL);  // the parent may have ignored it
     const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0) run_child(judge, progress, ends[1], parent);
@@ -119,7 +119,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Takes what it says, for a moment. Returns whether there may be more.
+  // Reads the child's output for a moment. Returns whether there may be more.
   bool listen() {
     pollfd event{in_, POLLIN, 0};
     if (poll(&event, 1, kLook.count()) <= 0) return true;
@@ -132,7 +132,7 @@ class Child {
   void signal(int number) const { kill(pid_, number); }
   const std::string& message() const { return message_; }
 
-  // Its status.
+  // Returns its status.
   int wait() {
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
@@ -185,7 +185,7 @@ Verdict judge_isolated(const Judge& judge, const ShowStage& show,
   Child child(judge, *progress);
   std::uint64_t beats = 0;
   auto last_beat = Clock::now();
-  std::optional<Clock::time_point> asked;  // to end
+  std::optional<Clock::time_point> asked;  // when the child was asked to end
   while (child.listen()) {
     const auto now = Clock::now();
     if (const std::uint64_t so_far = progress->beats(); so_far != beats) {

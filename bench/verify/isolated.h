@@ -1,4 +1,4 @@
-// A judgement that what is judged cannot disturb: by a process of its own, which may crash or hang.
+// Runs a judge in a child process, so that a crash or hang of what it judges does no harm.
 #pragma once
 
 #include <array>
@@ -13,20 +13,20 @@
 
 namespace timerbench {
 
-// What is to be said of a backend or a service.
+// The result for a backend or a service.
 struct Verdict {
   bool is_ok = false;
-  std::string line{};      // nothing if the user has interrupted it
+  std::string line{};      // empty if the user has interrupted it
   std::string evidence{};  // further lines
 };
 
-// What a judge does just now, in memory that the process that watches shares.
+// The current state of a judge, in memory shared with the watching process.
 class Progress {
  public:
   void begin(std::string_view stage);
   std::string stage() const;
 
-  // Whatever takes long and makes no calls that are logged says so from time to time.
+  // Long work without logged calls must call this from time to time.
   void beat() { beats_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t beats() const { return beats_.load(std::memory_order_relaxed) + calls.total(); }
 
@@ -42,12 +42,12 @@ class Progress {
 using Judge = std::function<Verdict(Progress&)>;
 using ShowStage = std::function<void(const std::string& stage)>;
 
-// How long nothing may happen before a judge is taken to hang.
+// A judge without progress for this long is taken to hang.
 inline constexpr std::chrono::seconds kPatience{20};
 
-// The verdict of `judge`, given in a child process; if that crashes or hangs, what it did last.
-// `show` is told of each stage. What the child prints goes to standard error. REQUIRES: one thread.
-// The child does not outlive this process.
+// Runs `judge` in a child process and returns its verdict; if the child crashes or hangs, what it
+// did last. Calls `show` with each stage. The child's output goes to standard error. The child does
+// not outlive this process. REQUIRES: this process has one thread.
 Verdict judge_isolated(const Judge& judge, const ShowStage& show,
                        std::chrono::milliseconds patience = kPatience);
 

@@ -1,4 +1,4 @@
-// A clock that whoever checks a service sets, and what the service fires under it.
+// A clock that the checker sets, and the fires of a service under it.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class ManualScene {
  public:
   static constexpr TimerId kCapacity = 16;
 
-  // One thread runs the handlers, wherever that can be chosen, so that their order can be told.
+  // One thread runs the handlers if that can be chosen, so that their order is defined.
   ServiceConfig config(const ServiceTraits& traits) {
     ServiceConfig config{
         .capacity = kCapacity, .clock = clock, .handler = [this](TimerId id, Tick at) {
@@ -32,7 +32,7 @@ class ManualScene {
     return config;
   }
 
-  // The service's own view of time is that of the clock's granules.
+  // Moves the clock in steps of a granule, so that the service sees each.
   void advance_to(Tick instant) {
     for (Tick now = clock.now(); now < instant;) {
       now = std::min(instant, now + kMillisecond);
@@ -41,13 +41,13 @@ class ManualScene {
     }
   }
 
-  // What has fired since the last call, in order of the ids, once all that can happen has happened.
+  // The fires since the last call, by id, after all threads have settled.
   Fires fires() {
     clock.settle();
     return fires_so_far();
   }
 
-  // Likewise, without waiting for that.
+  // The same, without waiting.
   Fires fires_so_far() {
     const std::lock_guard lock(mutex_);
     std::ranges::sort(fires_, {}, &PendingTimer::id);

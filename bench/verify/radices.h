@@ -1,5 +1,5 @@
-// The slots of a level in the wheels of this field: where levels wrap, and wrap together, mistakes
-// are made.
+// The usual numbers of slots per level in wheels. Mistakes happen where one level wraps, or several
+// together.
 #pragma once
 
 #include <array>

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kThreads = 4;
 constexpr TimerId kTimers = 256;
-constexpr Tick kGranularity = kMillisecond / 8;  // fine, so that much happens in little time
+constexpr Tick kGranularity = kMillisecond / 8;  // fine, so that much happens in a short time
 
 template <Pattern kPattern>
 std::optional<std::string> audit_pattern(const ServiceBackend& backend,
@@ -53,8 +53,8 @@ std::optional<std::string> audit_stop(const ServiceBackend& backend,
   return std::nullopt;
 }
 
-// A clock that takes its time now and then: what a thread does between its looks at the clock and its
-// sleeps lasts longer, and others come between.
+// A clock that is slow now and then, so that other threads run between a thread's clock reads and
+// its sleeps.
 class HesitantClock final : public Clock {
  public:
   explicit HesitantClock(Clock& clock) : clock_(clock) {}
@@ -72,7 +72,7 @@ class HesitantClock final : public Clock {
   Clock& clock_;
 };
 
-// While this exists, this thread and those that it starts are bound to one processor.
+// Binds this thread and those that it starts to one processor, while this exists.
 class OneProcessor {
  public:
   OneProcessor() {
@@ -88,7 +88,7 @@ class OneProcessor {
   cpu_set_t before_;
 };
 
-// Until the timer has fired; false if it has not within five seconds.
+// Waits for the fire; returns false if it does not happen within five seconds.
 bool await_fire(const Clock& clock, const std::atomic<std::uint64_t>& fired, std::uint64_t wanted,
                 Tick deadline, const StopFlag& stop) {
   constexpr Tick kSpin = 200'000;
@@ -110,7 +110,7 @@ std::optional<std::string> audit_wakeups_with(std::optional<std::size_t> handler
                                               const ServiceAuditOptions& options,
                                               const StopFlag& stop) {
   constexpr TimerId kFar = 0;
-  constexpr TimerId kNear = 4;  // of one shard with the other
+  constexpr TimerId kNear = 4;  // in one shard with the other id
   SteadyClock steady;
   HesitantClock clock(steady);
   std::atomic<std::uint64_t> fired = 0;

@@ -1,17 +1,16 @@
-// What threads do to a service when they race: what verify/service_contract.h cannot make happen.
+// Checks a service under races, which verify/service_contract.h cannot cause.
 //
-//   wakeup           a service that sleeps for an hour is given a timer for now, whatever it is doing:
-//                    while it looks, as it falls asleep, in its sleep. Nothing else would wake it, so
-//                    a wakeup that is lost is lost for good. Its clock takes its time now and then,
-//                    and half of the time it shares one processor with who calls it, so that others
-//                    come between its steps
-//   own, cross, hot  threads that arm, move and cancel as realtime/contention.h says; every answer
-//                    is checked (realtime/audited_service.h)
-//   stop             the same threads go on calling while the service is stopped, its timers fire
-//                    and its handlers run; again and again
+//   wakeup           A service that sleeps for an hour is given a timer for now: while it looks, as
+//                    it falls asleep, or in its sleep. Nothing else would wake it, so a lost wakeup
+//                    stays lost. Its clock is slow now and then, and half of the time it shares a
+//                    processor with the caller, so that other threads run between its steps.
+//   own, cross, hot  Threads arm, move and cancel as in realtime/contention.h, and every answer is
+//                    checked (realtime/audited_service.h).
+//   stop             The same threads keep calling while the service is stopped, its timers fire
+//                    and its handlers run; repeatedly.
 //
-// They find what happens to happen, and raise no false alarm: the one bound is that of five seconds,
-// after which a timer is given up.
+// The audits find only races that happen, and raise no false alarm. Their only time limit is five
+// seconds, after which a timer counts as lost.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +31,7 @@ struct ServiceAuditOptions {
 
 struct ServiceAudit {
   std::string_view name;
-  // What the service did wrong, if anything. Ends early, with nothing, when the flag is set.
+  // Returns what the service did wrong, if anything. If the flag is set, ends early with nothing.
   std::optional<std::string> (*run)(const ServiceBackend&, const ServiceAuditOptions&,
                                     const StopFlag&);
 };

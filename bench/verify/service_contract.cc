@@ -84,7 +84,7 @@ class Scene : public ManualScene {
     require(refused, 5, "schedule() does not throw ServiceStopped");
   }
 
-  // What it hands back, in order of the ids.
+  // The timers that stop() returns, by id.
   Fires stop() {
     Fires pending = service_->stop();
     std::ranges::sort(pending, {}, &PendingTimer::id);
@@ -112,7 +112,7 @@ void fires_when_it_is_time_and_not_before(const ServiceBackend& backend) {
   scene.require_fires({});
 }
 
-// Each at its own millisecond, whichever level of a wheel it comes from.
+// Each timer fires at its own millisecond, from any level of a wheel.
 void fires_at_its_millisecond(const ServiceBackend& backend) {
   Scene scene(backend);
   const Tick delays[] = {1, 2, 3, 9, 19, 20, 21, 25, 27, 39, 40, 399, 400, 401, 405, 420};
@@ -126,7 +126,7 @@ void fires_at_its_millisecond(const ServiceBackend& backend) {
   }
 }
 
-// One look after a long time finds all that is due, be it several rounds of a ring.
+// One look after a long time finds all due timers, even after several rounds of a ring.
 void catches_up_at_once(const ServiceBackend& backend) {
   Scene scene(backend);
   const Tick delays[] = {500, 30, 10, 511, 512, 513, 1024, 8421, 99'999};
@@ -155,7 +155,7 @@ void moves_while_the_service_sleeps(const ServiceBackend& backend) {
   scene.require_fires({{2, kHour}});
 }
 
-// A clock that calls a function once, in a thread of the service's that is about to wait.
+// A clock that calls a function once, on a thread of the service that is about to wait.
 class IntrudedClock final : public Clock {
  public:
   explicit IntrudedClock(Clock& clock) : clock_(clock) {}
@@ -163,7 +163,7 @@ class IntrudedClock final : public Clock {
   Tick now() const override { return clock_.now(); }
   std::unique_ptr<Alarm> make_alarm() override { return std::make_unique<IntrudedAlarm>(*this); }
 
-  // At the next wait that is to last until `far` or longer.
+  // Calls it at the next wait until `far` or later.
   void intrude_on_wait(Tick far, std::function<void()> call) {
     const std::lock_guard lock(mutex_);
     far_ = far;
@@ -197,12 +197,12 @@ class IntrudedClock final : public Clock {
   }
 
   Clock& clock_;
-  std::mutex mutex_;  // of the following
+  std::mutex mutex_;  // of far_ and call_
   Tick far_ = 0;
   std::function<void()> call_;
 };
 
-// The moment at which a wakeup is easily lost: a thread has looked, and does not sleep yet.
+// A wakeup is easily lost at this moment: a thread has looked, but does not sleep yet.
 void notices_what_is_armed_as_it_falls_asleep(const ServiceBackend& backend) {
   ManualScene scene;
   IntrudedClock clock(scene.clock);
@@ -212,7 +212,7 @@ void notices_what_is_armed_as_it_falls_asleep(const ServiceBackend& backend) {
                                      .handler = config.handler,
                                      .threads = config.threads});
   scene.clock.settle();
-  bool armed = false;  // not by a service that never sleeps so long
+  bool armed = false;  // stays false if the service never sleeps this long
   clock.intrude_on_wait(3 * kMillisecond, [&] {
     service->schedule(2, 2 * kMillisecond);
     armed = true;
@@ -241,7 +241,7 @@ void waits_for_the_end_of_time_and_sleeps_there(const ServiceBackend& backend) {
   scene->schedule(1, kNever - 70 * kMillisecond);
   scene->schedule(2, kNever - 1);
   scene.clock.settle();
-  scene.clock.set(kNever - 50 * kMillisecond);  // nearer than any driver's longest sleep
+  scene.clock.set(kNever - 50 * kMillisecond);  // closer than any driver's longest sleep
   scene.require_fires({{1, kNever - 70 * kMillisecond}});
   scene.clock.set(kNever - 1);
   scene.require_fires({{2, kNever - 1}});
@@ -270,7 +270,7 @@ void takes_granules_of_a_nanosecond_to_the_end_of_time(const ServiceBackend& bac
     scene.clock.set(instant);
     for (const PendingTimer& timer : scene.fires()) fired.push_back(timer);
     ++next;
-    // Redis has steps of 4 us there.
+    // Redis has a resolution of 4 us here.
     require(backend.traits.remote || (fired.size() == next && fired.back().id == next - 1), 1,
             "{} ns before the end of time it has fired {}, though {} timers were due",
             kNever - instant, to_text(fired), next);
@@ -324,7 +324,7 @@ void the_handler_may_ask_and_cancel_itself(const ServiceBackend& backend) {
 }
 
 void the_handler_may_cancel_and_move_what_is_due_with_it(const ServiceBackend& backend) {
-  // Of one shard, whatever their number.
+  // In one shard, for any number of shards.
   constexpr TimerId kOne = 0;
   constexpr TimerId kOther = 8;
   const auto other = [](TimerId id) { return id == kOne ? kOther : kOne; };
@@ -437,7 +437,7 @@ void the_handler_may_stop(const ServiceBackend& backend) {
   std::atomic<int> fired = 0;
   Scene scene(backend);
   scene.on_fire = [&](TimerId) {
-    if (fired++ > 0) return;  // which must not be
+    if (fired++ > 0) return;  // must not happen
     begun.set_value();
     handed_back.set_value(scene->stop());
   };
@@ -445,7 +445,7 @@ void the_handler_may_stop(const ServiceBackend& backend) {
   scene.clock.settle();
   scene.clock.set(4 * kMillisecond);
   begun.get_future().wait();
-  std::size_t pending = scene->stop().size();  // at the same time, by another thread
+  std::size_t pending = scene->stop().size();  // concurrently, on another thread
   pending += handed_back.get_future().get().size();
   require(fired == 1 && pending == 2, 5,
           "of three timers due together, of which the first stops the service, {} fired and {} "

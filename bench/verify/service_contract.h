@@ -1,7 +1,8 @@
-// The contract of timer services as scenarios: for each rule the calls that expose who breaks it.
+// The contract of timer services as scenarios: calls for each rule that expose a service that
+// breaks it.
 //
-// They run under a clock that stands still until it is set, so no answer depends on how busy the
-// machine is. What only shows when threads race is for verify/service_audit.h.
+// The clock stands still until it is set, so answers do not depend on the load of the machine.
+// Races are left to verify/service_audit.h.
 #pragma once
 
 #include <span>
@@ -11,8 +12,8 @@
 
 namespace timerbench {
 
-// Throws ContractViolation, or whatever the service throws. With a service that waits for what
-// never comes, or whose threads never rest, it does not return.
+// Throws ContractViolation, or what the service throws. It does not return if the service waits for
+// ever or its threads never rest.
 struct ServiceScenario {
   std::string_view name;
   void (*run)(const ServiceBackend&);

@@ -14,9 +14,9 @@
 namespace timerbench {
 namespace {
 
-// No check takes so long without a sign of life, but one of a service that hangs.
+// Every check shows progress within this time, unless the service hangs.
 constexpr std::chrono::seconds kLongestSilence{10};
-constexpr double kLongestPart = 1;  // seconds of an audit until the next sign of life
+constexpr double kLongestPart = 1;  // seconds of an audit between two signs of progress
 
 Verdict judge(const ServiceBackend& service, std::uint64_t seed, double seconds,
               Progress& progress) {

@@ -1,5 +1,5 @@
-// Whether a timer service keeps its contract: its scenarios (verify/service_contract.h), then its
-// audits (verify/service_audit.h).
+// Verifies a timer service: its scenarios (verify/service_contract.h), then its audits
+// (verify/service_audit.h).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace timerbench {
 
-// In a process of its own; the verdict is one of verify/verification.h. Each of the five audits takes
-// so many seconds, and a second more.
+// Runs in a child process; the verdicts are those of verify/verification.h. Each of the five audits
+// takes `seconds`, and a second more.
 Verdict verify(const ServiceBackend& service, std::uint64_t seed, double seconds,
                const ShowStage& show);
 

@@ -1,4 +1,4 @@
-// Whether a backend keeps the contract: its scenarios and random traces, or a trace.
+// Verifies a backend: by its scenarios and random traces, or by a trace.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,13 @@
 
 namespace timerbench {
 
-// In a process of its own, so that whoever asks goes on whatever the backend does. A verdict without
-// a line is that of who was interrupted; its first word otherwise is one of
+// Runs in a child process, so that a backend cannot harm the caller. The verdict has no line if the
+// user has interrupted it. Otherwise its line begins with
 //   ok           it keeps the contract
 //   a control    it promises nothing
 //   WRONG        it breaks the contract; the evidence shows how
 //   ERROR        it threw, crashed, hung or took all memory
-//   UNAVAILABLE  what it needs is not there
+//   UNAVAILABLE  what it needs is missing
 Verdict verify(const Backend& backend, std::uint64_t seed,
                std::chrono::duration<double> random_traces, const ShowStage& show);
 Verdict verify(const Backend& backend, const Trace& trace, const Conditions& conditions,

@@ -35,7 +35,7 @@ void VerifiedNames::add(const std::string& name) {
     file.write(fmt::format("{}\n{}\n", build_, fmt::join(names_, "\n")));
     file.sync();
     file.commit();
-  } catch (const FileError&) {  // it is asked again, then
+  } catch (const FileError&) {  // it is verified again next time
   }
 }
 

@@ -1,4 +1,4 @@
-// Which backends of a program keep the contract, found out once a build.
+// Remembers which contenders keep the contract, so that each is verified once per build.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace timerbench {
 
-// Their names, in a file beside the program; it holds for this very file of the program. Nothing is
-// kept where it cannot be written.
+// The names are in a file beside the program, and hold for that build only. Nothing is kept if the
+// file cannot be written.
 class VerifiedNames {
  public:
   explicit VerifiedNames(const std::filesystem::path& program);
@@ -18,7 +18,7 @@ class VerifiedNames {
 
  private:
   std::filesystem::path file_;
-  std::string build_;  // what tells one build of the program from another
+  std::string build_;  // identifies a build of the program
   std::set<std::string> names_;
 };
 

@@ -1,4 +1,4 @@
-// How a check says that a contract is broken.
+// How a check reports a violation of a contract.
 #pragma once
 
 #include <stdexcept>
@@ -7,12 +7,12 @@
 
 namespace timerbench {
 
-// The text says which of the contract's rules is broken, and what happened.
+// The text says which rule is broken, and what happened.
 struct ContractViolation : std::logic_error {
   explicit ContractViolation(const std::string& text, std::string last_calls = "")
       : std::logic_error(text), calls(std::move(last_calls)) {}
 
-  std::string calls;  // the last ones, a line each; the very last went wrong
+  std::string calls;  // the last calls, a line each; the very last one was wrong
 };
 
 }  // namespace timerbench
