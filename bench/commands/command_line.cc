@@ -244,7 +244,7 @@ void add_import(CLI::App& parent) {
       "ticks:\n"
       "  5,schedule,0,30   arm timer 0, or move it, to 35; ids are numbered from 0\n"
       "  7,cancel,0,       cancel it\n"
-      "  9,advance,,       let time pass to 9, or with a delay so much further");
+      "  9,advance,,       let time pass to 9, or by the delay if one is given");
   command->add_option("--format", options->format, "ftrace: the kernel's timer events; csv")
       ->required()
       ->check(CLI::IsMember({"ftrace", "csv"}));

@@ -169,7 +169,7 @@ RealtimeSuite accuracy_suite() {
   }
   for (const Tick granules : {10, 100}) {
     scenarios.push_back(
-        at_rates(fmt::format("granularity_{}ms", granules), "as rate, with granules of so much",
+        at_rates(fmt::format("granularity_{}ms", granules), "as rate, with granules of this length",
                  {1'000}, {.granularity = granules * kMillisecond},
                  {"ticking_scan", "locked_kafka_wheel_256", "ring_timer", "system_timer"}));
   }

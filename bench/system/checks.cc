@@ -234,7 +234,7 @@ Finding hypervisor(const Machine& machine) {
                "cannot be mended: neighbours take time unseen; compare figures of one run only");
   }
   if (is_x86) return good("none");
-  return has_name ? good("none that is known: " + name) : unknown("the machine's name");
+  return has_name ? good("none known: " + name) : unknown("the machine's name");
 }
 
 // Every round is a process of its own, so random layouts are sampled. Without them one layout
@@ -293,7 +293,7 @@ Finding huge_pages(const Machine& machine) {
     if (is_chosen(mode)) return good(mode);
   }
   if (!is_chosen("always")) return unknown("the mode in: " + *modes);
-  return bad("always: it is luck which memory gets them",
+  return bad("always: chance decides which memory gets them",
              "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled");
 }
 
