@@ -35,9 +35,7 @@ class Cell(Outcome):
     costs: list[float] = field(default_factory=list)  # ns per item, for each repetition
     rounds: list[int] = field(default_factory=list)  # the round of each cost
     items: float = 0  # number of items in one replay
-    memory_reads: list[float] = field(
-        default_factory=list
-    )  # ns, beside its rounds, as far as known
+    memory_reads: list[float] = field(default_factory=list)  # ns, beside rounds; may be missing
 
     @property
     def measured_rounds(self) -> int:
@@ -53,7 +51,7 @@ class Cell(Outcome):
 
     @property
     def spread(self) -> float:
-        """Of the costs, around their median."""
+        """How far the true median cost may lie from the median."""
         return spread(self.costs)
 
 
