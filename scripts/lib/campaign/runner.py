@@ -23,7 +23,7 @@ from campaign.verification import Contender
 from console import Bar, Stop, duration
 from results.grid import SLOWER
 from results.realtime import FIGURES
-from results.statistics import LEAST_ROUNDS, SLOW_MEMORY, undisturbed
+from results.statistics import LEAST_ROUNDS, SLOW_MEMORY, usual_read
 from words import counted
 
 MOST_ATTEMPTS = 3  # at a cell whose measurement was disturbed
@@ -379,7 +379,7 @@ class Runner:
         probe = measured.entry.get("memory_probe_ns", 0.0)
         if len(self._probes) < LEAST_PROBES or self._plan.is_remote(cell.backend):
             return 0.0
-        ratio = float(probe / undisturbed(self._probes))
+        ratio = float(probe / usual_read(self._probes))
         return ratio - 1 if ratio > SLOW_MEMORY else 0.0
 
     def _keep(self, cell: Cell, round_: int, measured: Measurement) -> None:

@@ -19,7 +19,7 @@ from results.statistics import (
     half_widths,
     noise_floor,
     paired_log_ratios,
-    undisturbed,
+    usual_read,
 )
 from style import HEADINGS, RANKED
 from tables.answers import answers, said_first
@@ -336,15 +336,15 @@ def memory_lines(results: Results) -> list[str]:
     reads = results.memory_reads
     if not reads:
         return []
-    usual = undisturbed(reads)
+    usual = usual_read(reads)
     slow = sum(read > SLOW_MEMORY * usual for read in reads)
     waited = (
         f"In {slow} of {len(reads)} it took more than {SLOW_MEMORY:g} times as long, however often "
         "they were repeated: others used the memory, and the figures of these rounds are too high."
     )
     return [
-        f"Memory: a read took {digits(usual)} ns in the fastest tenth of measurements, "
-        f"{median(reads) / usual:.2f} times as long in the middle, {reads[-1] / usual:.2f} at most. "
+        f"Memory: a read took {digits(usual)} ns in the middle of the measurements, at most "
+        f"{reads[-1] / usual:.2f} times as long. "
         + (waited if slow else "None had to wait for others.")
     ]
 
