@@ -1,4 +1,5 @@
-// Counting operator new and delete. The standard library's other forms call these.
+// Counting operator new and delete. The standard library's other forms call these, but for those that
+// do not throw: the address sanitizer has its own.
 #include <malloc.h>
 
 #include <atomic>
@@ -44,6 +45,11 @@ void* operator new(std::size_t size) { return timerbench::counted(std::malloc(si
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto align = static_cast<std::size_t>(alignment);
   return timerbench::counted(std::aligned_alloc(align, (size + align - 1) / align * align));
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept try {
+  return ::operator new(size);
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 void operator delete(void* memory) noexcept { timerbench::forget(memory); }
 void operator delete(void* memory, std::size_t) noexcept { timerbench::forget(memory); }
