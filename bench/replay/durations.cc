@@ -18,7 +18,7 @@ const boost::histogram::axis::regular<double, boost::histogram::axis::transform:
 Durations::Durations() : counts_(kBuckets + 2) {}
 
 void Durations::add(double duration) {
-  ++counts_[static_cast<std::size_t>(kAxis.index(duration) + 1)];
+  ++counts_[static_cast<std::size_t>(kAxis.index(duration)) + 1];
   count_ += 1;
   sum_ += duration;
   max_ = std::max(max_, duration);

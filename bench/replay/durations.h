@@ -39,7 +39,7 @@ class Durations {
  private:
   // Bucket -1 holds durations below 1 ns; the bucket after the last one holds 1000 s and more.
   std::uint64_t in_bucket(int bucket) const {
-    return counts_[static_cast<std::size_t>(bucket + 1)];
+    return counts_[static_cast<std::size_t>(bucket) + 1];
   }
   double lower_edge(int bucket) const;
   double upper_edge(int bucket) const;

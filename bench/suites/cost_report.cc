@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string_view>
 
@@ -37,7 +38,7 @@ std::string power(std::uint64_t size) {
 
 // Three digits; two decimals below 1.
 std::string digits(double cost) {
-  if (cost >= 999.5) return grouped(static_cast<std::uint64_t>(cost + 0.5));
+  if (cost >= 999.5) return grouped(static_cast<std::uint64_t>(std::llround(cost)));
   return fmt::format("{:.{}f}", cost, cost >= 99.95 ? 0 : cost >= 9.995 ? 1 : 2);
 }
 

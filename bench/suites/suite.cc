@@ -88,7 +88,7 @@ class Table {
   static std::string hint(std::string_view key, std::vector<std::string_view> known) {
     const auto [old_name, new_name] = kRenamed;
     if (key == old_name) return fmt::format("; it is called '{}' now", new_name);
-    const std::string all = fmt::format("; known are {}", fmt::join(known, ", "));
+    std::string all = fmt::format("; known are {}", fmt::join(known, ", "));
     known.push_back(old_name);
     const std::string_view found = nearest(key, known);
     if (found.empty()) return all;
@@ -150,7 +150,7 @@ const Workload& find(const Table& table, std::string_view key, const std::string
 
 // Reads names of backends or families.
 std::vector<std::string> read_backends(const Table& table) {
-  const auto names =
+  auto names =
       table.optional<std::vector<std::string>>("backends").value_or(std::vector<std::string>{});
   std::vector<std::string_view> known;
   for (const Backend& one : backends()) {
