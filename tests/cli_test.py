@@ -18,7 +18,7 @@ import time
 import unittest
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 PROGRAM = str(Path(os.environ["TIMERBENCH"]).resolve())
@@ -1419,6 +1419,13 @@ class CliTest(unittest.TestCase):
                 distributions = json.loads((self.folder / "out.distributions.json").read_text())
                 lateness = distributions["/".join(cell["name"].split("/")[:4])][0]["lateness"]
                 self.assertGreater(lateness["count"], 20)
+
+
+def load_tests(loader: unittest.TestLoader, tests: unittest.TestSuite, _: object) -> Any:
+    """Takes this process's share of the tests, as GoogleTest's programs do."""
+    count = int(os.environ.get("GTEST_TOTAL_SHARDS", 1))
+    index = int(os.environ.get("GTEST_SHARD_INDEX", 0))
+    return unittest.TestSuite([test for suite in tests for test in suite][index::count])
 
 
 if __name__ == "__main__":
