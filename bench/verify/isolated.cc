@@ -20,6 +20,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/backend_error.h"
 #include "system/stop.h"
 
 namespace timerbench {
@@ -69,6 +70,8 @@ std::optional<Verdict> decode(const std::string& message) {
 Verdict judged(const Judge& judge, Progress& progress) {
   try {
     return judge(progress);
+  } catch (const BackendUnavailable& error) {
+    return {false, fmt::format("UNAVAILABLE: {}", error.what())};
   } catch (const std::bad_alloc&) {
     return {false, fmt::format("ERROR: oom: out of memory in {}", progress.stage())};
   } catch (const std::exception& error) {

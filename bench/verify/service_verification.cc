@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/backend_error.h"
 #include "system/stop.h"
 #include "verify/service_audit.h"
 #include "verify/service_contract.h"
@@ -48,15 +47,8 @@ Verdict judge(const ServiceBackend& service, std::uint64_t seed, double seconds,
 
 Verdict verify(const ServiceBackend& service, std::uint64_t seed, double seconds,
                const ShowStage& show) {
-  return judge_isolated(
-      [&](Progress& progress) -> Verdict {
-        try {
-          return judge(service, seed, seconds, progress);
-        } catch (const BackendUnavailable& error) {
-          return {false, fmt::format("UNAVAILABLE: {}", error.what())};
-        }
-      },
-      show, kLongestSilence);
+  return judge_isolated([&](Progress& progress) { return judge(service, seed, seconds, progress); },
+                        show, kLongestSilence);
 }
 
 }  // namespace timerbench

@@ -6,7 +6,6 @@
 #include <functional>
 #include <string>
 
-#include "core/backend_error.h"
 #include "verify/check.h"
 #include "verify/contract.h"
 #include "verify/differential.h"
@@ -57,14 +56,7 @@ Verdict judge_contract(const Backend& backend, std::uint64_t seed,
 
 Verdict verify_isolated(const Backend& backend, const Judge& judge, const ShowStage& show) {
   if (backend.is_control()) return {true, "a control, promises nothing"};
-  const Judge unless_unavailable = [&](Progress& progress) -> Verdict {
-    try {
-      return judge(progress);
-    } catch (const BackendUnavailable& error) {
-      return {false, fmt::format("UNAVAILABLE: {}", error.what())};
-    }
-  };
-  return judge_isolated(unless_unavailable, show);
+  return judge_isolated(judge, show);
 }
 
 }  // namespace
