@@ -84,7 +84,7 @@ class LazyHeap {
       drop_dead_tops();
       sink(due.id, due.deadline);
     }
-    if (fired > 0) settle();
+    if (too_many_dead()) rebuild();
     return fired;
   }
 
@@ -126,13 +126,20 @@ class LazyHeap {
 
   // Restores invariants 4 and 5.
   void settle() {
-    if (dead_ > size_ + kSmallDebt) {
-      std::erase_if(heap_, [this](const Entry& entry) { return !live(entry); });
-      std::make_heap(heap_.begin(), heap_.end());
-      dead_ = 0;
+    if (too_many_dead()) {
+      rebuild();
     } else {
       drop_dead_tops();
     }
+  }
+
+  bool too_many_dead() const { return dead_ > size_ + kSmallDebt; }
+
+  // Drops all dead entries. Rare, so its code is kept out of the callers'.
+  [[gnu::noinline]] void rebuild() {
+    std::erase_if(heap_, [this](const Entry& entry) { return !live(entry); });
+    std::make_heap(heap_.begin(), heap_.end());
+    dead_ = 0;
   }
 
   void drop_dead_tops() {
