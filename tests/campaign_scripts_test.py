@@ -490,7 +490,7 @@ class CampaignTest(BenchScratch):
         code, out, _ = self.run_bench("--rounds=18", ACTS="ring_512=waits")
         self.assertEqual(code, 0)
         self.assertEqual(self.measured().count("quick/fill/10/ring_512"), 21)
-        self.assertIn("None had to wait for others.", out)
+        self.assertIn("No measurement had to wait for other programs.", out)
         lines = [json.loads(line) for line in (self.out / "journal.jsonl").read_text().splitlines()]
         noisy = [line["disturbance"] for line in lines if line.get("status") == "noisy"]
         self.assertEqual(noisy, 3 * [1.5])

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <new>
@@ -673,7 +674,8 @@ TEST(ReporterTest, EachInputIsATableAndASentenceForEachPrecision) {
             "  exact     heap                         2.00  (2.00 to 2.00)\n"
             "\n");
   EXPECT_EQ(reporter.answer(),
-            "Figures are medians of 3 rounds; brackets hold the least and the greatest round.\n"
+            "Figures are medians of 3 rounds; brackets hold the least and the greatest\n"
+            "round. 'Tied' means that these ranges overlap, 'cheaper' that they do not.\n"
             "\n"
             "Cheapest of each precision:\n"
             "churn, 10⁵ timers, exact: heap 96.0 ns, the only one\n"
@@ -727,13 +729,29 @@ TEST_F(CostReportTest, WhoseRoundsOverlapIsTied) {
   EXPECT_EQ(cheapest({cell("a", Precision::exact, {20, 19, 23}),
                       cell("b", Precision::exact, {22, 21, 24}),
                       cell("c", Precision::exact, {50, 48, 51})}),
-            "hold, 3·10⁴ timers, exact: tied are a 20.0 ns, b 22.0 ns; 2.5 times cheaper than\n"
-            "    c\n");
+            "hold, 3·10⁴ timers, exact: a 20.0 ns, tied with b, 2.5 times cheaper than c\n");
   EXPECT_EQ(cheapest({cell("a", Precision::exact, {20, 19, 23}),
                       cell("b", Precision::exact, {22, 21, 24})}),
-            "hold, 3·10⁴ timers, exact: tied are a 20.0 ns, b 22.0 ns\n");
+            "hold, 3·10⁴ timers, exact: a 20.0 ns, tied with b\n");
   EXPECT_EQ(cheapest({cell("a", Precision::exact, {100}), cell("b", Precision::exact, {102})}),
-            "hold, 3·10⁴ timers, exact: a 100 ns, 2.0 % cheaper than b\n");
+            "hold, 3·10⁴ timers, exact: a 100 ns, 2 % cheaper than b\n");
+}
+
+// tests/data/number_words.txt holds what scripts/lib/words.py says, too.
+TEST_F(CostReportTest, NumbersAreThoseOfTheScripts) {
+  std::ifstream lines(TIMERBENCH_TEST_DATA "/number_words.txt");
+  int checked = 0;
+  for (std::string kind, value, words; std::getline(lines, kind, '\t');) {
+    std::getline(std::getline(lines, value, '\t'), words);
+    const double number = std::stod(value);
+    const std::string text =
+        kind == "cost"
+            ? cheapest({cell("a", Precision::exact, {number})})
+            : cheapest({cell("a", Precision::exact, {1}), cell("b", Precision::exact, {number})});
+    EXPECT_NE(text.find(" " + words), std::string::npos) << text << words;
+    ++checked;
+  }
+  EXPECT_GT(checked, 20);
 }
 
 TEST_F(CostReportTest, OnlyTheLikeAreCompared) {

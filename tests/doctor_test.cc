@@ -491,7 +491,7 @@ TEST(GradeTest, FollowsFromTheGravestThatIsBad) {
 }
 
 TEST(GradeTest, WhatIsUnknownIsNoA) {
-  EXPECT_EQ(grade_of({{kUnknown, Weight::told}, {kUnknown, Weight::slight}}), 'A');
+  EXPECT_EQ(grade_of({{kUnknown, Weight::info}, {kUnknown, Weight::slight}}), 'A');
   for (const Weight weight : {Weight::moderate, Weight::severe, Weight::fatal}) {
     EXPECT_EQ(grade_of({{kUnknown, weight}}), 'B');
   }

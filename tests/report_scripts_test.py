@@ -393,7 +393,7 @@ class Pages(ReportTest):
         self.assertIn(f"of those measured @again: {told}", self.text())
         self.check_quiet()
 
-    def test_pace_of_the_machine_by_round(self) -> None:
+    def test_the_machine_page_has_the_sentences_of_the_table(self) -> None:
         slowed_down = [1.0, 1.5, 1.0, 1.0, 0.9, 1.0, 1.0, 1.0]
         entries = [
             entry(f"quick/{name}/1000", backend, "exact", i, ns_per_item=cost * slowed_down[i])
@@ -405,7 +405,7 @@ class Pages(ReportTest):
             for i in reversed(range(8))
         ]
         self.open(self.report(self.campaign(entries)), "machine")
-        self.assertIn("took 1.00, 1.50, 1.00, 1.00, 0.90, 1.00, 1.00, 1.00 of its", self.text())
+        self.assertIn("Pace: a round took 0.90 to 1.50 of the usual time.", self.text())
 
     def test_rounds_are_paired_by_their_numbers(self) -> None:
         name = "quick/churn/1000"

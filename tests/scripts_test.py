@@ -360,7 +360,7 @@ class TableTest(CostScratch):
             for entry in measured("fill", 1000, backend, *(cost * pace for pace in paces))
         ]
         text = table.markdown(self.load(entries), 1000)
-        self.assertIn("the machine took 0.90 to 1.20 of its usual time", text)
+        self.assertIn("a round took 0.90 to 1.20 of the usual time", text)
         self.assertNotIn("usual time", table.markdown(self.load(measured("fill", 1, "a", 9.0)), 1))
 
     def test_what_is_no_more_than_the_noise_is_bold_too(self) -> None:
@@ -463,9 +463,9 @@ class PaperTest(CostScratch):
             "commit abc",
             "Test 1000",
             "Each of 5 cells",
-            "Without a figure remained 1: 1 timeout.",
+            "No figure: 1 timeout (of 6 cells).",
             "graded C of A to F, for load, swap",
-            "Nothing was measured against itself",
+            "Nothing was measured twice",
             "\\texttt{scripts/bench}",
         ):
             self.assertIn(part, text)

@@ -26,10 +26,10 @@ from scripts_test import CostScratch, failed, measured, whole_roster
 
 from rich.cells import cell_len
 from results.replays import Results
-from tables import latex
+from tables import latex, sureness
 from tables import replays as table
 from tables.answers import answers
-from words import enumerated, times_less
+from words import digits, enumerated, times_less
 
 WIDTHS = (80, 120, 200)
 CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -94,7 +94,7 @@ class AnswersTest(CostScratch):
             [
                 "churn, 10³ timers, exact: lazy_heap 96.0 ns, 2.4 times cheaper than quad_heap",
                 "churn, 10³ timers, granular: ring_512 9.00 ns, the only one",
-                "hold, 10³ timers, exact: lazy_heap 100 ns, 9% cheaper than quad_heap",
+                "hold, 10³ timers, exact: lazy_heap 100 ns, 9 % cheaper than quad_heap",
             ],
         )
         self.assertRegex(told[3], "^How sure: 'cheaper' means .* at most 5 % .sign test, Holm..$")
@@ -130,11 +130,13 @@ class AnswersTest(CostScratch):
         self.assertEqual(enumerated(["a"], 2), "a")
         self.assertEqual(enumerated(["a", "b", "c"], 2), "a, b and c")
         self.assertEqual(enumerated(["a", "b", "c", "d"], 2), "a, b and 2 others")
-        self.assertEqual(
-            [times_less(ratio, "cheaper") for ratio in (1.02, 1.49, 1.5, 19.44, 1234)],
-            ["2% cheaper", "33% cheaper", "1.5 times cheaper", "19.4 times cheaper"]
-            + ["1\u202f234 times cheaper"],
-        )
+        lines = (ROOT / "tests" / "data" / "number_words.txt").read_text().splitlines()
+        self.assertGreater(len(lines), 20)
+        for line in lines:
+            kind, value, words = line.split("\t")
+            number = float(value)
+            said = f"{digits(number)} ns" if kind == "cost" else times_less(number, "cheaper")
+            self.assertEqual(said, words, value)
 
 
 class TableTest(CostScratch):
@@ -239,29 +241,43 @@ class DoubtsTest(CostScratch):
         calm = self.of_twins(1.006, *4 * [0.999, 1.006])
         wild = self.of_twins(1.006, *4 * [0.70, 1.30])
         for results, noise, reach in ((calm, "0.60 %", "0.60 %"), (wild, "0.60 %", "42.9 %")):
-            [line] = table.noise_lines(results)
-            self.assertIn(f"differs from itself by {noise} in the middle of 1 cell", line)
-            self.assertIn(f"intervals of these differences reach {reach} in the middle", line)
+            [line] = sureness.noise_lines(results)
+            self.assertIn(f"measured scan twice. The two figures differ by {noise} (median", line)
+            self.assertIn(f"intervals of these differences reach {reach} (median)", line)
             self.assertIn(
-                f"reach {reach} in the middle",
+                f"reach {reach} (median)",
                 latex.method(results, results.rounds).replace("\\%", "%"),
             )
         few = self.of_twins(1.0, 1.01)
-        self.assertIn("It takes 6 rounds to say how sure that is.", table.noise_lines(few)[0])
+        self.assertIn("It takes 6 rounds to say how sure that is.", sureness.noise_lines(few)[0])
         self.assertIn("The rounds are too few for intervals.", latex.method(few, few.rounds))
 
     def test_rounds_that_waited_for_memory_are_told(self) -> None:
         entries = measured("fill", 1000, "scan", *20 * [10.0])
-        self.assertEqual(table.memory_lines(self.load(entries)), [])
+        self.assertEqual(sureness.memory_lines(self.load(entries)), [])
         for reads, told in (
-            (20 * [80.0], "None had to wait"),
-            (19 * [80.0] + [160.0], "In 1 of 20 it took"),
+            (20 * [80.0], "No measurement had to wait"),
+            (19 * [80.0] + [160.0], "1.5 times as long beside 1 of 20 measurements"),
         ):
             for entry, read in zip(entries, reads):
                 entry["memory_probe_ns"] = read
             text = table.markdown(self.load(entries), 1000)
-            self.assertIn("Memory: a read took 80.0 ns in the middle of the measurements", text)
+            self.assertIn("Memory: a read took 80.0 ns (median)", text)
             self.assertIn(told, text)
+
+    def test_measurements_that_something_unknown_slowed_down_are_told(self) -> None:
+        entries = measured("fill", 1000, "scan", *6 * [10.0])
+        for rounds, told in (
+            ([10.0, 14.9], "Outliers: none of 14 measurements"),
+            (
+                [44.0, 15.1],
+                "Outliers: 2 of 14 measurements, in 2 rounds, cost more than 1.5 times the median "
+                "of their cell. The worst cost 4.4 times as much: heap on fill at 10³ in round 7.",
+            ),
+        ):
+            cells = [*entries, *measured("fill", 1000, "heap", *6 * [10.0], *rounds)]
+            self.assertIn(told, table.markdown(self.load(cells), 1000))
+        self.assertEqual(sureness.outlier_lines(self.load(entries[:5])), [])
 
 
 class OnTerminalTest(BenchScratch):

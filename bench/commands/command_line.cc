@@ -54,8 +54,7 @@ void add_seed_option(CLI::App& command, std::uint64_t& seed, const char* descrip
 void add_settings_option(CLI::App& command, std::vector<std::string>& settings) {
   command
       .add_option("--set", settings,
-                  "NAME=VALUE, a parameter of the workload as 'timerbench list' shows it; several "
-                  "times")
+                  "NAME=VALUE: a parameter of the workload (see 'timerbench list'); repeatable")
       ->allow_extra_args(false);
 }
 
@@ -66,26 +65,25 @@ void add_trace_to_write(CLI::App& command, std::string& out) {
 }
 
 void add_list(CLI::App& app) {
-  auto* command = app.add_subcommand("list", "Backends with their precision, workloads, suites");
+  auto* command =
+      app.add_subcommand("list", "List backends with their precision, workloads, suites");
   auto as_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *as_json, "As JSON, for programs");
+  command->add_flag("--json", *as_json, "Print JSON, for programs");
   command->callback([as_json] { print_list(*as_json); });
 }
 
 void add_doctor(CLI::App& app) {
-  auto* command = app.add_subcommand("doctor",
-                                     "Whether this machine, as it is now, is fit for "
-                                     "measuring");
+  auto* command = app.add_subcommand("doctor", "Check whether this machine is fit for measuring");
   command->footer(fmt::format("{}\n{}", kGradingRule, fmt::join(weights(), "\n")));
   auto as_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *as_json, "As JSON, for programs");
+  command->add_flag("--json", *as_json, "Print JSON, for programs");
   command->callback([as_json] { examine_machine(*as_json); });
 }
 
 void add_limits(CLI::App& app) {
-  auto* command = app.add_subcommand("limits", "What this machine's memory, clock and sleeps take");
+  auto* command = app.add_subcommand("limits", "Measure this machine's memory, clock and sleeps");
   auto as_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *as_json, "As JSON, for programs");
+  command->add_flag("--json", *as_json, "Print JSON, for programs");
   command->callback([as_json] { print_limits(*as_json); });
 }
 
@@ -96,47 +94,49 @@ void add_purgatory_options(CLI::App& command, PurgatoryOptions& options) {
     const T least = std::is_integral_v<T> ? T{1} : T(0.001);
     command.add_option(name, value, text)->check(in_range(least, T(1'000'000'000)))->group(kGroup);
   };
-  add("--num", options.num, "How many; by default what the rate comes to in --seconds");
-  add("--rate", options.rate, "So many per second arrive, at random (1000)");
-  add("--pct50", options.pct50, "Median of the log-normal latency, in ms (20)");
-  add("--pct75", options.pct75, "Its 75th percentile, in ms (60)");
-  add("--timeout", options.timeout, "In ms (200)");
-  add("--keys", options.keys, "That watch a request (3)");
-  add("--key-space-size", options.key_space_size, "Of which the keys are chosen (100)");
+  add("--num", options.num, "Number of requests (default: --rate times --seconds)");
+  add("--rate", options.rate, "Requests per second, arriving at random (default: 1000)");
+  add("--pct50", options.pct50, "Median of the log-normal latency, in ms (default: 20)");
+  add("--pct75", options.pct75, "75th percentile of the latency, in ms (default: 60)");
+  add("--timeout", options.timeout, "Time-out of a request, in ms (default: 200)");
+  add("--keys", options.keys, "Number of keys that watch a request (default: 3)");
+  add("--key-space-size", options.key_space_size, "Number of different keys (default: 100)");
 }
 
 // The options by which `run` and `prepare` choose cells.
 void add_choice(CLI::App& command, RunOptions& options) {
   command.add_option("--suite", options.suite,
-                     "One of 'timerbench list', or a TOML file; the options below narrow it");
-  command.add_option("--backends", options.backends,
-                     "Comma-separated backends, families or services; none: the suite's, or all");
+                     "A suite of 'timerbench list', or a TOML file; the options below narrow it");
+  command.add_option(
+      "--backends", options.backends,
+      "Comma-separated backends, families or services (default: the suite's, or all)");
   command.add_option("--workloads", options.workloads,
                      "Comma-separated workloads of 'timerbench list'");
-  command.add_option("--sizes", options.sizes,
-                     "Comma-separated populations, or what the suite counts: 1000,10k,1e6");
+  command.add_option(
+      "--sizes", options.sizes,
+      "Comma-separated numbers of timers, or of what the suite counts: 1000,10k,1e6");
   command.add_option("--trace", options.traces, "Comma-separated trace files");
   add_granularity_option(command, options.granularity);
-  add_items_option(command, options.items,
-                   "Operations measured where the workload leaves it free; 0: the suite's");
-  add_seed_option(command, options.seed, "Of the workloads");
+  add_items_option(
+      command, options.items,
+      "Number of measured operations, for workloads that have no fixed number; 0: the suite's");
+  add_seed_option(command, options.seed,
+                  "Seed of the workloads: the same seed gives the same traces");
   add_settings_option(command, options.settings);
   command
-      .add_option(
-          "--pages", options.pages,
-          "4k or 2m: the size of the pages that memory comes in; none: as the system has it")
+      .add_option("--pages", options.pages,
+                  "Size of memory pages: 4k or 2m (default: the system's)")
       ->check(CLI::IsMember({"4k", "2m"}));
-  command.add_option("--cache", options.cache,
-                     "Keep the workloads' traces in this folder, or take them from there");
+  command.add_option("--cache", options.cache, "Folder that keeps the workloads' traces");
   command
       .add_option(
           "--replay-seconds", options.replay_seconds,
-          "The most that one replay may take, setup included, before its cell is a timeout; "
-          "0: the suite's")
+          "Time limit of one replay with its setup; a cell that exceeds it is a timeout; 0: the "
+          "suite's")
       ->check(seconds_range());
   command
       .add_option("--seconds", options.seconds,
-                  "For which each cell of a suite on the wall clock is measured; 0: the suite's")
+                  "How long to measure each cell of a suite on the wall clock; 0: the suite's")
       ->check(seconds_range());
   add_purgatory_options(command, options.purgatory);
 }
@@ -158,19 +158,17 @@ void add_run(CLI::App& app) {
   command
       ->add_option(
           "--pass", options->pass,
-          "What is measured: the total cost; tails, how long single calls take; memory; counters, "
-          "what the processor counts; or nothing, once: a single replay, for tools that count from "
-          "outside")
+          "What to measure: total (the cost), tails (how long single calls take), memory, counters "
+          "(of the processor), or once (a single replay, for tools that count from outside)")
       ->capture_default_str()
       ->check(CLI::IsMember({"total", "tails", "memory", "counters", "once"}));
   command
       ->add_option(
           "--slow-down", options->slow_down,
-          "Make every replay longer by so many percent, by waiting: to see whether that is "
-          "found")
+          "Slow every replay down by this many percent, to see whether a comparison finds it")
       ->check(in_range(0.0, 1000.0));
   command->add_flag("--verified", options->verified,
-                    "Do not verify the backends first, which is done once for each build");
+                    "Do not verify the backends first (otherwise done once for each build)");
   command->callback([options, command] {
     options->benchmark_flags = command->remaining();
     run_suite(*options);
@@ -180,7 +178,7 @@ void add_run(CLI::App& app) {
 void add_prepare(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   auto* command = app.add_subcommand(
-      "prepare", "Make the traces of such a run, and tell its cells as lines of JSON");
+      "prepare", "Make the traces of a run, and print its cells as lines of JSON");
   add_choice(*command, *options);
   command->callback([options] { prepare_suite(*options); });
 }
@@ -190,7 +188,7 @@ void add_verify(CLI::App& app) {
   auto* command = app.add_subcommand(
       "verify",
       "Check backends and services against their contracts: scenarios, random traces, races");
-  command->add_option("names", options->names, "Backends, services or families; none: all");
+  command->add_option("names", options->names, "Backends, services or families (default: all)");
   command
       ->add_option(
           "--seconds", options->seconds,
@@ -198,9 +196,8 @@ void add_verify(CLI::App& app) {
       ->capture_default_str()
       ->check(seconds_range());
   add_seed_option(*command, options->seed, "The same seed tries the same traces");
-  auto* trace =
-      command->add_option("--trace", options->trace,
-                          "This trace instead, replayed by backends and checked fire by fire");
+  auto* trace = command->add_option("--trace", options->trace,
+                                    "Replay this trace instead, and check it fire by fire");
   add_granularity_option(*command, options->conditions.granularity)->needs(trace);
   command->add_option("--start", options->conditions.start, "Begin with the clock at this tick")
       ->check(in_range(Tick{0}, kNever - 1))
@@ -208,7 +205,7 @@ void add_verify(CLI::App& app) {
   command
       ->add_flag_callback(
           "--sleeping", [options] { options->conditions.driver = AuditedQueue::Driver::sleeping; },
-          "Replay it as a driver does that sleeps until next_wakeup()")
+          "Replay it like a driver that sleeps until next_wakeup()")
       ->needs(trace);
   command->callback([options] { verify_contenders(*options); });
 }
@@ -218,8 +215,7 @@ void add_replay(CLI::App& app) {
   auto* command = app.add_subcommand("replay", "Replay a trace with one backend, untimed");
   command->add_option("--trace", options->trace, kTraceToRead)->required();
   command->add_option("--backend", options->backend, "One of 'timerbench list'")->required();
-  command->add_option("--fired", options->fired,
-                      "Write now,id,deadline of every fire to this file");
+  command->add_option("--fired", options->fired, "File for now,id,deadline of every fire");
   add_granularity_option(*command, options->granularity);
   command->callback([options] { replay_trace(*options); });
 }
@@ -229,8 +225,8 @@ void add_generate(CLI::App& parent) {
   auto* command = parent.add_subcommand("generate", "Write the trace of a workload");
   command->add_option("workload", options->workload, "One of 'timerbench list'")->required();
   add_trace_to_write(*command, options->out);
-  command->add_option("--size", options->size, "Population; none: the workload's default");
-  add_items_option(*command, options->items, "Measured operations; 0: the workload's default");
+  command->add_option("--size", options->size, "Number of timers (default: the workload's)");
+  add_items_option(*command, options->items, "Number of measured operations; 0: the workload's");
   add_seed_option(*command, options->seed, "The same seed gives the same trace");
   add_settings_option(*command, options->settings);
   command->callback([options] { generate_trace(*options); });
@@ -240,7 +236,7 @@ void add_import(CLI::App& parent) {
   auto options = std::make_shared<ImportOptions>();
   auto* command = parent.add_subcommand("import", "Turn a recording or a table into a trace");
   command->footer(
-      "A CSV begins with the line at,op,id,delay; its rows are in order of `at`, the clock in "
+      "A CSV begins with the line at,op,id,delay. Its rows are in order of `at`, the clock in "
       "ticks:\n"
       "  5,schedule,0,30   arm timer 0, or move it, to 35; ids are numbered from 0\n"
       "  7,cancel,0,       cancel it\n"
@@ -248,16 +244,16 @@ void add_import(CLI::App& parent) {
   command->add_option("--format", options->format, "ftrace: the kernel's timer events; csv")
       ->required()
       ->check(CLI::IsMember({"ftrace", "csv"}));
-  command->add_option("in", options->in, "The file to read, for ftrace also .xz")->required();
+  command->add_option("in", options->in, "File to read; for ftrace also .xz")->required();
   add_trace_to_write(*command, options->out);
   command
       ->add_option("--hz", options->hz,
                    "ftrace: jiffies per second, where the header does not say CONFIG_HZ")
       ->check(in_range(1e-3, 1e9));
-  command->add_option("--unit-ns", options->unit_ns, "csv: how long a tick is")
+  command->add_option("--unit-ns", options->unit_ns, "csv: length of a tick in ns")
       ->capture_default_str()
       ->check(in_range(1e-3, 1e18));
-  command->add_option("--source", options->source, "ftrace: what was recorded, for people");
+  command->add_option("--source", options->source, "ftrace: what was recorded, in words");
   command->callback([options] { import_trace(*options); });
 }
 
@@ -266,18 +262,18 @@ void add_export(CLI::App& parent) {
     std::string format, in, out;
   };
   auto options = std::make_shared<Options>();
-  auto* command = parent.add_subcommand("export", "Write a trace in a form that people read");
+  auto* command = parent.add_subcommand("export", "Write a trace as a table");
   command->add_option("--format", options->format, "csv: at,op,id,delay")
       ->required()
       ->check(CLI::IsMember({"csv"}));
   command->add_option("in", options->in, kTraceToRead)->required();
-  command->add_option("out", options->out, "The file to write")->required();
+  command->add_option("out", options->out, "File to write")->required();
   command->callback([options] { export_trace(options->in, options->out); });
 }
 
 void add_stat(CLI::App& parent) {
   auto path = std::make_shared<std::string>();
-  auto* command = parent.add_subcommand("stat", "What a trace consists of");
+  auto* command = parent.add_subcommand("stat", "Describe a trace");
   command->add_option("trace", *path, kTraceToRead)->required();
   command->callback([path] { describe_trace(*path); });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <string_view>
 
 namespace timerbench {
@@ -36,13 +37,30 @@ std::string power(std::uint64_t size) {
   return text;
 }
 
-// Three digits; two decimals below 1.
+// Three digits, or two below 1: 0.015, 0.51, 12.3, 456, 15 539.
 std::string digits(double cost) {
   if (cost >= 999.5) return grouped(static_cast<std::uint64_t>(std::llround(cost)));
-  return fmt::format("{:.{}f}", cost, cost >= 99.95 ? 0 : cost >= 9.995 ? 1 : 2);
+  if (cost <= 0) return "0";
+  const int magnitude = static_cast<int>(std::floor(std::log10(cost) + 1e-9));
+  return fmt::format("{:.{}f}", cost, magnitude >= 0 ? 2 - magnitude : 1 - magnitude);
 }
 
-std::string times(double ratio) { return fmt::format("{:.{}f}", ratio, ratio < 9.95 ? 1 : 0); }
+// "2.4 times", or "12 %" below 1.5 times: how much cheaper something is.
+std::string by_how_much(double ratio) {
+  if (ratio < 1.5) return fmt::format("{:.0f} %", (1 - 1 / ratio) * 100);
+  return (ratio < 100 ? fmt::format("{:.1f}", ratio) : digits(ratio)) + " times";
+}
+
+// "a, b and c"; of more than three, the first two and how many others.
+std::string enumerated(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 2;
+  if (names.size() > kMost + 1) {
+    return fmt::format("{}, {} and {} others", names[0], names[1], names.size() - kMost);
+  }
+  const std::span all_but_last(names.begin(), names.end() - 1);
+  return names.size() == 1 ? names[0]
+                           : fmt::format("{} and {}", fmt::join(all_but_last, ", "), names.back());
+}
 
 // Breaks lines between words, from `column` on; further lines are indented by four blanks.
 std::string wrapped(std::string_view text, std::size_t column) {
@@ -94,18 +112,17 @@ std::string verdict(const std::vector<CostCell>& ranked) {
   const CostCell& best = ranked.front();
   const auto clearly_dearer = std::ranges::find_if(
       ranked, [&](const CostCell& cell) { return cell.least() > best.greatest(); });
+  std::string text = fmt::format("{} {} ns", best.backend, digits(best.median()));
+  if (ranked.size() == 1) return text + ", the only one";
   std::vector<std::string> tied;
-  for (auto cell = ranked.begin(); cell != clearly_dearer; ++cell) {
-    tied.push_back(fmt::format("{} {} ns", cell->backend, digits(cell->median())));
+  for (auto cell = ranked.begin() + 1; cell != clearly_dearer; ++cell) {
+    tied.push_back(cell->backend);
   }
-  std::string text =
-      tied.size() == 1 ? tied.front() : fmt::format("tied are {}", fmt::join(tied, ", "));
-  if (clearly_dearer == ranked.end()) return ranked.size() == 1 ? text + ", the only one" : text;
-  const double ratio = clearly_dearer->median() / best.median();
-  return fmt::format(
-      "{}{} {} cheaper than {}", text, tied.size() == 1 ? "," : ";",
-      ratio < 1.05 ? fmt::format("{:.1f} %", (1 - 1 / ratio) * 100) : times(ratio) + " times",
-      clearly_dearer->backend);
+  if (!tied.empty()) text += ", tied with " + enumerated(tied);
+  if (clearly_dearer == ranked.end()) return text;
+  return fmt::format("{}, {} cheaper than {}", text,
+                     by_how_much(clearly_dearer->median() / best.median()),
+                     clearly_dearer->backend);
 }
 
 }  // namespace
@@ -113,7 +130,7 @@ std::string verdict(const std::vector<CostCell>& ranked) {
 double CostCell::median() const {
   std::vector<double> sorted = rounds;
   std::ranges::sort(sorted);
-  return sorted[sorted.size() / 2];
+  return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
 }
 
 double CostCell::least() const { return std::ranges::min(rounds); }

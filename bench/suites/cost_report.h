@@ -29,8 +29,9 @@ struct CostCell {
 std::string cost_table(std::vector<CostCell> cells);
 
 // "churn, 10⁵ timers, exact: lazy_heap 96.1 ns, 2.4 times cheaper than quad_heap": a line for each
-// ranked precision. Backends that may fire early and controls are not ranked. A backend ties with
-// the cheapest if their rounds overlap. REQUIRES: as above.
+// ranked precision, in the words and numbers of scripts/bench. Backends that may fire early and
+// controls are not ranked. A backend ties with the cheapest if their rounds overlap. REQUIRES: as
+// above.
 std::string cheapest(const std::vector<CostCell>& cells);
 
 }  // namespace timerbench

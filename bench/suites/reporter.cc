@@ -103,11 +103,11 @@ std::string CostReporter::answer() const {
   if (rounds_ == 0) return "";
   const std::string meaning =
       rounds_ == 1
-          ? "Each figure is of one round, which does not tell how sure it is; several rounds\n"
-            "do: --benchmark_repetitions=5.\n"
+          ? "Each figure is from one round, so nothing tells how sure it is. Measure several\n"
+            "rounds: --benchmark_repetitions=5.\n"
           : fmt::format(
-                "Figures are medians of {} rounds; brackets hold the least and the "
-                "greatest round.\n",
+                "Figures are medians of {} rounds; brackets hold the least and the greatest\n"
+                "round. 'Tied' means that these ranges overlap, 'cheaper' that they do not.\n",
                 rounds_);
   return cheapest_.empty() ? meaning : meaning + "\nCheapest of each precision:\n" + cheapest_;
 }

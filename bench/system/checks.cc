@@ -385,8 +385,8 @@ constexpr Row kRows[] = {
     {"throttling", Weight::slight, throttling},
     {"perf_counters", Weight::slight, perf_counters},
     {"timer_slack", Weight::slight, timer_slack},
-    {"mitigations", Weight::told, mitigations},
-    {"frequency", Weight::told, frequency},
+    {"mitigations", Weight::info, mitigations},
+    {"frequency", Weight::info, frequency},
 };
 
 }  // namespace

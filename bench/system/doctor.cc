@@ -17,7 +17,7 @@ std::string_view to_string(CheckState state) {
 }
 
 std::string_view to_string(Weight weight) {
-  constexpr std::string_view kNames[] = {"told", "slight", "moderate", "severe", "fatal"};
+  constexpr std::string_view kNames[] = {"info", "slight", "moderate", "severe", "fatal"};
   return kNames[static_cast<int>(weight)];
 }
 

@@ -15,8 +15,8 @@ namespace timerbench {
 enum class CheckState { good, bad, unknown };
 std::string_view to_string(CheckState state);
 
-// How much a bad check spoils. A check that only informs (told) is never bad.
-enum class Weight { told, slight, moderate, severe, fatal };
+// How much a bad check spoils. An info check is never bad.
+enum class Weight { info, slight, moderate, severe, fatal };
 std::string_view to_string(Weight weight);
 
 struct Check {
@@ -24,7 +24,7 @@ struct Check {
   CheckState state = CheckState::unknown;
   std::string found;   // if unknown: what could not be read
   std::string advice;  // if bad: a command that mends it, or what it means
-  Weight weight = Weight::told;
+  Weight weight = Weight::info;
 };
 
 // All checks, always in the same order. Checks whose files cannot be read are unknown. REQUIRES:

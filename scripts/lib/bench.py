@@ -243,59 +243,68 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument(
         "--suite",
         metavar="SUITE",
-        help="one of those above (quick if none is given) or a TOML file; the name alone will do",
+        help="one of those above or a TOML file (default: quick); --suite= may be left out",
     )
-    parser.add_argument("--backends", metavar="LIST", help="separated by commas; none: all")
-    parser.add_argument("--out", type=_path, metavar="DIR", help="where the results go")
     parser.add_argument(
-        "--rounds", type=_count, metavar="N", help="measurements of each cell; none: the suite's"
+        "--backends",
+        metavar="LIST",
+        help="backends or families, separated by commas (default: all)",
+    )
+    parser.add_argument("--out", type=_path, metavar="DIR", help="folder for the results")
+    parser.add_argument(
+        "--rounds",
+        type=_count,
+        metavar="N",
+        help="measurements of each cell (default: the suite's)",
     )
     parser.add_argument(
         "--budget",
         type=_time,
         metavar="TIME",
-        help="such as 90s, 10m or 2h, from the making of traces on, without drawing: each cell once, of "
-        "each pass, and then further rounds of the workloads and sizes whose intervals are widest",
+        help="such as 90s, 10m or 2h: time for making traces, verifying and measuring. Measures each "
+        "cell once in each pass, and then the workloads and sizes whose intervals are widest",
     )
     parser.add_argument(
         "--passes",
         type=_passes,
         default=["total"],
         metavar="LIST",
-        help="of tails (how long single calls take), memory, instructions (counted by valgrind, up to "
-        "10 000 timers) and counters (cycles and misses, where the machine lets us), or all: what is "
-        "measured besides the total cost, each by itself and once",
+        help="what to measure once besides the total cost: tails (how long single calls take), memory, "
+        "instructions (counted by valgrind, up to 10 000 timers), counters (cycles and misses, where "
+        "they are readable), or all",
     )
     parser.add_argument(
         "--memory",
         type=_bytes,
         metavar="SIZE",
-        help="such as 8G, that a cell may use before it is oom; none: four fifths of what is free",
+        help="limit for a cell, such as 8G; a cell that exceeds it is oom (default: four fifths of what "
+        "is free)",
     )
     parser.add_argument(
         "--cell-seconds",
         type=_positive,
         metavar="S",
-        help="after which the process of a cell is killed as a timeout; none: by the suite",
+        help="time limit for the process of a cell; it is then killed as a timeout (default: the "
+        "suite's)",
     )
     parser.add_argument(
         "--retry",
         action="store_true",
-        help="measure again what failed; without it only what was unavailable, or has more time or memory "
-        "now",
+        help="measure failed cells again (default: only those that were unavailable, or have more time "
+        "or memory now)",
     )
     parser.add_argument(
         "--processor",
         type=int,
         metavar="N",
-        help="to which measuring is bound; none: the last one. Redis and services are not bound",
+        help="processor that measures (default: the last one); Redis and services are not bound",
     )
     parser.add_argument(
         "--slow-down",
         type=_positive,
         metavar="PERCENT",
-        help="measure the backends that are measured twice a third time, slowed down by so much: "
-        "to see whether scripts/compare finds it",
+        help="measure the controls a third time, slowed down by this much, to see whether "
+        "scripts/compare finds it",
     )
     if argv and not argv[0].startswith("-"):
         argv = [f"--suite={argv[0]}", *argv[1:]]

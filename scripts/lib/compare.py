@@ -175,22 +175,35 @@ def _parse() -> tuple[argparse.Namespace, list[str]]:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "a", metavar="A", help="results, a file or a folder, perhaps with :BACKEND; or a commit"
+        "a",
+        metavar="A",
+        help="results (a file or a folder, or one of its backends as FOLDER:BACKEND), or a commit",
     )
-    parser.add_argument("b", metavar="B", help="the same, to be judged")
-    parser.add_argument("--gate", type=_share, metavar="SHARE", help="such as 3%%")
+    parser.add_argument("b", metavar="B", help="likewise; it is compared with A")
+    parser.add_argument(
+        "--gate",
+        type=_share,
+        metavar="SHARE",
+        help="fail if something is slower by more than this, such as 3%%",
+    )
     parser.add_argument(
         "--margin",
         type=_share,
         default=MARGIN,
         metavar="SHARE",
-        help="within which two are equivalent (3%%)",
+        help="largest difference that counts as equivalent (default: 3%%)",
     )
     parser.add_argument(
-        "--figure", metavar="NAME", help="of a suite on the wall clock, such as lateness_p99_ns"
+        "--figure",
+        metavar="NAME",
+        help="figure to compare, for suites on the wall clock, such as lateness_p99_ns",
     )
-    parser.add_argument("--markdown", action="store_true", help="for a pull request")
-    parser.add_argument("--force", action="store_true", help="though machines or settings differ")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print Markdown, for a pull request"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="compare even if machines or settings differ"
+    )
     return parser.parse_known_args()
 
 

@@ -110,33 +110,35 @@ def _parse() -> argparse.Namespace:
         "--out",
         type=Path,
         metavar="DIR",
-        help="where to write; the folder of the first RESULTS if not given",
+        help="folder for the figures (default: that of the first RESULTS)",
     )
     parser.add_argument(
         "--size",
         type=timers,
         metavar="N",
-        help="pending timers in cost_per_workload and the table; if not given, the most at which three "
-        "quarters of the cells have a figure. On the wall clock: the only size in the table, and "
-        "the rate of lateness_ecdf",
+        help="number of timers in cost_per_workload and the table (default: the largest at which three "
+        "quarters of the cells have a figure); for suites on the wall clock, the only size in the "
+        "table, and the rate of lateness_ecdf",
     )
     parser.add_argument(
         "--backends",
         type=names,
         default=(),
         metavar="A,B",
-        help="show these alone; names may have * and ?, as in 'kafka_*,lazy_heap'",
+        help="show only these; names may have * and ?, as in 'kafka_*,lazy_heap'",
     )
     parser.add_argument(
-        "--workloads", type=names, default=(), metavar="A,B", help="show these alone, likewise"
+        "--workloads", type=names, default=(), metavar="A,B", help="show only these, likewise"
     )
     parser.add_argument(
         "--width",
         type=inches,
         metavar="INCHES",
-        help="of each figure; if not given, as wide as its panels, or with --paper a column of 3.33",
+        help="width of each figure (default: that of its panels; with --paper a column of 3.33)",
     )
-    parser.add_argument("--paper", action="store_true", help="for LaTeX, in DIR/paper")
+    parser.add_argument(
+        "--paper", action="store_true", help="write figures and tables for LaTeX to DIR/paper"
+    )
     parser.add_argument("--table", action="store_true", help="print the table and write nothing")
     return parser.parse_args()
 

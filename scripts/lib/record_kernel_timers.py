@@ -95,19 +95,30 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("name", metavar="NAME", help="of the trace: NAME.npy and NAME.json")
-    parser.add_argument("--seconds", type=_positive(float), metavar="N", help="how long; else 10")
     parser.add_argument(
-        "--buffer-mb", type=_positive(int), default=32, metavar="N", help="for each CPU; else 32"
+        "name", metavar="NAME", help="name of the trace: writes NAME.npy and NAME.json"
+    )
+    parser.add_argument(
+        "--seconds", type=_positive(float), metavar="N", help="how long to record (default: 10)"
+    )
+    parser.add_argument(
+        "--buffer-mb",
+        type=_positive(int),
+        default=32,
+        metavar="N",
+        help="memory for events, for each CPU (default: 32)",
     )
     parser.add_argument(
         "--hz",
         type=_positive(float),
         metavar="N",
-        help="CONFIG_HZ of the running kernel; else what its configuration says",
+        help="CONFIG_HZ of the running kernel (default: what its configuration says)",
     )
     parser.add_argument(
-        "--keep-raw", type=Path, metavar="FILE", help="the kernel's text too; as .xz, compressed"
+        "--keep-raw",
+        type=Path,
+        metavar="FILE",
+        help="keep the kernel's text in FILE; compressed if it ends with .xz",
     )
     end = argv.index("--") if "--" in argv else len(argv)
     arguments = parser.parse_args(argv[:end])

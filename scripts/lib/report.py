@@ -48,8 +48,8 @@ def _parse() -> argparse.Namespace:
         "--out",
         type=Path,
         metavar="FILE",
-        help="where to write; if not given, report.html in the folder of RESULTS, and of several of them "
-        "where you are",
+        help="file to write (default: report.html in the folder of RESULTS, or in the working folder if "
+        "there are several)",
     )
     return parser.parse_args()
 

@@ -20,9 +20,14 @@ def power(size: int) -> str:
     exponent = len(str(size)) - 1
     factor, rest = divmod(size, 10**exponent)
     if exponent < 3 or rest:
-        return f"{size:,}".replace(",", "\u202f")
+        return grouped(size)
     tens = "10" + str(exponent).translate(SUPERSCRIPTS)
     return tens if factor == 1 else f"{factor}·{tens}"
+
+
+def grouped(number: int) -> str:
+    """Formats an integer: 1 234 567."""
+    return f"{number:,}".replace(",", "\u202f")
 
 
 def counted(number: int, thing: str) -> str:
@@ -63,9 +68,9 @@ def enumerated(names: Sequence[str], most: int) -> str:
 
 
 def times_less(ratio: float, what: str) -> str:
-    """Says how 1 compares with `ratio`: 2.4 times cheaper, or 12% cheaper, if `what` is cheaper."""
+    """Says how 1 compares with `ratio`: 2.4 times cheaper, or 12 % cheaper, if `what` is cheaper."""
     if ratio < 1.5:
-        return f"{1 - 1 / ratio:.0%} {what}"
+        return f"{100 * (1 - 1 / ratio):.0f} % {what}"
     return f"{digits(ratio) if ratio >= 100 else f'{ratio:.1f}'} times {what}"
 
 

@@ -17,7 +17,7 @@ from page.heads import told_of
 from results.counters import CounterCell, Distribution
 from results.grid import Grid, ResultFile, read_files
 from style import DASHES, HEADINGS, PRECISIONS, RANKED, family
-from tables.replays import noise_lines
+from tables.sureness import noise_lines, sureness_lines
 from words import MARKS, machine_line, remake_line
 
 # Quantiles of a distribution, as the share of samples above them. Those with too few samples are
@@ -152,6 +152,7 @@ def _of_replays(results: costs.Results) -> dict[str, Any]:
         "variants": {
             name: _rows(results, cells, _costs) for name, cells in results.variants.items()
         },
+        "sureness": sureness_lines(results),
         "inputs": {
             name.rpartition("/")[0]: load | {"of": _generators().get(name.partition("/")[0], "")}
             for name, facts in results.inputs.items()
@@ -222,7 +223,7 @@ def _of_services(results: realtime_results.RealtimeResults) -> dict[str, Any]:
         "variants": {
             name: _rows(results, cells, figures) for name, cells in results.variants.items()
         },
-        "noise": " ".join(noise_lines(results.as_costs(figure), figure)),
+        "sureness": noise_lines(results.as_costs(figure), figure),
         "counters": counters,
         "durations": durations,
         "size_is": {name: results.size_is(name) for name in results.scenarios},

@@ -14,6 +14,7 @@ from typing import Any
 
 from results.grid import Grid, Key, Outcome, Rounds, ResultFile, collect, read_files
 from results.statistics import (
+    OUTLIER,
     compare,
     half_widths,
     noise_floor,
@@ -141,6 +142,19 @@ class Results(Grid[Cell]):
     def memory_reads(self) -> list[float]:
         """The duration of a memory read beside each measurement, ascending."""
         return sorted(read for cell in self.cells.values() for read in cell.memory_reads)
+
+    @property
+    def outliers(self) -> list[tuple[float, Key, int]]:
+        """Measurements that cost more than OUTLIER times the median of their cell: how many times
+        as much, which cell, and which round from 0 on.
+        """
+        return [
+            (cost / cell.cost, key, round_)
+            for key, cell in self.cells.items()
+            if cell.has_figure
+            for round_, cost in cell.by_round.items()
+            if cost > OUTLIER * cell.cost
+        ]
 
     @cached_property
     def pace(self) -> dict[int, float]:

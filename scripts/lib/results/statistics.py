@@ -20,9 +20,12 @@ ALPHA = 0.05  # the chance of any false alarm among comparisons that are made to
 LEAST_EFFECT = 0.01  # smaller effects are ignored, whatever the interval
 
 # A read of memory has waited for others, and so has the measurement beside it, if it takes this
-# many times as long as in the middle of a campaign's measurements. The fastest reads say little: they
+# many times as long as the median read of the campaign. The fastest reads say little: they
 # found in a cache what the process before had left there.
 SLOW_MEMORY = 1.5
+
+# A measurement is an outlier if it cost this many times the median of its cell.
+OUTLIER = 1.5
 
 
 @dataclass(frozen=True)

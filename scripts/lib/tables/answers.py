@@ -68,9 +68,8 @@ def how_sure(judged: Sequence[Standings], less: str) -> str:
     told = []
     if any(one.is_sure and one.best for one in judged):
         told.append(
-            f"'{less}' means that the rounds tell the two apart, 'tied' that they do not. For "
-            "each first, the chance that any of its comparisons is wrong is at most 5 % (sign test, "
-            "Holm)."
+            f"'{less}' means that the difference is significant, 'tied' that it is not. For each "
+            "winner, the chance that any comparison with it is wrong is at most 5 % (sign test, Holm)."
         )
     if unsure := [one for one in judged if not one.is_sure and len(one.ranks) > 1]:
         rounds, needed = min(one.rounds for one in unsure), max(one.needed for one in unsure)

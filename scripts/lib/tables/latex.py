@@ -189,7 +189,7 @@ def _checked_and_summed_up(results: Results) -> list[str]:
     if results.twin_ratios:
         sentences.append(_noise(results))
     else:
-        sentences.append("Nothing was measured against itself, so the noise is unknown.")
+        sentences.append("Nothing was measured twice, so the noise is unknown.")
     return sentences
 
 
@@ -197,14 +197,14 @@ def _noise(results: Results) -> str:
     """States the smallest difference that is claimed, from the twins' differences and intervals."""
     nine = results.reach[ceil(0.9 * len(results.reach)) - 1]
     told = (
-        "Of backends measured against themselves, side by side, nine pairs of ten differ by less than "
-        f"{percent(results.noise)} in their medians; no smaller difference is claimed."
+        "Some backends were measured twice in each round. The medians of nine pairs of ten differ by "
+        f"less than {percent(results.noise)}; we claim no smaller difference."
     )
     if isinf(nine):
         return f"{told} The rounds are too few for intervals."
     return (
-        f"{told} The 95 % intervals of these ratios reach {percent(median(results.reach))} in the middle "
-        f"and {percent(nine)} in nine of ten; so large must a difference be there to be claimed."
+        f"{told} The 95 % intervals of these ratios reach {percent(median(results.reach))} (median) "
+        f"and {percent(nine)} (nine of ten); the rounds cannot show a difference that is smaller."
     )
 
 
@@ -214,7 +214,7 @@ def _what_is_missing(results: Grid[Any]) -> list[str]:
     sentences = []
     if statuses:
         counted = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
-        sentences.append(f"Without a figure remained {statuses.total()}: {counted}.")
+        sentences.append(f"No figure: {counted} (of {len(results.cells)} cells).")
     if late := sum(bool(cell.doubt) for cell in results.cells.values()):
         sentences.append(
             f"In {late} cells some rounds took too long, and the median is that of the others."

@@ -9,7 +9,8 @@ from rich.console import Console
 from results.realtime import CONTROL, FIGURES, RealtimeCell, RealtimeResults
 from results.statistics import spread
 from tables.answers import answers, said_first
-from tables.replays import NOT_RUN, failure_lines, markdown_table, noise_lines
+from tables.replays import NOT_RUN, failure_lines, markdown_table
+from tables.sureness import noise_lines
 from tables.terminal import Line, split_by_width
 from words import digits, machine_line, power, remake_line, time
 

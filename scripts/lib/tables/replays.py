@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from math import ceil, inf, isinf
+from math import inf
 from statistics import median
 from typing import Any
 
@@ -13,24 +13,13 @@ from rich.text import Text
 
 from results.grid import Grid, Key, Outcome
 from results.replays import Results
-from results.statistics import (
-    LEAST_ROUNDS,
-    SLOW_MEMORY,
-    half_widths,
-    noise_floor,
-    paired_log_ratios,
-    usual_read,
-)
 from style import HEADINGS, RANKED
 from tables.answers import answers, said_first
+from tables.sureness import sureness_lines
 from tables.terminal import Line, split_by_width
-from words import MARKS, counted, digits, machine_line, percent, power, remake_line
+from words import MARKS, counted, digits, machine_line, power, remake_line
 
 NOT_RUN = "–"
-
-# With a granularity of 1 both do the same work, since nothing is rounded. Used for results without
-# twins.
-SAME_WORK = ("kafka_wheel_20", "kafka_wheel_floor_20")
 
 
 @dataclass(frozen=True)
@@ -119,9 +108,7 @@ def markdown(results: Results, size: int) -> str:
             "Without a figure, or in doubt:\n\n" + "\n".join(f"- {line}" for line in failures)
         )
     parts += [
-        *noise_lines(results),
-        *pace_lines(results),
-        *memory_lines(results),
+        *sureness_lines(results),
         machine_line(results.facts),
         f"Reproduce with: `{remake_line(results.facts)}`",
     ]
@@ -137,8 +124,8 @@ def print_on_terminal(results: Results, size: int) -> None:
     for table in terminal_tables(results, size, console.width, rows(results, size)):
         console.print(table)
         console.print()
-    doubts = *noise_lines(results), *pace_lines(results), *memory_lines(results)
-    for line in (f"{RANKS_NOTE} {caption(results, size)}", *_failures(results, size), *doubts):
+    notes = f"{RANKS_NOTE} {caption(results, size)}", *_failures(results, size)
+    for line in (*notes, *sureness_lines(results)):
         console.print(line, style="dim", highlight=False, markup=False)
 
 
@@ -276,77 +263,6 @@ def failure_lines(told: Mapping[Key, Outcome], results: Grid[Any]) -> list[str]:
         cells = counted(results.interrupted, "cell")
         lines.append(f"{cells} not measured, since the run was interrupted")
     return lines
-
-
-def noise_lines(results: Results, figure: str = "") -> list[str]:
-    """Says how much two measurements of the same work differ, and how sure that is; empty if there
-    are none.
-    """
-    names = list(dict.fromkeys(backend for _, _, backend in results.twins))
-    selves = "differs from itself" if len(names) == 1 else "differ from themselves"
-    who = f"{' and '.join(names)}, measured twice side by side, {selves}"
-    logs = results.twin_ratios
-    if not logs and results.facts.get("granularity", "1") == "1":
-        one, other = SAME_WORK
-        who = f"{one} and {other} do the same work, and their costs differ"
-        pairs = [
-            paired_log_ratios(cell.by_round, twin.by_round)
-            for (workload, size, backend), cell in results.cells.items()
-            if backend == one
-            and cell.has_figure
-            and (twin := results.cell(workload, size, other))
-            and twin.has_figure
-        ]
-        logs = [ratios for ratios in pairs if ratios]
-    if not logs:
-        return []
-    effects = [abs(median(values)) for values in logs]
-    middle, nine, most = map(percent, (median(effects), noise_floor(logs), max(effects)))
-    cells = counted(len(effects), "cell")
-    return [
-        f"Noise: {who}{figure and f' in {figure}'} by {middle} in the middle of {cells}, by up to "
-        f"{nine} in nine of ten, and by {most} at most. {_reach(half_widths(logs))}"
-    ]
-
-
-def _reach(widths: Sequence[float]) -> str:
-    """Says how large a difference must be, from the ascending half-widths of the intervals."""
-    middle, nine = widths[len(widths) // 2], widths[ceil(0.9 * len(widths)) - 1]
-    if isinf(nine):
-        return f"It takes {LEAST_ROUNDS} rounds to say how sure that is."
-    return (
-        f"The intervals of these differences reach {percent(middle)} in the middle and "
-        f"{percent(nine)} in nine of ten: so much two must differ by there to be told apart."
-    )
-
-
-def pace_lines(results: Results) -> list[str]:
-    """Says how the machine's speed changed between rounds, if there are enough of them."""
-    pace = results.pace.values()
-    if len(pace) < LEAST_ROUNDS:
-        return []
-    return [
-        f"Pace: from round to round the machine took {min(pace):.2f} to {max(pace):.2f} of its usual "
-        "time; comparisons are made within rounds, and do not feel it."
-    ]
-
-
-def memory_lines(results: Results) -> list[str]:
-    """Says how long measurements waited for memory that others used, if that is known."""
-    reads = results.memory_reads
-    if not reads:
-        return []
-    usual = usual_read(reads)
-    slow = sum(read > SLOW_MEMORY * usual for read in reads)
-    waited = (
-        f"In {slow} of {len(reads)} it took more than {SLOW_MEMORY:g} times as long, however often "
-        "they were repeated: others used the memory, and the figures of these rounds are too high."
-    )
-    return [
-        f"Memory: a read took {digits(usual)} ns in the middle of the measurements, at most "
-        f"{reads[-1] / usual:.2f} times as long. "
-        + (waited if slow else "None had to wait for others.")
-    ]
 
 
 def _bold(entry: Entry) -> str:

@@ -81,20 +81,13 @@ function limitsCard(campaign) {
   );
 }
 
-// A backend compared with itself.
+// How sure the figures are, and each backend that was compared with itself.
 function noiseCard(campaign) {
   return h(
     'section',
     {class: 'card'},
     h('h3', {}, 'The noise'),
-    h(
-      'p',
-      {},
-      campaign.kind === 'costs'
-        ? noiseNote(campaign)
-        : campaign.noiseSaid || 'Nothing was measured twice, so the noise is unknown.',
-    ),
-    campaign.kind === 'costs' && paceNote(campaign),
+    campaign.sureness.map((line) => h('p', {}, line)),
     campaign.variants.map(([name, table]) =>
       failuresNote(campaign, table.cells, `Without a figure, of those measured ${name}: `),
     ),
@@ -124,18 +117,6 @@ function noiseCard(campaign) {
         ),
       );
     }),
-  );
-}
-
-// The speed of the machine from round to round.
-function paceNote(campaign) {
-  const pace = campaign.pace;
-  if (pace.length < LEAST_ROUNDS) return null;
-  return h(
-    'p',
-    {},
-    `Round by round the machine took ${pace.map((share) => share.toFixed(2)).join(', ')} of its usual time. ` +
-      'Comparisons are made within rounds, and do not feel it; a range over all rounds does.',
   );
 }
 

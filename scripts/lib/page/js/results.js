@@ -101,7 +101,6 @@ class Campaign extends Table {
     this.passes = Object.fromEntries(
       Object.entries(passes ?? {}).map(([name, rows]) => [name, new Table(rows, name)]),
     );
-    this.noiseSaid = facts.noise; // of services, whose cells have no costs
     const twins = this.twinRatios();
     this.noise = noiseFloor(twins);
     this.knowsNoise = twins.length > 0; // else 1 % is used instead
@@ -128,18 +127,6 @@ class Campaign extends Table {
       .filter(([one, twin]) => one?.costs && twin.costs)
       .map(([one, twin]) => pairedLogRatios(one, twin))
       .filter((ratios) => ratios.length);
-  }
-
-  // For each round, the median over the cells of cost over own median.
-  get pace() {
-    const shares = new Map();
-    for (const {costs, rounds, cost} of this.cells.filter((cell) => cell.costs)) {
-      rounds.forEach((round, i) => {
-        if (!shares.has(round)) shares.set(round, []);
-        shares.get(round).push(costs[i] / cost);
-      });
-    }
-    return [...shares].sort(([one], [other]) => one - other).map(([, values]) => median(values));
   }
 
   precisionOf(backend) {
