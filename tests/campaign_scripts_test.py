@@ -1106,6 +1106,20 @@ class MemoryTest(unittest.TestCase):
                 self.assertEqual(code, expected)
 
 
+class StopTest(unittest.TestCase):
+    def test_a_process_is_killed_that_begins_while_a_request_to_end_comes(self) -> None:
+        begin = subprocess.Popen
+
+        def begin_and_be_told(*arguments: Any, **options: Any) -> "subprocess.Popen[bytes]":
+            program = begin(*arguments, **options)
+            os.kill(os.getpid(), signal.SIGTERM)
+            return program
+
+        with Stop() as stop, unittest.mock.patch("subprocess.Popen", begin_and_be_told):
+            code = run_limited(["sleep", "10"], subprocess.DEVNULL, Limits(10, 1 << 30), stop)
+        self.assertEqual(code, -signal.SIGKILL)
+
+
 class DisturbanceTest(unittest.TestCase):
     def test_one_that_moved_is_worse_than_one_that_was_away(self) -> None:
         moved, away = (

@@ -142,6 +142,8 @@ def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop)
     )
     kill = partial(os.killpg, program.pid, signal.SIGKILL)
     stop.kill = kill
+    if stop.is_urgent:  # the request came before there was a process to kill
+        kill()
     try:
         with contextlib.suppress(OSError):  # the process may have ended
             resource.prlimit(program.pid, resource.RLIMIT_DATA, (limits.memory, limits.memory))
