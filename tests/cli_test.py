@@ -25,6 +25,9 @@ PROGRAM = str(Path(os.environ["TIMERBENCH"]).resolve())
 TRACES = Path(__file__).parent.parent / "bench" / "traces"
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
+# Tests may run under nohup, which ignores it for all that they start.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 
 def timerbench(*args: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run(

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,9 @@ sys.path.insert(0, str(ROOT / "scripts" / "lib"))
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+
+# Tests may run under nohup, which ignores it for all that they start.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def texts_of(figure: Figure) -> list[str]:
