@@ -26,6 +26,7 @@
 #include "replay/make_backend.h"
 #include "suites/realtime_campaign.h"
 #include "suites/reporter.h"
+#include "system/cpu_time.h"
 #include "workloads/drain.h"
 
 namespace timerbench {
@@ -58,7 +59,9 @@ class SlowQueue : public Sound {
   }
 
  private:
-  static void take_long() { std::this_thread::sleep_for(std::chrono::milliseconds(400)); }
+  static void take_long() {
+    for (const double end = cpu_seconds() + 0.4; cpu_seconds() < end;) continue;
+  }
 };
 
 class Remote : public Sound {
@@ -335,6 +338,14 @@ TEST_F(CampaignTest, ASlowReplayIsATimeoutAndLargerSizesAreSkipped) {
             "skipped: timeout at size 10 already");
   EXPECT_EQ(cells.at("test/drain/1/slow_advance").error_message,  // a smaller size has its chance
             "timeout: one replay takes more than 0.2 s");
+}
+
+TEST_F(CampaignTest, AReplayThatOnlyWaitsForItsProcessorIsNoTimeout) {
+  Campaign campaign("test", /*granularity=*/1, /*replay_seconds=*/{0.1});
+  campaign.add_input(input("sleep", {schedule_op(0, 1), cancel_op(0), advance_op(1)}));
+  const auto cells = run(campaign, {make_backend<Sleepy>()});
+  const auto& cell = cells.begin()->second;
+  EXPECT_FALSE(cell.error_occurred) << cell.error_message;
 }
 
 TEST_F(CampaignTest, TheCostIsThatOfTheMeasuredOperationsOverTheirNumber) {
@@ -752,6 +763,13 @@ TEST_F(CostReportTest, NumbersAreThoseOfTheScripts) {
     ++checked;
   }
   EXPECT_GT(checked, 20);
+}
+
+TEST_F(CostReportTest, APrecisionWithoutAnyFigureIsNamed) {
+  EXPECT_EQ(cheapest({cell("a", Precision::exact, {}, "timeout: one replay takes too long"),
+                      cell("b", Precision::granular, {2}), cell("null", Precision::none, {1})}),
+            "hold, 3·10⁴ timers, exact: no backend has a figure\n"
+            "hold, 3·10⁴ timers, granular: b 2.00 ns, the only one\n");
 }
 
 TEST_F(CostReportTest, OnlyTheLikeAreCompared) {

@@ -246,6 +246,15 @@ class Decide(ReportTest):
         ):
             self.assertIn(said, text)
 
+    def test_what_is_unfolded_stays_so_when_a_choice_changes(self) -> None:
+        entries = costs("quick/churn/1000", "kafka_wheel_256", "granular", 5)
+        self.open(self.report(self.campaign(entries)), "decide")
+        fold = "document.querySelector('#page details.use')"
+        for is_open in (False, True):
+            self.browser.execute_script(f"{fold}.open = {str(is_open).lower()}")
+            self.type("n", "2k" if is_open else "3k")
+            self.assertEqual(self.browser.execute_script(f"return {fold}.open"), is_open)
+
     def test_links_lead_to_the_same_load(self) -> None:
         self.open(self.report(self.generated()), "decide&load=churn/1000")
         link = "#page a[href='#tails&w=churn&s=1000']"
@@ -484,6 +493,9 @@ class Decide(ReportTest):
         self.assertIn("§ took too long in a round.", self.text())
         title = "document.querySelector('#page td span[title^=timeout]').title"
         self.assertEqual(self.run_js(title), "timeout in 1 of 10 rounds")
+        self.go("scaling")
+        self.assertIn("§", self.tables()[0][2][3])
+        self.assertIn("§ took too long in a round.", self.text())
         self.go("raw")
         self.assertIn("timeout in 1 of 10 rounds", self.tables()[0][2])
         self.go("machine")

@@ -114,7 +114,8 @@ class Pages(ReportTest):
         for name in ("decide", "scaling", "map", "tails", "memory", "pairwise", "machine", "raw"):
             self.open(page, name)
             self.assertIn(
-                "campaign · Test 1000, 2 processors · fitness C of A to F", self.whole_text()
+                "campaign · Test 1000, 2 processors · fitness C (A is best, F is worst)",
+                self.whole_text(),
             )
 
     def test_each_page_says_how_well_it_was_measured(self) -> None:
@@ -124,7 +125,7 @@ class Pages(ReportTest):
         page = self.report(self.campaign(entries, grade_reasons="load; swap"))
         for name in ("decide", "scaling", "map", "pairwise", "machine"):
             self.open(page, name)
-            self.assertIn("fitness C of A to F (load, swap)", self.whole_text(), name)
+            self.assertIn("fitness C (A is best, F is worst): load, swap", self.whole_text(), name)
             self.assertIn("1 of 2 cells disturbed in a round", self.whole_text(), name)
 
     def test_scaling(self) -> None:

@@ -533,6 +533,23 @@ TEST(TraceStat, TellsHowTimersEnd) {
   EXPECT_EQ(stat.vain_cancels, 1u);
 }
 
+TEST(TraceStat, EndsInTheSetupDoNotCountAsMeasured) {
+  for (const bool time_passes : {false, true}) {
+    std::vector<Op> ops{schedule_op(0, 9), schedule_op(1, 9), schedule_op(1, 1), cancel_op(0)};
+    if (time_passes) ops.push_back(advance_op(1));  // fires 1
+    const std::size_t setup = ops.size();
+    for (const Op op :
+         {schedule_op(2, 5), schedule_op(2, 6), schedule_op(3, 7), cancel_op(3), advance_op(6)}) {
+      ops.push_back(op);
+    }
+    const Trace trace = {{.capacity = 4, .setup_ops = setup}, ops};
+    const Ends ends = measured_ends(trace, stat_trace(trace));
+    EXPECT_EQ(ends.moved, 1u);
+    EXPECT_EQ(ends.cancelled, 1u);
+    EXPECT_EQ(ends.fired, time_passes ? 1u : 2u);
+  }
+}
+
 TEST(TraceStat, ThePeakMayBeBeforeTheEnd) {
   const std::vector<Op> ops{schedule_op(0, 9), schedule_op(1, 9), schedule_op(2, 9), cancel_op(0),
                             cancel_op(1),      schedule_op(0, 9), cancel_op(0)};

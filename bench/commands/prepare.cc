@@ -47,8 +47,9 @@ ordered_json described(const std::vector<Trace>& variants) {
   const Trace& trace = variants.front();
   const TraceInfo& info = trace.info();
   const TraceStat stat = stat_trace(trace);
+  const Ends ends = measured_ends(trace, stat);
   const auto share = [&](std::uint64_t part) {
-    const std::uint64_t ended = stat.cancelled + stat.moved + stat.fired;
+    const std::uint64_t ended = ends.cancelled + ends.moved + ends.fired;
     return ended > 0 ? static_cast<double>(part) / static_cast<double>(ended) : 0.0;
   };
   ordered_json hashes;
@@ -62,9 +63,9 @@ ordered_json described(const std::vector<Trace>& variants) {
           {"ops", trace.ops().size()},
           {"peak_pending", info.peak_pending},
           {"unit_ns", info.unit_ns},
-          {"cancelled_share", share(stat.cancelled)},
-          {"moved_share", share(stat.moved)},
-          {"fired_share", share(stat.fired)},
+          {"cancelled_share", share(ends.cancelled)},
+          {"moved_share", share(ends.moved)},
+          {"fired_share", share(ends.fired)},
           {"delay_ns", delays},
           {"parameters", ordered_json::parse(info.parameters)},
           {"hashes", hashes}};

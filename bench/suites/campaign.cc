@@ -201,7 +201,7 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   const auto start = std::chrono::steady_clock::now();
   TimedReplay replay;
   {
-    const TimeLimit limit(replay_seconds_.of(cell.backend));
+    const TimeLimit limit = limit_replay(cell);
     replay =
         cell.backend.time_replay({.capacity = trace.info().capacity, .granularity = granularity_},
                                  trace.setup(), trace.measured(), limit.stop(), nullptr);
@@ -211,6 +211,12 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   check_outcome(cell, variant, replay.outcome);
   const auto unmeasured = std::chrono::steady_clock::now() - start - replay.elapsed;
   return {replay.elapsed, unmeasured, trace.info().items, replay.disturbance};
+}
+
+TimeLimit Campaign::limit_replay(const Cell& cell) const {
+  const bool waits = cell.backend.traits.remote;
+  return {replay_seconds_.of(cell.backend),
+          waits ? TimeLimit::Of::wall_time : TimeLimit::Of::processor_time};
 }
 
 void Campaign::check_time(const Cell& cell, bool stopped) const {

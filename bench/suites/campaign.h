@@ -15,6 +15,7 @@
 #include "replay/backend.h"
 #include "suites/cell_failure.h"
 #include "system/memory_probe.h"
+#include "system/stop.h"
 #include "trace/outcome.h"
 #include "trace/trace.h"
 
@@ -153,6 +154,7 @@ class Campaign {
   void check_outcome(Cell& cell, std::size_t variant, const Outcome& outcome);
   void check_time(const Cell& cell, bool stopped) const;
   void check_progress(const Cell& cell, const Measurement& so_far) const;
+  TimeLimit limit_replay(const Cell& cell) const;
   void prepare(Input& input);
   // Checks the cell first, if not yet checked. Returns nothing if the cell has failed; its
   // `failure` says why. `so_far`: the measurements of this round.

@@ -75,7 +75,7 @@ void Campaign::measure_once(Cell& cell, benchmark::State& state, Replay&& replay
 template <class Replay>
 auto Campaign::replay_in_time(Cell& cell, Replay&& replay) {
   auto result = [&] {
-    const TimeLimit limit(replay_seconds_.of(cell.backend));
+    const TimeLimit limit = limit_replay(cell);
     return replay(limit.stop());
   }();
   check_time(cell, result.stopped);

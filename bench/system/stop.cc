@@ -12,12 +12,12 @@ namespace {
 StopFlag g_interrupted = false;
 StopFlag g_stop_replay = false;
 
-void set_timer(double seconds) {
+void set_timer(TimeLimit::Of of, double seconds) {
   if (seconds > 0) seconds = std::max(seconds, 1e-6);  // 0 would be no limit
   const double whole = std::floor(seconds);
   const itimerval value{
       {0, 0}, {static_cast<time_t>(whole), static_cast<suseconds_t>((seconds - whole) * 1e6)}};
-  setitimer(ITIMER_REAL, &value, nullptr);
+  setitimer(of == TimeLimit::Of::wall_time ? ITIMER_REAL : ITIMER_PROF, &value, nullptr);
 }
 
 }  // namespace
@@ -41,17 +41,17 @@ void handle_signals() {
 
 const StopFlag& interrupted() { return g_interrupted; }
 
-TimeLimit::TimeLimit(double seconds) {
+TimeLimit::TimeLimit(double seconds, Of of) : of_(of) {
   struct sigaction action {};
   action.sa_handler = [](int) { g_stop_replay = true; };
   action.sa_flags = SA_RESTART;
-  sigaction(SIGALRM, &action, nullptr);
+  sigaction(of == Of::wall_time ? SIGALRM : SIGPROF, &action, nullptr);
   g_stop_replay = false;
   if (interrupted()) g_stop_replay = true;
-  set_timer(seconds);
+  set_timer(of, seconds);
 }
 
-TimeLimit::~TimeLimit() { set_timer(0); }
+TimeLimit::~TimeLimit() { set_timer(of_, 0); }
 
 const StopFlag& TimeLimit::stop() const { return g_stop_replay; }
 

@@ -26,15 +26,22 @@ inline void throw_if_interrupted() {
   if (interrupted().load(std::memory_order_relaxed)) throw Interrupted();
 }
 
-// Sets stop() after some seconds of wall time, or on interruption. Only one may exist at a time.
+// Sets stop() after some seconds, or on interruption. Only one may exist at a time.
 class TimeLimit {
  public:
-  explicit TimeLimit(double seconds);
+  // Of this process's own processor time, what other programs take does not count. Whatever waits
+  // for another process is limited by wall time.
+  enum class Of { processor_time, wall_time };
+
+  TimeLimit(double seconds, Of of);
   ~TimeLimit();
   TimeLimit(const TimeLimit&) = delete;
   TimeLimit& operator=(const TimeLimit&) = delete;
 
   const StopFlag& stop() const;
+
+ private:
+  Of of_;
 };
 
 }  // namespace timerbench

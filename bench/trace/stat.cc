@@ -89,7 +89,51 @@ void replay_model(const Trace& trace, TraceStat& stat) {
   stat.pending = model.size();
 }
 
+// Counts how schedules end in the setup, during which no time passes.
+Ends ends_without_advances(const Trace& trace) {
+  Ends ends;
+  std::vector<bool> pending(trace.info().capacity);
+  for_each_window(trace.setup(), [&](std::span<const Op> window) {
+    throw_if_interrupted();
+    for (const Op op : window) {
+      const bool schedules = op.arg != kCancel;
+      if (pending[op.id]) ++(schedules ? ends.moved : ends.cancelled);
+      pending[op.id] = schedules;
+    }
+  });
+  return ends;
+}
+
+// Counts by the model how schedules end in the setup.
+Ends ends_by_model(const Trace& trace) {
+  Ends ends;
+  Model model({.capacity = trace.info().capacity});
+  Tick now = 0;
+  for_each_window(trace.setup(), [&](std::span<const Op> window) {
+    throw_if_interrupted();
+    for (const Op op : window) {
+      if (op.id == kAdvance) {
+        ends.fired += model.advance(now += op.arg, IgnoreExpiry{});
+      } else if (op.arg == kCancel) {
+        ends.cancelled += model.cancel(op.id);
+      } else {
+        ends.moved += model.pending(op.id);
+        model.schedule(op.id, now + op.arg);
+      }
+    }
+  });
+  return ends;
+}
+
 }  // namespace
+
+Ends measured_ends(const Trace& trace, const TraceStat& stat) {
+  const Ends setup =
+      count_ops(trace.setup()).advances == 0 ? ends_without_advances(trace) : ends_by_model(trace);
+  return {.cancelled = stat.cancelled - setup.cancelled,
+          .moved = stat.moved - setup.moved,
+          .fired = stat.fired - setup.fired};
+}
 
 TraceStat stat_trace(const Trace& trace) {
   TraceStat stat;

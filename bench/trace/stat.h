@@ -36,6 +36,17 @@ struct TraceStat {
 
 TraceStat stat_trace(const Trace& trace);
 
+// How schedules ended.
+struct Ends {
+  std::uint64_t cancelled = 0;
+  std::uint64_t moved = 0;  // scheduled again while pending
+  std::uint64_t fired = 0;
+};
+
+// How schedules ended in the measured part of the trace, set up or not. `stat` is that of the trace.
+// Takes as long as a replay of the setup with the model, if time passes in it.
+Ends measured_ends(const Trace& trace, const TraceStat& stat);
+
 // Some forty aligned lines of text.
 std::string to_text(const TraceStat& stat, const TraceInfo& info);
 

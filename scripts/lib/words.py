@@ -114,7 +114,7 @@ def _fitness(facts: dict[str, str]) -> str:
     if not (grade := facts.get("grade")):
         return ""
     reasons = reasons_of_grade(facts)
-    return f"fitness {grade} of A to F{f' ({reasons})' if reasons else ''}"
+    return f"fitness {grade} (A is best, F is worst){f': {reasons}' if reasons else ''}"
 
 
 def reasons_of_grade(facts: dict[str, str]) -> str:

@@ -176,7 +176,7 @@ def _checked_and_summed_up(results: Results) -> list[str]:
     verified = "Every backend was verified against a model before. "
     sentences = [
         (verified if "format" in results.facts else "")
-        + "What fired in a timed replay was compared with what must.",
+        + "The fires of each timed replay were compared with those of the model.",
         f"Granules are of {granularity} tick{'' if granularity == '1' else 's'}.",
     ]
     if 1 < results.rounds.most < LEAST_ROUNDS:
@@ -204,7 +204,7 @@ def _noise(results: Results) -> str:
         return f"{told} The rounds are too few for intervals."
     return (
         f"{told} The 95 % intervals of these ratios reach {percent(median(results.reach))} (median) "
-        f"and {percent(nine)} (nine of ten); the rounds cannot show a difference that is smaller."
+        f"and {percent(nine)} (nine of ten): the rounds resolve differences of about that size."
     )
 
 

@@ -66,7 +66,7 @@ def _reach(widths: Sequence[float]) -> str:
         return f"It takes {LEAST_ROUNDS} rounds to say how sure that is."
     return (
         f"The intervals of these differences reach {percent(middle)} (median) and {percent(nine)} "
-        "(nine of ten cells). The rounds cannot show a difference that is smaller."
+        "(nine of ten cells): the rounds resolve differences of about that size."
     )
 
 

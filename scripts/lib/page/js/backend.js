@@ -32,7 +32,7 @@ function serviceOf(campaign, backend) {
   if (services.length) return links(services);
   if (alike.length) return [links(alike), ' (another setting of it)'];
   return [
-    'none yet: add ',
+    'none yet; to make one, add ',
     h('code', {}, `Locked<${type ?? '…'}>`),
     ' to ',
     h('code', {}, 'impls/services/roster.h'),
@@ -65,7 +65,7 @@ function drawBackend(view) {
       'section',
       {class: 'card'},
       h('h3', {}, swatch(backend, campaign), backend),
-      h('p', {}, summaryOf(campaign, backend), standing(rows)),
+      h('p', {}, summaryOf(campaign, backend), standing(campaign, cells, rows)),
       factsOf(campaign, backend),
     ),
     rows.length > 0 && againstBestCard(campaign, backend, rows),
@@ -101,22 +101,37 @@ function rowsOfBackend(campaign, cells) {
 // ranked.
 function bestBeside(campaign, cell) {
   if (!campaign.isRanked(cell.backend)) return cell;
-  const precision = campaign.precisionOf(cell.backend);
-  const others = campaign
-    .at(cell.scenario, cell.size)
-    .filter((other) => other.hasFigure && campaign.precisionOf(other.backend) === precision);
-  return ranking(others, campaign.noise)[0][0];
+  return ranking(rivalsOf(campaign, cell), campaign.noise)[0][0];
 }
 
-// Says on how many loads the backend is the best, and on which it is farthest from the best.
-function standing(rows) {
-  const [worst] = rows;
+// The cells of the same precision on the same load, this one too.
+function rivalsOf(campaign, cell) {
+  const precision = campaign.precisionOf(cell.backend);
+  return campaign
+    .at(cell.scenario, cell.size)
+    .filter((other) => other.hasFigure && campaign.precisionOf(other.backend) === precision);
+}
+
+// Says on how many loads the backend is the best, and on which it is farthest from the best. Single
+// operations are no loads.
+function standing(campaign, cells, rows) {
+  const isLoad = ({scenario}) => !campaign.isPart(scenario);
+  const loads = rows.filter(({cell}) => isLoad(cell));
+  const lost = cells.filter((cell) => isLoad(cell) && !cell.hasFigure).length;
+  const [worst] = loads;
   if (!worst?.ratio) return '';
-  const firsts = rows.filter(({ratio: it}) => it?.word !== 'slower').length;
+  const firsts = loads.filter((row) => isFirst(campaign, row)).length;
   return (
-    `It is the cheapest of its precision, or not told apart from it, on ${firsts} of ${counted(rows.length, 'load')}; ` +
-    `worst on ${worst.key}, where it takes ${digits(worst.ratio.middle)} times as long as ${worst.best.backend}.`
+    `It is the cheapest of its precision, or tied with it, on ${firsts} of ${counted(loads.length + lost, 'load')}` +
+    (lost ? `; on ${lost} it has no figure` : '') +
+    `. Its worst is ${worst.key}, where it takes ${digits(worst.ratio.middle)} times as long as ${worst.best.backend}.`
   );
+}
+
+// Whether the backend is the cheapest on this load, or tied with it.
+function isFirst(campaign, {cell, best, ratio: it}) {
+  if (best === cell) return true;
+  return it.word !== 'slower' && isSure(rivalsOf(campaign, cell));
 }
 
 function againstBestCard(campaign, backend, rows) {
@@ -181,7 +196,7 @@ function againstBestCard(campaign, backend, rows) {
   ];
   const note =
     `Each load where ${backend} has a figure, the worst first. The best is first in the ranking of those that are ${precision}; ` +
-    `the chance of any wrong verdict among the lines is 5 %. More instructions: it works more. About as many: it waits, for memory or for branches. ${noiseNote(campaign)}`;
+    `the chance of any wrong verdict among the lines is 5 %. If it executes more instructions than the best, it does more work; if about as many, it waits for memory or branches. ${noiseNote(campaign)}`;
   if (!shown.length)
     return h(
       'section',

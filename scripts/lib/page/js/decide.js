@@ -23,7 +23,7 @@ function drawDecide(view) {
     'rate',
     'Operations a second',
     RATES,
-    {text: (value) => grouped(String(value)), read: readCount},
+    {text: (value) => grouped(String(value)), read: readCount, example: '200k'},
     USUAL_RATE,
   );
   const tooLate = lateness(view, campaign, nearest);
@@ -32,14 +32,14 @@ function drawDecide(view) {
   const rankings = shown.map((load) => rankingsOf(campaign, load, tooLate, limits));
   view.answerWith(
     h('p', {}, 'For ', loadWords(campaign, shown, wanted)),
-    answers({campaign, shown, wanted, rate, rankings}),
+    answers({campaign, shown, wanted, rate, rankings, isPunctual: view.values.get('late') === '0'}),
     yoursNote(campaign, found, wanted),
     caveat(campaign, shown, rankings),
     h(
       'details',
       {class: 'more', open: innerWidth > NARROW},
       h('summary', {}, 'Measure it, and see it on other pages'),
-      measureNote(campaign, found, wanted),
+      measureNote(campaign, found, wanted, rankings.at(-1)),
       linksOf(campaign, nearest),
     ),
   );
@@ -78,7 +78,7 @@ function chooseLoads(view, loads) {
       'n',
       'Timers pending',
       stepsAround(populations),
-      {text: (value) => grouped(String(value)), read: readCount},
+      {text: (value) => grouped(String(value)), read: readCount, example: '200k'},
       start.population,
     ),
     share: shares.length
@@ -86,7 +86,12 @@ function chooseLoads(view, loads) {
           'never',
           'Cancelled or moved',
           [0, 10, 25, 50, 75, 90, 95, 99, 100],
-          {text: (value) => tick(percent)(value / 100), read: readPercent, isFit: isPercentage},
+          {
+            text: (value) => tick(percent)(value / 100),
+            read: readPercent,
+            isFit: isPercentage,
+            example: '99 %',
+          },
           100 * (start.share ?? 0.9),
         ) / 100
       : null,
@@ -95,7 +100,7 @@ function chooseLoads(view, loads) {
           'delay',
           'Delay: half are below',
           stepsAround(delays),
-          {text: tick(time), read: readTime},
+          {text: tick(time), read: readDelay, example: '60s or 15ms'},
           start.delay ?? median(delays),
         )
       : null,
@@ -145,7 +150,7 @@ function loadWords(campaign, shown, wanted) {
   return [
     h('strong', {}, load.scenario),
     ` at ${shown.map(({size}) => power(size)).join(' and ')}`,
-    isYours ? `: ${wordsOfLoad(load)}.` : ', the nearest to yours that was measured:',
+    isYours ? `: ${wordsOfLoad(load)}.` : ', the measured load that is nearest to yours:',
     load.isPart && ' It is a part of a load: a single kind of operation.',
   ];
 }
@@ -164,19 +169,31 @@ function yoursNote(campaign, [load, other], wanted) {
     'p',
     {class: 'yours'},
     differences.length
-      ? [h('strong', {}, 'Not yours: '), `${differences.join('; ')}. Nothing is interpolated.`]
-      : 'That is yours, and was measured.',
+      ? [
+          h('strong', {}, 'Your load differs: '),
+          `${differences.join('; ')}. Nothing is interpolated.`,
+        ]
+      : 'Your load was measured.',
   );
 }
 
-function measureNote(campaign, [load, other], wanted) {
+// `rankings`: those of the largest load shown. The command measures the first of each.
+function measureNote(campaign, [load, other], wanted, rankings) {
   const isMeasured = !wanted || !differencesOf(campaign, load, wanted, other).length;
   return h(
     'p',
     {class: 'note'},
     isMeasured ? 'On your machine: ' : 'Measure exactly yours: ',
-    h('code', {}, commandFor(load, wanted ?? load)),
+    h('code', {}, `${commandFor(load, wanted ?? load)}${backendsFor(rankings)}`),
   );
+}
+
+function backendsFor(rankings) {
+  const names = rankings
+    .filter(({ranked}) => ranked)
+    .flatMap(({groups}) => groups.flat().slice(0, MOST_NAMED))
+    .map(({backend}) => backend);
+  return names.length ? ` --backends=${names.join(',')}` : '';
 }
 
 // Returns a function that says which precisions are later than allowed. Deadlines of a trace are
@@ -246,7 +263,7 @@ function placeOf(precision) {
 }
 
 // A column for each precision. They are not ranked with each other.
-function answers({campaign, shown, wanted, rate, rankings}) {
+function answers({campaign, shown, wanted, rate, rankings, isPunctual}) {
   return h(
     'div',
     {class: 'answers'},
@@ -257,17 +274,20 @@ function answers({campaign, shown, wanted, rate, rankings}) {
         return h(
           'section',
           {'data-precision': precision},
-          h('h3', {}, conditionOf(precision, shown[0])),
+          h('h3', {}, conditionOf(precision, shown[0], isPunctual)),
           answerOf(campaign, own, shown, wanted ?? shown[0], rate),
         );
       }),
   );
 }
 
-function conditionOf(precision, {granule}) {
+// `isPunctual`: the reader wants no timer to be late.
+function conditionOf(precision, {granule}, isPunctual) {
   return {
     exact: 'If no timer may be late',
-    granular: `If ${granule === null ? 'a granule' : tick(time)(granule)} late is fine`,
+    granular: isPunctual
+      ? `If deadlines are multiples of ${granule === null ? 'a granule' : tick(time)(granule)}`
+      : `If ${granule === null ? 'a granule' : tick(time)(granule)} late is fine`,
     relative: 'If 8/63 of the delay late is fine',
   }[precision];
 }
@@ -275,7 +295,7 @@ function conditionOf(precision, {granule}) {
 function answerOf(campaign, own, shown, {population}, rate) {
   if (own[0].tooLate) return h('p', {}, `Nothing: all are ${own[0].tooLate}.`);
   const firsts = own.map((one) => one?.groups[0] ?? []);
-  if (!firsts[0].length) return h('p', {}, 'Nothing: none has a figure that is left.');
+  if (!firsts[0].length) return h('p', {}, 'No backend fits these limits.');
   const inAll = firsts[0].filter((cell) =>
     firsts.every((group) => group.some(({backend}) => backend === cell.backend)),
   );
@@ -295,7 +315,7 @@ function answerOf(campaign, own, shown, {population}, rate) {
         .slice(0, isSame ? 1 : 2)
         .map((group, i) => [
           i ? '; ' : '',
-          isSame || groups.length === 1 ? '' : `at ${power(group[0].size)} `,
+          isSame || shown.length === 1 ? '' : `at ${power(group[0].size)} `,
           tiedNames(campaign, group),
           ': ',
           isSame && groups.length > 1
@@ -303,7 +323,7 @@ function answerOf(campaign, own, shown, {population}, rate) {
             : costsOf(group),
         ]),
       ` per ${item}${bytesOfTimer === null ? '' : `, ${bytes(bytesOfTimer)} a timer`}. `,
-      `At ${grouped(String(rate))} operations a second that is ${percent((rate * worst) / 1e9)} of a core` +
+      `At ${grouped(String(rate))} operations a second that is ${groups.length > 1 ? 'at most ' : ''}${percent((rate * worst) / 1e9)} of a core` +
         (bytesOfTimer === null
           ? '.'
           : `; ${grouped(String(population))} timers take ${megabytes(bytesOfTimer * population)}.`),
@@ -312,9 +332,9 @@ function answerOf(campaign, own, shown, {population}, rate) {
   ];
 }
 
-// 3.36 MB, the unit in which memory is bought.
+// 3.36 MB, or 2.00 kB: units of a thousand, in which memory is bought.
 function megabytes(value) {
-  return `${digits(value / 1e6)} MB`;
+  return value < 1e5 ? `${digits(value / 1e3)} kB` : `${digits(value / 1e6)} MB`;
 }
 
 function tiedNames(campaign, group) {
@@ -481,7 +501,7 @@ function rankCard(campaign, load, {precision, ranked, names, tooLate, excluded, 
     note:
       `Per ${campaign.item(load.scenario)}: rounds, and their median with its 95 % interval.` +
       (ranked
-        ? ' Those with the same rank are not told apart; within a rank the chance of any wrong verdict is 5 %.'
+        ? ' Backends with the same rank in the data are tied; within a rank the chance of any wrong verdict is 5 %.'
         : '') +
       (baseline && campaign.precisionOf(baseline) !== precision
         ? ` The baseline, ${baseline}, has another precision (${campaign.precisionOf(baseline)}): ratios to it are told, and nothing is judged by them.`

@@ -15,11 +15,10 @@ function roundsNote(campaign, cells) {
   const rounds = Math.min(...ranked.map((cell) => cell.costs.length));
   const needed = roundsNeeded(Math.max(1, most));
   if (most < 1 || rounds >= needed) return null;
-  const told = Math.floor(ALPHA * 2 ** (rounds - 1)); // comparisons with the first
   return h(
     'p',
     {class: 'warning'},
-    `${counted(rounds, 'round')} can tell ${told ? `no more than ${told + 1} backends` : 'no backends'} of a precision apart; ${most + 1} take ${needed} rounds: `,
+    `The order is not yet sure: some backends have only ${counted(rounds, 'round')}, and ${most + 1} backends take ${needed}. Measure more: `,
     h('code', {}, campaign.remakeWith(needed)),
   );
 }
@@ -39,7 +38,7 @@ function failuresNote(campaign, cells, head = 'Without a figure: ') {
   const failed = cells.filter((cell) => !cell.hasFigure);
   if (!failed.length) return null;
   const backends = [...new Set(failed.map((cell) => cell.backend))];
-  const isOne = new Set(failed.map((cell) => cell.scenario)).size === 1;
+  const isOne = new Set(cells.map((cell) => cell.scenario)).size === 1;
   const place = (cell) => (isOne ? '' : `${cell.scenario} `) + `at ${power(cell.size)}`;
   return h(
     'p',

@@ -207,10 +207,16 @@ function readTime(text) {
   return number === undefined ? NaN : Number(number) * DURATIONS[unit ?? 'ns'];
 }
 
-// Reads 99, 99 % or 99.5%; else NaN.
+// Reads a time with its unit; else NaN.
+function readDelay(text) {
+  return /[a-zµ]\s*$/.test(text) ? readTime(text) : NaN;
+}
+
+// Reads 99, 99 % or 99.5%; else NaN. 0.99 alone may be a share, and is not read.
 function readPercent(text) {
-  const [, number] = text.replace(/\s/g, '').match(/^(\d*\.?\d+)%?$/) ?? [];
-  return number === undefined || Number(number) > 100 ? NaN : Number(number);
+  const [, digits_, sign] = text.replace(/\s/g, '').match(/^(\d*\.?\d+)(%?)$/) ?? [];
+  const number = Number(digits_ ?? NaN);
+  return number > 100 || (number > 0 && number < 1 && !sign) ? NaN : number;
 }
 
 // Lists names: one, one and two, or one, two and three.

@@ -13,6 +13,17 @@ const FACT_NAMES = {
 function drawMachine(view) {
   const campaign = view.campaign('');
   const {grade, ...facts} = campaign.facts;
+  view.answerWith(
+    h(
+      'p',
+      {},
+      `Measured on ${facts.processor ?? 'an unknown processor'}` +
+        (grade ? `, with the grade ${grade} (A is best, F is worst)` : '') +
+        (facts.grade_reasons ? `: ${facts.grade_reasons.replaceAll('_', ' ')}` : '') +
+        '. ' +
+        (campaign.kind === 'costs' ? noiseNote(campaign) : ''),
+    ),
+  );
   return [
     h(
       'section',

@@ -7,21 +7,21 @@ const PAGES = [
     title: 'Decide',
     draw: drawDecide,
     kind: 'costs',
-    lead: 'Which structure, for your load? Say what it is like; backends are ranked among those of the same precision.',
+    lead: 'Which structure for your load? Describe the load; backends of the same precision are ranked.',
   },
   {
     id: 'scaling',
     title: 'Scaling',
     draw: drawScaling,
     kind: 'costs',
-    lead: 'What an operation costs, against the number of pending timers.',
+    lead: 'The cost of an operation by the number of pending timers.',
   },
   {
     id: 'map',
     title: 'Map',
     draw: drawMap,
     kind: 'costs',
-    lead: 'Which backend is the cheapest, by how many timers there are and how many of them never fire.',
+    lead: 'The cheapest backend for each number of timers and share that never fires.',
   },
   {
     id: 'tails',
@@ -29,7 +29,7 @@ const PAGES = [
     draw: drawTails,
     kind: 'costs',
     pass: 'tails',
-    lead: 'How long single calls take, the longest advance and what it did, and how it came about.',
+    lead: 'How long single calls take, and what the longest advance did.',
   },
   {
     id: 'accuracy',
@@ -58,14 +58,14 @@ const PAGES = [
     draw: drawMemory,
     kind: 'costs',
     pass: 'memory',
-    lead: 'What a timer takes of memory, and an operation of instructions, cycles and misses.',
+    lead: 'The memory of a timer, and the instructions, cycles and cache misses of an operation.',
   },
   {
     id: 'pairwise',
     title: 'Pairwise',
     draw: drawPairwise,
     kind: 'costs',
-    lead: 'One backend with another on every load, and all with all on one: faster, slower, equivalent or unresolved.',
+    lead: 'Compare two backends on every load, or all backends on one load.',
   },
   {
     id: 'backend',
@@ -79,7 +79,7 @@ const PAGES = [
     title: 'Machine',
     draw: drawMachine,
     kind: '',
-    lead: 'On what the figures were measured, how fit it was, and how far they can be believed.',
+    lead: 'The machine of the measurements, its fitness, and how sure the figures are.',
   },
   {id: 'raw', title: 'Raw', draw: drawRaw, kind: '', lead: 'Every cell, with what became of it.'},
 ];
@@ -143,15 +143,19 @@ async function begin() {
     main.focus();
   });
   // Paper needs the light theme and a narrow page.
+  let wasOpen = false;
   let onScreen = '';
   addEventListener('beforeprint', () => {
     onScreen = document.documentElement.dataset.theme;
     chooseTheme('light');
     main.classList.add('on-paper');
     view.draw();
+    wasOpen = view.provenance.open;
+    view.provenance.open = true;
   });
   addEventListener('afterprint', () => {
     main.classList.remove('on-paper');
+    view.provenance.open = wasOpen;
     chooseTheme(onScreen);
     view.draw();
   });

@@ -29,12 +29,32 @@ function drawMap(view) {
       ),
     ];
   }
+  const wins = new Map();
+  for (const {first} of rows) {
+    if (first) wins.set(first.backend, (wins.get(first.backend) ?? 0) + 1);
+  }
+  const [most, ...others] = [...wins].sort(([, one], [, other]) => other - one);
+  view.answerWith(
+    h(
+      'p',
+      {},
+      `Of the ${precision} backends, `,
+      named(most[0], campaign),
+      ` is the cheapest on ${most[1]} of ${counted(rows.filter(({first}) => first).length, 'load')}`,
+      others.map(([backend, count], i) => [
+        i === others.length - 1 ? ' and ' : ', ',
+        named(backend, campaign),
+        ` on ${count}`,
+      ]),
+      '.',
+    ),
+  );
   return [
     roundsNote(campaign, campaign.cells),
     card({
       title: `The cheapest of those that are ${precision}, by load`,
       note:
-        `${capital(PRECISIONS[precision].meaning)}. Hatched: one or more others are not told apart from it; the data name them. Alone: no other has a figure. None: nobody has one, the data say why; an empty place was not measured. ` +
+        `${capital(PRECISIONS[precision].meaning)}. Hatched: others are tied with it (see the data). Alone: no other has a figure. None: no backend has a figure (see the data). Empty: not measured. ` +
         (columns.some(({share}) => share === null)
           ? 'The file does not say how many timers are cancelled. '
           : 'From left to right, more of the timers are cancelled or moved. ') +
@@ -67,7 +87,7 @@ function drawMap(view) {
             first ? [costWithInterval(first), doubtMarks(campaign, first)] : null,
         },
         {
-          title: 'not told apart from it',
+          title: 'tied with it',
           left: 'words',
           value: ({others, isAlone}) =>
             isAlone ? 'it alone has a figure' : others.map((cell) => cell.backend).join(' '),
@@ -162,7 +182,7 @@ function mapOf(campaign, columns, sizes, rows, theme, width) {
     ],
     text:
       `${first.scenario} at ${power(first.size)}: ${first.backend}, ${costWithInterval(first)} ns` +
-      (others.length ? `; not told apart: ${others.map((cell) => cell.backend).join(', ')}` : ''),
+      (others.length ? `; tied: ${others.map((cell) => cell.backend).join(', ')}` : ''),
   }));
   const winners = [...new Set(shown.map(({first}) => first.backend))];
   const nobody = rows

@@ -28,6 +28,7 @@ function drawMemory(view) {
     'w',
     'Workload',
     table.scenarios.map((name) => [name, name]),
+    table.scenarios.find((name) => !campaign.isPart(name)),
   );
   const sizes = table.sizes(scenario);
   const size = Number(
@@ -38,6 +39,26 @@ function drawMemory(view) {
       String(tellingSize(table, scenario, sizes)),
     ),
   );
+  const held = (memory?.at(scenario, size) ?? [])
+    .filter((cell) => cell.hasFigure && campaign.isRanked(cell.backend))
+    .map((cell) => [cell, cell.value('bytes_per_timer')])
+    .filter(([, value]) => value > 0)
+    .sort(([, one], [, other]) => one - other);
+  if (held.length)
+    view.answerWith(
+      h(
+        'p',
+        {},
+        `On ${scenario} at ${power(size)} a timer takes ${bytes(held[0][1])} with `,
+        named(held[0][0].backend, campaign),
+        held.length > 1 && [
+          `, the least, and ${bytes(held.at(-1)[1])} with `,
+          named(held.at(-1)[0].backend, campaign),
+          ', the most',
+        ],
+        '.',
+      ),
+    );
   return [
     campaign.passes.memory && bytesCard(campaign, scenario),
     usesCard(campaign, scenario, size),
@@ -61,7 +82,7 @@ function bytesCard(campaign, scenario) {
   return card({
     title: `${scenario}: memory a timer`,
     note:
-      'All that the structure has allocated when most timers are pending, divided by them; what was counted, not what time it took. ' +
+      'All memory that the structure has allocated when most timers are pending, divided by their number. ' +
       `Pages: ${campaign.facts.pages ?? 'as the system has them'}. Of Redis, the memory is that of another process.`,
     remake: campaign.remakeOf('memory'),
     height: heightFor(campaign.backends.size, 400),

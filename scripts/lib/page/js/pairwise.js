@@ -31,12 +31,12 @@ function drawPairwise(view) {
     )
     .filter(([precision, group]) => PRECISIONS[precision].ranked && group.length > 1);
   return [
-    pairCard(campaign, a, b),
+    pairCard(view, campaign, a, b),
     ranked.map(([precision, group]) => matrixCard(campaign, scenario, size, precision, group)),
     failuresNote(
       campaign,
       campaign.at(scenario, size),
-      `Not in the matrices of ${scenario} at ${power(size)}, for they have no figure: `,
+      `Not in the matrices of ${scenario} at ${power(size)}, because there is no figure: `,
     ),
   ];
 }
@@ -59,7 +59,7 @@ function likeOf(campaign, name, others) {
   return others.find((other) => other !== name && campaign.precisionOf(other) === precision);
 }
 
-function pairCard(campaign, a, b) {
+function pairCard(view, campaign, a, b) {
   const keys = [...new Set(campaign.cells.map((cell) => `${cell.scenario}/${cell.size}`))].map(
     (key) => key.split('/'),
   );
@@ -100,6 +100,18 @@ function pairCard(campaign, a, b) {
   }));
   const needed = roundsNeeded(rows.length);
   const fewest = Math.min(...rows.map((row) => row.ratio.rounds));
+  const isLike = !unlike;
+  const judgedAs = (word) => rows.filter(({ratio: it}) => it.word === word).length;
+  view.answerWith(
+    h(
+      'p',
+      {},
+      named(b, campaign),
+      isLike
+        ? ` is faster than ${a} on ${judgedAs('faster')} of ${counted(rows.length, 'load')}, slower on ${judgedAs('slower')}, equivalent on ${judgedAs('equivalent')}; on ${judgedAs('unresolved')} the rounds do not tell.`
+        : ` and ${a} have different precisions, so neither is called faster.`,
+    ),
+  );
   return card({
     title: `${b} compared with ${a}`,
     note:
@@ -227,7 +239,7 @@ function matrixCard(campaign, scenario, size, precision, names) {
     h(
       'p',
       {class: 'note'},
-      `What the backend above costs, divided by what that at the left does. Green is surely less, red surely more, grey not told apart or equivalent. ` +
+      `Cost of the backend above divided by cost of the backend at the left. Green: significantly less. Red: significantly more. Grey: equivalent or unresolved. ` +
         `${counted(pairs.length, 'comparison')}, which takes ${needed} rounds; there are ${Math.min(...cells.map((cell) => cell.costs.length))}.`,
     ),
     tableOf(

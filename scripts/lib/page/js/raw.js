@@ -24,6 +24,14 @@ function drawRaw(view) {
     ) ?? 0,
   );
   const columns = columnsOfRaw(campaign);
+  const figures = campaign.cells.filter((cell) => cell.hasFigure).length;
+  view.answerWith(
+    h(
+      'p',
+      {},
+      `${grouped(String(figures))} of ${grouped(String(campaign.cells.length))} cells have a figure; the others say why not. On paper there are ${ROWS_AT_ONCE} rows; save the CSV for all.`,
+    ),
+  );
   return h(
     'section',
     {class: 'card'},

@@ -194,9 +194,10 @@ function pairedLogRatios(a, b) {
 
 // Groups cells that may be ranked with each other. No cell in a group is surely slower than its
 // first, and all cells of later groups are. The comparisons with each first are corrected as one
-// family.
+// family. With too few rounds to be sure, each cell is a group of its own, sorted by cost.
 function ranking(cells, noise) {
   let left = [...cells].sort((a, b) => a.cost - b.cost);
+  if (!isSure(cells)) return left.map((cell) => [cell]);
   const groups = [];
   while (left.length) {
     const [first, words] = firstOf(left, noise);
@@ -205,6 +206,24 @@ function ranking(cells, noise) {
     left = others.filter((cell) => words.get(cell) === 'slower');
   }
   return groups;
+}
+
+// The first of each ranked precision on a load.
+function winnersOf(campaign, scenario, size) {
+  const cells = campaign.at(scenario, size).filter((cell) => cell.hasFigure);
+  return campaign
+    .byPrecision(cells.map((cell) => cell.backend))
+    .filter(([precision]) => PRECISIONS[precision].ranked)
+    .map(([precision, names]) => {
+      const own = cells.filter((cell) => names.includes(cell.backend));
+      return [precision, ranking(own, campaign.noise)[0][0]];
+    });
+}
+
+// Whether the rounds of these cells suffice to rank them.
+function isSure(cells) {
+  const rounds = Math.min(...cells.map(({costs}) => costs.length));
+  return rounds >= roundsNeeded(Math.max(1, cells.length - 1));
 }
 
 // The first is the cheapest cell unless another is faster in their common rounds. Returns it, and

@@ -23,6 +23,12 @@ function drawScaling(view) {
           : null;
     return {cell, shown};
   });
+  view.answerWith(
+    [...new Set([cells.find((cell) => cell.hasFigure), cells.findLast((cell) => cell.hasFigure)])]
+      .map(({size}) => size)
+      .filter((size, i, sizes) => sizes.indexOf(size) === i)
+      .map((size) => cheapestOn(campaign, scenario, size)),
+  );
   return [
     card({
       title: isRelative
@@ -31,11 +37,15 @@ function drawScaling(view) {
       note:
         `Per ${item}; whiskers are 95 % intervals of medians over the rounds. ${cachesNote(campaign)} ` +
         (isRelative
-          ? `${noiseNote(campaign)} Shaded: that far apart are two that do the same. `
+          ? `${noiseNote(campaign)} Shaded: differences within the noise. `
           : campaign.cells.some((cell) => cell.backend === 'null')
             ? 'Shaded: what the harness itself takes. '
             : '') +
-        'Lines of different precision are not to be ranked with each other.',
+        'Do not rank lines of different precision with each other.' +
+        marksNote(
+          campaign,
+          rows.map(({cell}) => cell),
+        ),
       remake: campaign.remake,
       height: heightFor(campaign.backends.size, 430),
       config: (theme, width) =>
@@ -66,7 +76,8 @@ function drawScaling(view) {
           title: 'ns [95 %]',
           csv: 'ns',
           value: ({cell}) => cell.cost,
-          text: ({cell}) => (cell.hasFigure ? costWithInterval(cell) : cell.failure),
+          text: ({cell}) =>
+            cell.hasFigure ? [costWithInterval(cell), doubtMarks(campaign, cell)] : cell.failure,
         },
         ...boundsColumns(({cell}) => cell.interval),
         {title: 'status', value: ({cell}) => cell.failure || 'ok', only: 'csv'},
@@ -92,6 +103,22 @@ function drawScaling(view) {
     }),
     failuresNote(campaign, cells),
   ];
+}
+
+// Names the cheapest of each precision on a load in a sentence.
+function cheapestOn(campaign, scenario, size) {
+  const winners = winnersOf(campaign, scenario, size);
+  return h(
+    'p',
+    {},
+    `On ${scenario} at ${power(size)} `,
+    winners.map(([precision, cell], i) => [
+      i ? (i === winners.length - 1 ? ' and ' : ', ') : '',
+      named(cell.backend, campaign),
+      ` (${digits(cell.cost)} ns) is the cheapest ${precision} backend`,
+    ]),
+    winners.length ? '.' : 'no ranked backend has a figure.',
+  );
 }
 
 // The interval of a cost or a ratio, if there are enough rounds.
@@ -181,11 +208,11 @@ function cachesNote(campaign) {
   const sizes = campaign.caches
     .map(({name, bytes: size}) => `${name} of ${bytes(size)}`)
     .join(', ');
-  return `Dashed: as many timers as fill a cache at ${ASSUMED_BYTES} bytes each (${sizes}).`;
+  return `Dashed: the number of timers that fills a cache, at ${ASSUMED_BYTES} bytes each (${sizes}).`;
 }
 
 function noiseNote(campaign) {
   return campaign.knowsNoise
-    ? `A backend differs from itself by up to ${percent(Math.expm1(campaign.noise))} (nine of ten pairs).`
-    : 'Nothing was measured twice, so the noise is unknown, and 1 % stands for it.';
+    ? `Two measurements of one backend differ by up to ${percent(Math.expm1(campaign.noise))} (nine of ten pairs).`
+    : 'Nothing was measured twice, so the noise is unknown; 1 % is assumed.';
 }

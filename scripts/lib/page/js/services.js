@@ -42,7 +42,7 @@ function drawServices(kind, command) {
           campaign,
           title: `${scenario} at ${power(size)} ${campaign.sizeIs(scenario)}: ${quantity.replaceAll('_', ' ')}`,
           remake: campaign.remake,
-          note: 'One in ten takes longer than the duration at 10, and so on, as far as ten samples or more lie beyond; of all rounds together.',
+          note: 'Read the axis as one in so many: one call in ten takes longer than the duration at 10. Lines end where fewer than ten samples are left; all rounds are together.',
           cells: campaign.at(scenario, size).filter((cell) => cell.hasFigure),
           quantity,
           longest: (cell) =>
@@ -79,7 +79,7 @@ function rangeNote(counter, rows) {
   return (
     `Median of ${fewest === most ? '' : `${fewest} to `}${counted(most, 'round')}; ${whiskers}. ` +
     'Crosses: the service did not keep up. ' +
-    'Services of different precision, as the data say, are not to be ranked with each other. '
+    'Services of different precision, as the data say, must not be ranked with each other. '
   );
 }
 

@@ -34,13 +34,31 @@ function drawTails(view) {
   const timelines = measured
     .filter((cell) => cell.rest?.[0]?.length)
     .filter(({backend}) => (followed ? backend === followed : campaign.isRanked(backend)));
+  const ranked = measured
+    .filter((cell) => campaign.isRanked(cell.backend) && cell.value('worst_ns') > 0)
+    .sort((a, b) => a.value('worst_ns') - b.value('worst_ns'));
+  if (ranked.length)
+    view.answerWith(
+      h(
+        'p',
+        {},
+        `On ${where} the longest advance takes ${time(ranked[0].value('worst_ns'))} with `,
+        named(ranked[0].backend, campaign),
+        ranked.length > 1 && [
+          `, the shortest of all, and ${time(ranked.at(-1).value('worst_ns'))} with `,
+          named(ranked.at(-1).backend, campaign),
+          ', the longest',
+        ],
+        '.',
+      ),
+    );
   return [
     spectrumCard({
       campaign,
       title: `${where}: durations of ${CALLS[call]}`,
       remake: campaign.remakeOf('tails'),
       note:
-        'One in ten calls takes longer than the duration at 10, and so on, as far as ten samples or more lie beyond; ' +
+        'Read the axis as one in so many: one call in ten takes longer than the duration at 10. Lines end where fewer than ten samples are left; ' +
         'at the end the longest, with whatever the machine did meanwhile. A clock read is part of each. Every advance is timed, of the other calls one in 64.',
       cells: measured,
       quantity: call,
@@ -159,8 +177,8 @@ function worstCard(campaign, where, cells) {
     h(
       'p',
       {class: 'note'},
-      'The least that it took of three replays of the same trace, so that what the machine did meanwhile is not in it. ' +
-        'Moved: timers that went down a level; passed: those walked over; only of backends that tell. Level: the highest that was touched.',
+      'The same trace is replayed three times, and the least duration is shown, so that interruptions do not count. ' +
+        'Moved: timers that went down a level. Passed: timers that neither fired nor moved. Level: the highest that was touched. Empty: the backend does not count them.',
     ),
     tableOf(
       [
@@ -206,7 +224,7 @@ function timelineCard(campaign, where, cells) {
   );
   return card({
     title: `${where}: advance by advance`,
-    note: 'In the order of the trace, of each stretch the longest; the least of three replays. Larger dots: timers were moved down a level.',
+    note: 'In the order of the trace: the longest of each stretch, as the least of three replays. Larger dots: timers were moved down a level.',
     remake: campaign.remakeOf('tails'),
     height: heightFor(cells.length, 380),
     config: (theme, width) => {

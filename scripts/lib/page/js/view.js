@@ -116,7 +116,10 @@ class View {
     this.heading.classList.toggle('answered', this.answered.length > 0);
     this.lead.textContent = page.lead;
     this.lead.hidden = this.answered.length > 0;
+    const folds = () => [...this.answer.querySelectorAll('details')];
+    const open = new Map(folds().map((fold) => [fold.firstChild.textContent, fold.open]));
     this.answer.replaceChildren(...this.answered.flat(Infinity).filter(Boolean));
+    for (const fold of folds()) fold.open = open.get(fold.firstChild.textContent) ?? fold.open;
     this.filterNote.textContent = this.filtered;
     this.provenance.hidden = !this.campaignShown;
     if (this.campaignShown)
@@ -224,7 +227,8 @@ class View {
 
   // A number, set by a slider along ascending steps or typed. `read` parses the output of `text`
   // and other common forms. A typed value need not be a step.
-  measure(key, label, steps, {text, read, isFit = (value) => value > 0}, fallback) {
+  // `example`: what may be typed.
+  measure(key, label, steps, {text, read, example, isFit = (value) => value > 0}, fallback) {
     const chosen = Number(this.values.get(key));
     const isKnown = this.values.has(key) && Number.isFinite(chosen) && isFit(chosen);
     const value = isKnown ? chosen : fallback;
@@ -233,6 +237,9 @@ class View {
       const number = read(target.value);
       const isGood = Number.isFinite(number) && isFit(number);
       target.setAttribute('aria-invalid', String(!isGood));
+      target.parentElement.querySelector('.wrong').textContent = isGood
+        ? ''
+        : `Write ${example}; still ${text(value)}.`;
       if (isGood) this.set(key, String(number));
     };
     const build = () =>
@@ -258,9 +265,11 @@ class View {
           'aria-label': label,
           'aria-valuetext': text(value),
         }),
+        h('span', {class: 'wrong', role: 'alert'}),
       );
     const update = (element) => {
       const [field, slider] = element.querySelectorAll('input');
+      element.querySelector('.wrong').textContent = '';
       if (document.activeElement !== field || read(field.value) !== value)
         field.value = text(value);
       field.setAttribute('aria-invalid', 'false');
@@ -323,11 +332,13 @@ class View {
     return shown.length ? campaign.only(shown) : campaign;
   }
 
+  // A workload; whole loads come before single operations.
   scenario(campaign, label = 'Workload') {
     return this.choose(
       'w',
       label,
       campaign.scenarios.map((name) => [name, name]),
+      campaign.scenarios.find((name) => !campaign.isPart(name)),
     );
   }
 
