@@ -83,10 +83,10 @@ class Decide(ReportTest):
     def test_a_load_between_two_sizes_is_answered_at_both(self) -> None:
         page = self.report(self.generated())
         text = self.answer(page, "decide&n=50000&never=100&delay=30000000000")
-        self.assertIn("For churn at 10³ and 10⁵, the nearest to yours that was measured:", text)
+        self.assertIn("For churn at 10³ and 10⁵, the measured load that is nearest to yours:", text)
         self.assertIn("lazy: 40.1 ns at 10³, 120 ns at 10⁵ per request", text)
         self.assertIn(
-            "Not yours: 1\u202f000 and 100\u202f000 timers instead of 50\u202f000. Nothing", text
+            "Your load differs: 1\u202f000 and 100\u202f000 timers instead of 50\u202f000. Nothing", text
         )
         self.assertIn("churn at 10³, exact", self.titles())
         self.assertIn("churn at 10⁵, exact", self.titles())
@@ -120,8 +120,17 @@ class Decide(ReportTest):
         )
         field = self.browser.find_element(By.CSS_SELECTOR, "[data-key='n:typed']")
         self.assertEqual(field.get_attribute("aria-invalid"), "true")
-        self.type("never", "101")
-        self.assertEqual(self.browser.current_url, address)
+        self.assertIn("Not understood; write 200k.", self.text())
+        for key, typed, advice in (
+            ("never", "101", "write 99 %"),
+            ("never", "0.99", "write 99 %"),  # a share or per cent?
+            ("delay", "60", "write 60s or 15ms"),
+        ):
+            self.type(key, typed)
+            self.assertEqual(self.browser.current_url, address)
+            self.assertIn(advice, self.text())
+        self.type("never", "0.5 %")
+        self.assertIn("never=0.5", self.browser.current_url)
 
     def test_a_load_that_is_named_shows_its_numbers_until_one_is_changed(self) -> None:
         self.open(self.report(self.generated()), "decide&n=7&never=3&delay=5")
@@ -165,7 +174,7 @@ class Decide(ReportTest):
         for delay, differs in ((64.5, True), (65.4, True), (66.0, False), (67.0, False)):
             text = self.answer(page, f"decide&n=1000&never=100&delay={delay * 1e9:.0f}")
             said = "a level of kafka_wheel_256 and ring_65536 ends, at 65.5 s" in text
-            self.assertEqual((said, "Not yours" in text), (differs, differs), delay)
+            self.assertEqual((said, "Your load differs" in text), (differs, differs), delay)
 
     def test_the_command_for_exactly_the_load(self) -> None:
         idle = load(0.99, 100_000, 75e9) | {"parameters": {"timeout": "75s", "size": 100_000}}
@@ -305,7 +314,7 @@ class Decide(ReportTest):
 
     def test_limits(self) -> None:
         self.open(self.report(self.generated()), "decide&never=0&n=1000")
-        self.assertIn("Not yours: delays of 1 s instead of 30 s", self.text())
+        self.assertIn("Your load differs: delays of 1 s instead of 30 s", self.text())
         [exact] = self.tables()
         self.assertEqual([row[0] for row in exact[1:]], ["1", "1"], "they are not told apart")
         self.open(self.report(self.generated()), "decide&load=churn/1000")
@@ -382,7 +391,7 @@ class Decide(ReportTest):
         for delay, name in (("1000000", "churn"), ("1000000000", "hold")):
             text = self.answer(page, f"decide&n=1000&never=50&delay={delay}")
             self.assertIn(f"For {name} at 10³: 1\u202f000 timers", text)
-            self.assertIn("That is yours, and was measured.", text)
+            self.assertIn("Your load was measured.", text)
         self.go("map")
         self.assertEqual(
             [row[:2] for row in self.tables()[0][1:]],
@@ -396,7 +405,7 @@ class Decide(ReportTest):
         ]
         page = self.report(self.campaign(entries))
         text = self.answer(page, "decide&n=2000")
-        self.assertIn("For churn at 10³ and 10⁵, the nearest to yours", text)
+        self.assertIn("For churn at 10³ and 10⁵, the measured load that is nearest to yours", text)
         self.assertIn("does not say how many timers are cancelled", text)
         self.assertIn("run --workloads=churn --sizes=2k", text)
         self.assertEqual(self.browser.find_elements(By.CSS_SELECTOR, "[data-key='never']"), [])
@@ -441,13 +450,13 @@ class Decide(ReportTest):
     def test_what_is_far_from_ones_load_is_said(self) -> None:
         page = self.report(self.generated())
         text = self.answer(page, "decide&n=1000&never=95&delay=30000000000")
-        self.assertIn("Not yours: 100 % instead of 95 % cancelled or moved. Nothing", text)
+        self.assertIn("Your load differs: 100 % instead of 95 % cancelled or moved. Nothing", text)
         text = self.answer(page, "decide&n=1000000&never=100&delay=30000000000")
-        self.assertIn("Not yours: 100\u202f000 timers instead of 1\u202f000\u202f000.", text)
+        self.assertIn("Your load differs: 100\u202f000 timers instead of 1\u202f000\u202f000.", text)
         text = self.answer(page, "decide&n=1000&never=100&delay=32000000000")
-        self.assertIn("Not yours: delays of 30 s instead of 32 s.", text)
+        self.assertIn("Your load differs: delays of 30 s instead of 32 s.", text)
         text = self.answer(page, "decide&n=1000&never=100&delay=30000000000")
-        self.assertIn("That is yours, and was measured.", text)
+        self.assertIn("Your load was measured.", text)
 
     def test_a_single_operation_is_no_load(self) -> None:
         entries = [
@@ -557,9 +566,9 @@ class Backend(ReportTest):
         self.assertEqual(rows[3][2:5], ["heap", "1", "the best"])
         self.assertRegex(
             self.text(),
-            r"on 1 of 3 loads; worst on churn at 10⁵, where it takes \S+ times as long as lazy",
+            r"on 1 of 4 loads; on 1 it has no figure. Its worst is churn at 10⁵, where it takes \S+ times as long as lazy",
         )
-        self.assertIn("heap at 10³ (timeout: over 5 s)", self.text())
+        self.assertIn("heap bulk at 10³ (timeout: over 5 s)", self.text())
         [row, *_] = csv.DictReader(io.StringIO(self.saved("CSV", "figure")))
         self.assertEqual((row["worst_ns"], row["best_worst_ns"]), ("7000", "500"))
         self.check_quiet()

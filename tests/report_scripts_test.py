@@ -53,7 +53,7 @@ class Statistics(ReportTest):
                 " rounds: costs.map((_, i) => i)})), 0).map((group) => group.map((cell) => cell.backend))",
                 [[name, cell.costs] for (_, _, name), cell in grid.cells.items()],
             )
-            self.assertEqual(grid.ranking("w", 10, names), theirs)
+            self.assertEqual(grid.standings("w", 10, names).groups, theirs)
 
     def test_units(self) -> None:
         for expression, text in (

@@ -54,7 +54,7 @@ def noise_lines(results: Results, figure: str = "") -> list[str]:
     cells = counted(len(effects), "cell")
     return [
         f"Noise: {who}. The two{figure and f' {figure}'} figures differ by {middle} (median of "
-        f"{cells}), by at most {nine} in nine of ten cells, and by {most} at most. "
+        f"{cells}), by {nine} in nine of ten cells, and by {most} at most. "
         f"{_reach(half_widths(logs))}"
     ]
 

@@ -262,7 +262,9 @@ const tiles = {
           }
         }
         ctx.font = `11px ${Chart.defaults.font.family}`;
-        const lines = point.lines.filter((line) => ctx.measureText(line).width < width - 6);
+        const fits = (line) => ctx.measureText(line).width < width - 6;
+        // What is said of a name makes no sense without it.
+        const lines = fits(point.lines[0]) ? point.lines.filter(fits) : [];
         const room = lines.length * 14;
         if (lines.length && room < height) {
           const widest = Math.max(...lines.map((line) => ctx.measureText(line).width)) + 8;

@@ -158,7 +158,9 @@ class Campaign extends Table {
 
   // Whether the scenario is a single kind of operation, such as arming alone, and no full load.
   isPart(scenario) {
-    return ['insert', 'cancel', 'fire', 'tick'].includes(this.item(scenario));
+    return (
+      this.kind === 'costs' && ['insert', 'cancel', 'fire', 'tick'].includes(this.item(scenario))
+    );
   }
 
   pass(name, scenario, size, backend) {

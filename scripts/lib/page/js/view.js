@@ -239,7 +239,7 @@ class View {
       target.setAttribute('aria-invalid', String(!isGood));
       target.parentElement.querySelector('.wrong').textContent = isGood
         ? ''
-        : `Write ${example}; still ${text(value)}.`;
+        : `Not understood; write ${example}.`;
       if (isGood) this.set(key, String(number));
     };
     const build = () =>
