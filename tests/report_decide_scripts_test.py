@@ -86,7 +86,8 @@ class Decide(ReportTest):
         self.assertIn("For churn at 10³ and 10⁵, the measured load that is nearest to yours:", text)
         self.assertIn("lazy: 40.1 ns at 10³, 120 ns at 10⁵ per request", text)
         self.assertIn(
-            "Your load differs: 1\u202f000 and 100\u202f000 timers instead of 50\u202f000. Nothing", text
+            "Your load differs: 1\u202f000 and 100\u202f000 timers instead of 50\u202f000. Nothing",
+            text,
         )
         self.assertIn("churn at 10³, exact", self.titles())
         self.assertIn("churn at 10⁵, exact", self.titles())
@@ -452,7 +453,9 @@ class Decide(ReportTest):
         text = self.answer(page, "decide&n=1000&never=95&delay=30000000000")
         self.assertIn("Your load differs: 100 % instead of 95 % cancelled or moved. Nothing", text)
         text = self.answer(page, "decide&n=1000000&never=100&delay=30000000000")
-        self.assertIn("Your load differs: 100\u202f000 timers instead of 1\u202f000\u202f000.", text)
+        self.assertIn(
+            "Your load differs: 100\u202f000 timers instead of 1\u202f000\u202f000.", text
+        )
         text = self.answer(page, "decide&n=1000&never=100&delay=32000000000")
         self.assertIn("Your load differs: delays of 30 s instead of 32 s.", text)
         text = self.answer(page, "decide&n=1000&never=100&delay=30000000000")
