@@ -122,7 +122,7 @@ class AnswersTest(CostScratch):
             told,
             [
                 "fill, 10³ timers, exact: scan 10.0 ns, then skiplist 90.0 ns",
-                "How sure: 'then' is the order so far: 2 rounds, and it takes 6 to be sure.",
+                "How sure: 'then' is the order so far: it takes 6 rounds to be sure, and some have only 2.",
             ],
         )
 

@@ -74,8 +74,7 @@ def how_sure(judged: Sequence[Standings], less: str) -> str:
     if unsure := [one for one in judged if not one.is_sure and len(one.ranks) > 1]:
         rounds, needed = min(one.rounds for one in unsure), max(one.needed for one in unsure)
         told.append(
-            f"'then' is the order so far: some have only {counted(rounds, 'round')}, and it takes "
-            f"{needed} to be sure."
+            f"'then' is the order so far: it takes {needed} rounds to be sure, and some have only {rounds}."
         )
     return f"{HOW_SURE}{' '.join(told)}" if told else ""
 
