@@ -29,7 +29,7 @@ from scripts_testing import ROOT, BenchScratch
 
 import bench
 import campaign.identity
-from campaign.identity import REPLAYS, VERDICTS, cell_identity, source_hash
+from campaign.identity import REPLAYS, VERDICTS, cell_identity, choice_key, source_hash
 from campaign.journal import open_journal
 from campaign.plan import Build, Cell, Input, Plan
 from campaign.process import Limits, Measurement, run_limited
@@ -295,6 +295,29 @@ class CampaignTest(BenchScratch):
         )
         costs = {e["name"].split("/")[3]: e["ns_per_item"] for e in self.results()["benchmarks"]}
         self.assertEqual(costs, {"scan": 2.5, "ring_512": 1.0})
+
+    def test_an_edited_suite_makes_another_plan(self) -> None:
+        suite = self.folder / "mine.toml"
+        for text, plans in (("rounds = 2", 1), ("rounds = 2", 1), ("rounds = 3", 2)):
+            suite.write_text(text)
+            self.assertEqual(self.run_bench(str(suite))[0], 0)
+            journal = (self.out / "journal.jsonl").read_text()
+            self.assertEqual(journal.count('"kind":"plan"'), plans)
+
+    def test_a_trace_that_was_replaced_is_replayed_again(self) -> None:
+        for words in ("--trace={}", "--trace {}.npy"):
+            with self.subTest(words):
+                self.setUp()
+                name = self.folder / "fill"  # as the workload that is replayed
+                option = words.format(name).split()
+                for ending, text, count in (
+                    *((".npy", "1", 4), (".npy", "1", 4), (".npy", "2", 8)),
+                    *((".json", "{}", 12), (".json", "[]", 16)),
+                ):
+                    name.with_suffix(ending).write_text(text)
+                    self.assertEqual(self.run_bench(*option)[0], 0)
+                    self.assertEqual(len(self.measured()), count)
+                self.assertIn("Nothing to do", self.run_bench(*option)[1])
 
     def test_what_goes_wrong_is_a_result_and_stops_nobody(self) -> None:
         limits = ("--cell-seconds=1", "--memory=300M")
@@ -1001,6 +1024,31 @@ class IdentityTest(unittest.TestCase):
             self.identity(choice=("--rate=1",), **services),
         ]
         self.assertEqual(len(set(others)), len(others))
+
+    def test_a_choice_means_what_the_files_say_that_it_names(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            project = Path(name)
+            files = [
+                project / file
+                for file in ("bench/suites/full.toml", "bench/suites/quick.toml")
+                + ("bench/traces/nginx.npy", "a.npy", "b.json", "c.npy", "d.npy")
+            ]
+            for file in files:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.touch()
+
+            def meant() -> str:
+                campaign.identity._content.cache_clear()
+                traces = (f"--trace={project}/a,{project}/b.json", "--trace", f"{project}/c.npy")
+                return choice_key(["--suite=quick", *traces], project)
+
+            changing = []
+            for file in files:
+                before = meant()
+                file.write_text("edited")
+                if meant() != before:
+                    changing.append(file.name)
+            self.assertEqual(changing, ["quick.toml", "nginx.npy", "a.npy", "b.json", "c.npy"])
 
     def test_source_is_all_that_is_compiled_into_a_backend_and_no_other(self) -> None:
         with tempfile.TemporaryDirectory() as name:

@@ -94,7 +94,7 @@ def option(name, default=""):
 
 ACTS = dict(act.split("=") for act in os.environ.get("ACTS", "").split(",") if act)
 IS_OTHER = sys.argv[0].endswith("other")  # a second build
-SUITE = option("--suite")
+SUITE = os.path.basename(option("--suite")).removesuffix(".toml")
 REALTIME = SUITE == "purgatory"
 KNOWN = ["delay_queue", "system_timer"] if REALTIME else ["scan", "ring_512"]
 BACKENDS = [name for name in option("--backends").split(",") if name] or KNOWN

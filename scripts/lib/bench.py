@@ -45,7 +45,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.forecast import Forecast
-from campaign.identity import digest, machine_key
+from campaign.identity import choice_key, digest, machine_key
 from campaign.journal import NAME as JOURNAL
 from campaign.journal import Journal, choice_of, open_journal
 from campaign.live import table_so_far
@@ -414,8 +414,8 @@ def make_or_recall_plan(
     variants: Sequence[str],
     budget: float | None = None,
 ) -> Plan:
-    """Returns the journal's plan if these programs made it on this machine, because making traces
-    takes time.
+    """Returns the journal's plan if these programs made it on this machine from the same suite and
+    traces, because making traces takes time.
 
     Raises Failure if making the traces will take longer than the `budget`, in seconds.
     """
@@ -446,7 +446,8 @@ def _told(
     """Returns what the program prints about the choice and the control."""
     choice = _with_control(choice)
     binary = hashlib.sha256(timerbench.read_bytes()).hexdigest()
-    key = digest([binary, machine_key(), choice])
+    project = timerbench.parents[2]  # its build/release has the program
+    key = digest([binary, machine_key(), choice_key(choice, project)])
     for line in journal.of_kind("plan"):
         if line["key"] == key:
             return list(line["lines"])

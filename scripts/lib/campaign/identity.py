@@ -3,7 +3,7 @@ again.
 
 The identity covers the backend's source and its includes, the source of the harness, the compiler
 and its flags, the hash of the trace, the machine, the kind of figure, and the version of this
-format.
+format. A trace that --trace names counts with all that its files say.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
     harness = REPLAYS if plan.is_replayed else REALTIME
     replayed = {key: one.facts.get(key) for key in ("hashes", "items", "unit_ns")}
     timed = {key: plan.facts.get(key) for key in ("seconds", "seed")} | {"choice": plan.choice}
+    named = [trace for trace in _named_traces(plan.choice) if Path(trace).stem == one.workload]
     return digest(
         {
             "format": FORMAT,
@@ -51,7 +53,44 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
             "build": build_of(facts),
             "machine": machine_key(),
         }
+        | ({"traces": [_content(file) for file in _trace_files(named)]} if named else {})
     )
+
+
+def choice_key(choice: Sequence[str], project: Path) -> str:
+    """Returns what a choice means: its options, and the content of the suite and of the traces that
+    they name. A suite of the project may replay any of its recordings.
+    """
+    suite, *_ = choice
+    name = suite.partition("=")[2]
+    own = project / "bench" / "suites" / f"{name}.toml"
+    suites = [path for path in (Path(name), own) if path.is_file()]
+    recordings = sorted((project / "bench" / "traces").glob("*"))
+    files = [*suites, *recordings, *_trace_files(_named_traces(choice))]
+    return digest([*choice, *map(_content, files)])
+
+
+def _named_traces(choice: Sequence[str]) -> Iterator[str]:
+    """Yields the traces that --trace names."""
+    options = iter(choice)
+    for option in options:
+        name, equals, value = option.partition("=")
+        if name == "--trace":
+            yield from (value if equals else next(options, "")).split(",")
+
+
+def _trace_files(traces: Iterable[str]) -> list[Path]:
+    """Returns the files NAME.npy and NAME.json of each trace that there is."""
+    stems = [trace.removesuffix(".npy").removesuffix(".json") for trace in traces]
+    paths = [Path(stem + ending) for stem in stems for ending in (".npy", ".json")]
+    return [path for path in paths if path.is_file()]
+
+
+@cache
+def _content(file: Path) -> str:
+    """Hashes a file. It is read once, since a trace may have gigabytes."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def build_of(facts: dict[str, Any]) -> list[str]:
