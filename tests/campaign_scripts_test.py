@@ -4,6 +4,7 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/campaign_scripts_tes
 """
 
 import collections
+import fcntl
 import io
 import json
 import os
@@ -34,7 +35,7 @@ from campaign.journal import open_journal
 from campaign.plan import Build, Cell, Input, Plan
 from campaign.process import Limits, Measurement, run_limited
 from campaign.rounds import order, widest
-from campaign.scratch import scratch_folder
+from campaign.scratch import PREFIX, remove_abandoned, scratch_folder
 from console import Stop
 from results.replays import load
 from results.statistics import median_interval
@@ -642,7 +643,7 @@ class CampaignTest(BenchScratch):
                 self.assertEqual(self.run_bench()[0], 0, "tried again")
                 self.assertEqual(self.failures(), {})
 
-    def test_what_a_killed_campaign_has_left_is_removed_by_the_next(self) -> None:
+    def test_the_folder_of_a_killed_campaign_is_removed_at_the_next_start(self) -> None:
         temporary = self.folder / "tmp"
         temporary.mkdir()
         program = self.start(ACTS="scan=hang,ring_512=hang", TMPDIR=str(temporary))
@@ -653,12 +654,31 @@ class CampaignTest(BenchScratch):
         long_ago = time.time() - 3600
         os.utime(left, (long_ago, long_ago))
         with unittest.mock.patch("tempfile.tempdir", str(temporary)), scratch_folder() as own:
-            self.assertEqual(set(temporary.iterdir()), {left, own}, "it runs")
+            remove_abandoned()
+            self.assertEqual(set(temporary.iterdir()), {left, own}, "both are in use")
             os.utime(own, (long_ago, long_ago))
             program.kill()
             program.communicate()
             self.run_bench(TMPDIR=str(temporary))
             self.assertEqual(set(temporary.iterdir()), {own})
+            (temporary / f"{PREFIX}dead").mkdir()
+            told = self.run_bench(TMPDIR=str(temporary))[1]
+            self.assertIn("Nothing to do", told)
+            self.assertEqual(set(temporary.iterdir()), {own}, "however young")
+
+    def test_a_folder_that_is_removed_before_it_is_locked_is_made_again(self) -> None:
+        lock = fcntl.flock
+
+        def remove_and_lock(fd: int, how: int) -> None:
+            if not removed:
+                removed.append(Path(f"/proc/self/fd/{fd}").readlink())
+                removed[0].rmdir()
+            lock(fd, how)
+
+        removed: list[Path] = []
+        with unittest.mock.patch("fcntl.flock", remove_and_lock), scratch_folder() as folder:
+            self.assertTrue(folder.is_dir())
+            self.assertNotEqual(removed, [folder])
 
     def test_what_it_cannot_do_it_says_at_once(self) -> None:
         for arguments, complaint in (
@@ -676,6 +696,13 @@ class CampaignTest(BenchScratch):
                 self.assertNotEqual(code, 0)
                 self.assertRegex(err, f"^(scripts/bench|timerbench): .*{complaint}.*\n$")
                 self.assertFalse(self.out.exists())
+
+    def test_a_folder_that_cannot_be_made_is_told(self) -> None:
+        self.out = Path("/proc/x")
+        self.assertEqual(
+            self.run_bench(),
+            (1, "", "scripts/bench: /proc/x: No such file or directory; choose another --out\n"),
+        )
 
     def compare_builds(self) -> None:
         """From now on two of them are measured, as scripts/compare does with two commits."""

@@ -6,7 +6,9 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/scripts_test.py
 import io
 import itertools
 import json
+import os
 import re
+import resource
 import subprocess
 import sys
 import unittest
@@ -237,6 +239,8 @@ class LoadTest(CostScratch):
             {"name": None},
             {"label": ""},
             {"label": "sometimes, per insert"},
+            {"name": "quick/fill/0/scan/manual_time"},
+            {"name": "quick/fill/-5/scan/manual_time"},
             {"ns_per_item": 0},
             {"ns_per_item": "x"},
         ]
@@ -649,15 +653,95 @@ class PlotCommandTest(Scratch):
             ([broken], 1, "broken.json: not a complete JSON file"),
             ([self.folder / "none.json"], 1, "none.json: No such file"),
             ([], 2, "RESULTS"),
-            ([good, "--size=inf"], 2, "invalid timers value: 'inf'"),
+            *(
+                (
+                    [good, f"--size={size}"],
+                    2,
+                    f"--size: '{size}' is not a whole number from 1 to 10⁹",
+                )
+                for size in ("inf", "nan", "0", "1.5", "1e99")
+            ),
             ([good, "--size=11"], 2, "no cell has 11 timers"),
-            ([good, "--out=/proc/nowhere"], 1, "/proc/nowhere"),
+            (
+                [good, "--out=/proc/x"],
+                1,
+                "/proc/x: No such file or directory; choose another --out",
+            ),
+            ([""], 2, "RESULTS: is empty"),
+            ([good, "--out="], 2, "--out: is empty"),
         ]
         for arguments, code, complaint in cases:
             with self.subTest(complaint):
                 ended = self.run_plot(*arguments)
                 self.assertEqual((ended.returncode, ended.stdout), (code, ""))
                 self.assertRegex(ended.stderr, f"^scripts/plot: .*{re.escape(complaint)}.*\n$")
+
+    def test_what_may_never_end_is_not_read(self) -> None:
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for path in (pipe, "/dev/zero", "/dev/full"):
+            for script, *more in (("plot",), ("report",), ("compare", path)):
+                with self.subTest(path=path, script=script):
+                    ended = self.run_script(script, path, *more)
+                    self.assertIn(ended.returncode, (1, 3))
+                    self.assertRegex(
+                        ended.stderr, f"^scripts/{script}: {path}: is no regular file, .*\n$"
+                    )
+
+    def test_a_page_has_a_name(self) -> None:
+        good = self.write(measured("fill", 10, "scan", 1.0))
+        for out, told in (
+            ("", "argument --out: is empty; name a file or a folder; see scripts/report --help"),
+            (".", "--out: . is to be a page; call it report.html"),
+            ("/", "--out: / is to be a page; call it /report.html"),
+            ("a/x.txt", "--out: a/x.txt is to be a page; call it a/x.html"),
+        ):
+            ended = self.run_script("report", good, f"--out={out}")
+            self.assertEqual((ended.returncode, ended.stderr), (2, f"scripts/report: {told}\n"))
+
+    def test_output_that_nobody_takes(self) -> None:
+        """It is closed, cannot be encoded, or has no room."""
+        good = self.write(measured("fill", 1000, "scan", 1.0, 1.1))
+        compared = f"{good}:scan"
+        for command in (("plot", good, "--table"), ("compare", compared, compared), ("plot", "-h")):
+            for way, code, err in (
+                (">&-", 0, ""),
+                (">&- 2>&-", 0, ""),
+                (">/dev/full", None, "standard output: No space left on device"),
+            ):
+                with self.subTest(command=command, way=way):
+                    words = " ".join(map(str, command))
+                    ended = subprocess.run(
+                        f"{ROOT}/scripts/{words} {way}", shell=True, text=True, capture_output=True
+                    )
+                    self.assertEqual(ended.stdout, "")
+                    self.assertEqual(ended.stderr, err and f"scripts/{command[0]}: {err}\n")
+                    self.assertIn(ended.returncode, (1, 3) if code is None else (code,))
+        ended = self.run_script("plot", good, "--table", PYTHONIOENCODING="ascii")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertIn("at 10? pending timers", ended.stdout)
+
+    def test_a_file_that_cannot_be_written_is_named(self) -> None:
+        good = self.write(measured("fill", 10, "scan", 1.0))
+        out = self.folder / "out"
+
+        def nearly_full() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+
+        for script, name in (("plot", "overview.png"), ("report", "report.html")):
+            place = out if script == "plot" else out / name
+            ended = subprocess.run(
+                [ROOT / "scripts" / script, good, f"--out={place}"],
+                env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+                preexec_fn=nearly_full,
+                text=True,
+                capture_output=True,
+            )
+            self.assertRegex(
+                ended.stderr,
+                rf"^scripts/{script}: {out}/\w+.(png|html): File too large; make room, or choose "
+                r"another --out\n$",
+            )
 
     def test_the_table_alone(self) -> None:
         ended = self.run_plot(self.write(measured("fill", 10, "scan", 1.0)), "--table")

@@ -64,10 +64,18 @@ class Scratch(unittest.TestCase):
         path.write_text(json.dumps({"context": context, "benchmarks": entries}))
         return path
 
-    def run_plot(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+    def run_script(
+        self, name: str, *arguments: object, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [ROOT / "scripts" / "plot", *map(str, arguments)], text=True, capture_output=True
+            [ROOT / "scripts" / name, *map(str, arguments)],
+            env=os.environ | environment,
+            text=True,
+            capture_output=True,
         )
+
+    def run_plot(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        return self.run_script("plot", *arguments)
 
     def check_layout(self, name: str, figure: Figure) -> None:
         figure.canvas.draw()

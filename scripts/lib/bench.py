@@ -53,7 +53,7 @@ from campaign.plan import Plan, make_plan, prepare
 from campaign.process import TIED
 from campaign.results import write_results
 from campaign.runner import Options, Runner
-from campaign.scratch import no_room_in
+from campaign.scratch import no_room_in, remove_abandoned
 from campaign.verification import known_failures, verify
 from console import (
     ArgumentParser,
@@ -61,11 +61,12 @@ from console import (
     Failure,
     Stop,
     UsageError,
+    complain,
     duration,
     run_main,
     say,
 )
-from files import shown
+from files import make_folder, path_argument, shown
 from reports import open_report, print_table
 from results.grid import AGAIN, SLOWER
 from results.passes import PASSES
@@ -117,7 +118,8 @@ def run_campaign(
     `command`: the command as the user would type it. `builds`: the programs that measure, by the
     variant of their cells.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    remove_abandoned()
+    make_folder(folder)
     try:
         journal = open_journal(folder, choice, command)
     except BaseException:
@@ -209,7 +211,7 @@ def _campaign(
     if bad:
         complaints.append(f"cells failed: {', '.join(bad)}")
     for complaint in complaints:
-        print(f"scripts/bench: {complaint}", file=sys.stderr)
+        complain(f"scripts/bench: {complaint}")
     return 1 if complaints else 0
 
 
@@ -250,7 +252,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         metavar="LIST",
         help="backends or families, separated by commas (default: all)",
     )
-    parser.add_argument("--out", type=_path, metavar="DIR", help="folder for the results")
+    parser.add_argument("--out", type=path_argument, metavar="DIR", help="folder for the results")
     parser.add_argument(
         "--rounds",
         type=_count,
@@ -338,12 +340,6 @@ def _passes(text: str) -> list[str]:
             f"'{unknown[0]}' is not one of {', '.join(PASSES)} and all"
         )
     return [name for name in PASSES if name == "total" or name in names]
-
-
-def _path(text: str) -> Path:
-    if not text:
-        raise argparse.ArgumentTypeError("is empty; name a folder")
-    return Path(text)
 
 
 def _positive(text: str) -> float:
@@ -571,7 +567,7 @@ def _report(folder: Path) -> None:
     say(f"{shown(folder)} has {', '.join(path.name for path in files)}")
     say(f"One page of it all: scripts/report {shown(folder)}")
     for warning in report.warnings():
-        print(f"scripts/bench: {warning}", file=sys.stderr)
+        complain(f"scripts/bench: {warning}")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,16 @@
 import argparse
 import contextlib
 import errno
+import io
 import math
 import os
+import shutil
 import signal
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from rich.console import ConsoleDimensions, Group, RenderableType
 from rich.live import Live
@@ -44,28 +47,71 @@ class ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(fitted(message, file or sys.stderr), file)
+
 
 def run_main(name: str, main: Callable[[], int], failure: int = 1) -> NoReturn:
     """Runs a script and exits with 0, with `failure` for a Failure, or with 2 for wrong usage."""
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[attr-defined]
+    _open_streams()
     for number in _ends():
         signal.signal(number, signal.default_int_handler)  # like Ctrl-C, so that cleanup runs
     try:
         sys.exit(main())
     except Failure as why:
-        print(f"{name}: {why}", file=sys.stderr)
+        complain(f"{name}: {why}")
         sys.exit(2 if isinstance(why, UsageError) else failure)
     except BrokenPipeError:
         _mute()
         sys.exit(1)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        advice = ADVICE.get(error.errno or 0, "")
-        print(f"{name}: {where}{error.strerror}{advice and f'; {advice}'}", file=sys.stderr)
+        if error.filename == STDOUT:
+            _mute()  # else the text that is left fails again at the exit
+        complain(f"{name}: {_what_failed(error)}")
         sys.exit(failure)
     except KeyboardInterrupt:
-        print(f"{name}: interrupted", file=sys.stderr)
+        complain(f"{name}: interrupted")
         sys.exit(1)
+
+
+STDOUT = "standard output"
+
+
+class _Output(io.FileIO):
+    """Standard output; errors name it."""
+
+    def __init__(self) -> None:
+        super().__init__(1, "w", closefd=False)
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = STDOUT
+            raise
+
+
+def _open_streams() -> None:
+    """Makes standard output print each line at once, and whatever it cannot encode as '?'. Opens the
+    null device for what the caller has closed.
+    """
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        if stream is None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    sys.stderr = sys.stderr or open(2, "w")
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_Output()),
+        encoding=sys.stdout.encoding if sys.stdout else None,
+        errors="replace",
+        line_buffering=True,
+    )
+
+
+def _what_failed(error: OSError) -> str:
+    """Says which file the error is about, and what to do."""
+    where = f"{error.filename}: " if error.filename else ""
+    advice = "" if error.filename == STDOUT else ADVICE.get(error.errno or 0, "")
+    return f"{where}{error.strerror}{advice and f'; {advice}'}"
 
 
 def _ends() -> list[signal.Signals]:
@@ -78,14 +124,31 @@ def _ends() -> list[signal.Signals]:
 def say(text: str = "") -> None:
     """Prints a line. If the reader is gone, the work continues silently."""
     try:
-        print(text)
+        print(fitted(text, sys.stdout))
     except BrokenPipeError:
         _mute()
 
 
+def complain(text: str) -> None:
+    """Prints what went wrong."""
+    print(fitted(text, sys.stderr), file=sys.stderr)
+
+
 def warn(text: str) -> None:
     """Prints a warning."""
-    print(f"Warning: {text}", file=sys.stderr)
+    complain(f"Warning: {text}")
+
+
+def fitted(text: str, stream: IO[str]) -> str:
+    """Breaks lines between words if the stream is a terminal, which would break them anywhere."""
+    if not stream.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    lines = (
+        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
+    return "\n".join(lines)
 
 
 def _mute() -> None:
@@ -219,7 +282,7 @@ class Bar:
     def line(self, line: str) -> None:
         """Prints a line that stays."""
         if self._bar:
-            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._bar.console.print(line, markup=False, highlight=False)
         else:
             say(line)
 
@@ -251,8 +314,9 @@ class Bar:
 def _make_bar(unit: str) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        *() if unit else (MofNCompleteColumn(),),
+        BarColumn(bar_width=24, table_column=Column(no_wrap=True)),
+        *() if unit else (MofNCompleteColumn(table_column=Column(no_wrap=True)),),
         TextColumn("{task.fields[left]}", style="cyan"),
-        TextColumn("{task.fields[now]}", style="dim", table_column=Column(no_wrap=True)),
+        # Only this column may be narrower than its text; it is a single word, which does not wrap.
+        TextColumn("{task.fields[now]}", style="dim", table_column=Column(overflow="ellipsis")),
     )

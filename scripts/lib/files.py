@@ -1,20 +1,52 @@
-"""Writes files completely or not at all, and formats paths for messages."""
+"""Writes files completely or not at all, refuses paths that are of no use, and formats paths for
+messages.
+"""
 
+import argparse
 import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from console import Failure
+
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a temporary name to write to; the file is renamed when it is complete."""
+    """Yields a temporary name to write to; the file is renamed when it is complete. Errors of the
+    system name the file.
+    """
     partial = path.with_name(path.name + ".partial")
     try:
         yield partial
         partial.replace(path)
+    except OSError as error:
+        if error.filename not in (None, partial, str(partial)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Makes the folder for results, and those above it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}; choose another --out") from None
+
+
+def require_regular(path: Path, advice: str) -> None:
+    """Raises Failure for a pipe, a device or a folder: reading it might never end."""
+    if path.exists() and not path.is_file():
+        raise Failure(f"{path}: is no regular file, so {advice}")
+
+
+def path_argument(text: str) -> Path:
+    """Parses the path of an option or argument."""
+    if not text:
+        raise argparse.ArgumentTypeError("is empty; name a file or a folder")
+    return Path(text)
 
 
 def shown(path: Path) -> str:

@@ -12,19 +12,20 @@ booktabs) and method.tex, a paragraph on the method.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from console import ArgumentParser, Failure, UsageError, run_main
+from console import ArgumentParser, Failure, UsageError, complain, run_main
 from figures.paper import STYLE
-from files import replacing
+from files import make_folder, path_argument, replacing
 from reports import Choice, Report, open_report, print_table
+from words import power
 
 
 TABLE = "table.md"  # written last
+MOST_TIMERS = 10**9
 
 
 def main() -> int:
@@ -38,21 +39,20 @@ def main() -> int:
         raise UsageError(f"--width: names take their room, so it is to be {least} inches at least")
     report = open_report(arguments.results, choice)
     if len(arguments.results) > 1:
-        print(
+        complain(
             f"{len(arguments.results)} results merged: {len(report.results.cells)} cells, "
-            f"{report.results.rounds} rounds each",
-            file=sys.stderr,
+            f"{report.results.rounds} rounds each"
         )
     if arguments.table:
         print_table(report)
         return 0
     folder = arguments.out or _folder_of(arguments.results[0])
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     write = write_paper if arguments.paper else write_report
     for path in write(report, folder):
         print(path)
     for warning in report.warnings():
-        print(f"scripts/plot: {warning}", file=sys.stderr)
+        complain(f"scripts/plot: {warning}")
     return 0
 
 
@@ -76,7 +76,7 @@ def write_report(report: Report, folder: Path) -> list[Path]:
 def write_paper(report: Report, folder: Path) -> list[Path]:
     """Writes the files for a paper; returns their paths."""
     folder = folder / "paper"
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     paths = []
     for name, text in (("table.tex", report.latex()), ("method.tex", report.method())):
         paths.append(folder / name)
@@ -105,10 +105,10 @@ def _parse() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS")
+    parser.add_argument("results", nargs="+", type=path_argument, metavar="RESULTS")
     parser.add_argument(
         "--out",
-        type=Path,
+        type=path_argument,
         metavar="DIR",
         help="folder for the figures (default: that of the first RESULTS)",
     )
@@ -146,8 +146,10 @@ def _parse() -> argparse.Namespace:
 def timers(text: str) -> int:
     """Parses a number of timers: 1000 or 1e3."""
     value = float(text)
-    if not value.is_integer() or value < 1:
-        raise ValueError
+    if not 1 <= value <= MOST_TIMERS or not value.is_integer():
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a whole number from 1 to {power(MOST_TIMERS)}"
+        )
     return int(value)
 
 

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from console import ArgumentParser, UsageError, run_main
-from files import replacing
+from files import make_folder, path_argument, replacing
 from page.contents import contents
 from page.render import render
 
@@ -21,9 +21,10 @@ def main() -> int:
     arguments = _parse()
     out = arguments.out or _place_of(arguments.results)
     if out.suffix not in (".html", ".htm"):
-        raise UsageError(f"--out: {out} is to be a page; call it {out.with_suffix('.html').name}")
+        page = out / "report.html" if out.is_dir() else out.with_suffix(".html")
+        raise UsageError(f"--out: {out} is to be a page; call it {page}")
     text = render(contents(arguments.results))
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(out.parent)
     with replacing(out) as partial:
         partial.write_text(text, encoding="utf-8")
     print(out)
@@ -43,10 +44,10 @@ def _parse() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS")
+    parser.add_argument("results", nargs="+", type=path_argument, metavar="RESULTS")
     parser.add_argument(
         "--out",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="file to write (default: report.html in the folder of RESULTS, or in the working folder if "
         "there are several)",

@@ -16,9 +16,11 @@ from typing import Any
 
 from campaign.schema import Schema, mismatches
 from console import Failure
+from files import require_regular
 from results.grid import FORMAT
 
 NAME = "journal.jsonl"
+NO_JOURNAL = "it is no journal; choose another --out"
 
 MOST_TOLD = 3  # errors listed for a damaged line
 
@@ -68,7 +70,7 @@ def open_journal(folder: Path, choice: list[str], command: str) -> Journal:
     Raises Failure if the journal is in use, damaged, of another version or of another choice.
     """
     path = folder / NAME
-    _refuse_special(path)
+    require_regular(path, NO_JOURNAL)
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
@@ -98,16 +100,10 @@ def open_journal(folder: Path, choice: list[str], command: str) -> Journal:
         raise
 
 
-def _refuse_special(path: Path) -> None:
-    """Raises Failure for a pipe, a device or a folder: reading it might block for ever."""
-    if path.exists() and not path.is_file():
-        raise Failure(f"{path}: is no regular file, so it is no journal; choose another --out")
-
-
 def read_journal(folder: Path) -> list[Line]:
     """Returns the lines, without an incomplete last one. Raises Failure."""
     path = folder / NAME
-    _refuse_special(path)
+    require_regular(path, NO_JOURNAL)
     return _parse(path, path.read_bytes())[0]
 
 

@@ -1,4 +1,9 @@
-"""Temporary folders of campaigns. Each campaign removes its own, and those of killed campaigns."""
+"""Temporary folders of campaigns. Each campaign removes its own at its end, and at its start those
+of killed campaigns.
+
+A campaign holds a lock on its folder. The system frees the lock when the process ends, even by
+SIGKILL, so only folders of dead campaigns can be locked by others.
+"""
 
 import contextlib
 import errno
@@ -6,14 +11,12 @@ import fcntl
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from console import Failure
 
 PREFIX = "timerbench-campaign-"
-YOUNG = 60  # seconds; a new folder may not be locked yet
 ROOM = 1 << 20  # bytes; the results of one measurement need less
 
 # Messages of the system when no file can be written or opened.
@@ -25,16 +28,40 @@ NO_ROOM = tuple(
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Yields a folder that is removed at the end, and removes the folders of killed campaigns."""
-    _remove_abandoned(Path(tempfile.gettempdir()))
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    fd = os.open(folder, os.O_RDONLY)
+    """Yields a folder that is removed at the end."""
+    folder, lock = _locked_folder()
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)  # held until this process ends
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(fd)
+        os.close(lock)
+
+
+def _locked_folder() -> tuple[Path, int]:
+    """Makes a folder and returns it with the descriptor that holds its lock."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        # Until it is locked, another campaign may take it for abandoned and remove it.
+        with contextlib.suppress(FileNotFoundError):
+            lock = os.open(folder, os.O_RDONLY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if folder.exists():
+                return folder, lock
+            os.close(lock)
+
+
+def remove_abandoned() -> None:
+    """Removes the folders of killed campaigns."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if folder.lstat().st_uid != os.getuid():
+                continue
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its campaign runs
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
 
 
 def clear(folder: Path) -> None:
@@ -72,17 +99,3 @@ def _no_room(folder: Path, why: str) -> Failure:
         f"{folder.parent}: {why}, so nothing can be measured; make room there, or set TMPDIR to "
         "another folder, and the same command goes on where it was"
     )
-
-
-def _remove_abandoned(parent: Path) -> None:
-    for folder in parent.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):
-            state = folder.lstat()
-            if state.st_uid != os.getuid() or time.time() < state.st_mtime + YOUNG:
-                continue
-            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its campaign runs
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(fd)

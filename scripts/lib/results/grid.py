@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from console import Failure
-from files import shown
+from files import require_regular, shown
 from results.statistics import LEAST_ROUNDS
 from style import PRECISIONS, Look, looks
 
@@ -235,6 +235,8 @@ class Grid(Generic[AnyOutcome]):
             return
         _, scenario, size, contender = entry["name"].split("/")[:4]
         backend, at, variant = contender.partition("@")
+        if int(size) < 1:
+            raise ValueError(size)
         key = (scenario, int(size), backend)
         cells = self.variants.setdefault(f"@{variant}", {}) if at else self.cells
         if entry.get("error_occurred"):
@@ -308,6 +310,7 @@ def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
 
 def read_json(file: Path) -> Any:
     """Returns the content of a JSON file, plain or compressed. Raises Failure."""
+    require_regular(file, "it holds no results; write them to a file first")
     try:
         content = file.read_bytes()
         return json.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
