@@ -59,6 +59,7 @@ enum class Bug {
   elapsed_in_31_bits,
   elapsed_in_32_bits,
   elapsed_in_48_bits,
+  fires_twice_after_one_jump,
   // BrokenHeap
   removal_sifts_only_down,
   signed_deadline,
@@ -73,11 +74,15 @@ enum class Bug {
   cancel_denies,
   next_wakeup_stuck,
   next_wakeup_walks,
+  cancel_true_after_fire_beyond_16_bits,
+  cancel_keeps_some_of_many,
+  loses_one_of_a_herd,
   // BrokenLazyHeap
   arming_in_8_bits,
   arming_in_16_bits,
   id_in_16_bits,
   id_in_24_bits,
+  loses_one_arming,
 };
 
 struct BugText {
@@ -146,6 +151,8 @@ constexpr BugText describe(Bug bug) {
       return {"broken_elapsed_in_32_bits", "keeps the low 32 bits of a jump"};
     case Bug::elapsed_in_48_bits:
       return {"broken_elapsed_in_48_bits", "keeps the low 48 bits of a jump"};
+    case Bug::fires_twice_after_one_jump:
+      return {"broken_fires_twice_after_one_jump", "calls the sink twice after 2^33 + 1 ticks"};
     case Bug::removal_sifts_only_down:
       return {"broken_removal_sifts_only_down", "what fills a removed place never rises"};
     case Bug::signed_deadline: return {"broken_signed_deadline", "compares deadlines as signed"};
@@ -171,12 +178,22 @@ constexpr BugText describe(Bug bug) {
       return {"broken_next_wakeup_stuck", "next_wakeup() is always now while timers are pending"};
     case Bug::next_wakeup_walks:
       return {"broken_next_wakeup_walks", "next_wakeup() looks at every timer"};
+    case Bug::cancel_true_after_fire_beyond_16_bits:
+      return {"broken_cancel_true_after_fire_beyond_16_bits",
+              "cancel() is true for a fired timer whose id is beyond 16 bits"};
+    case Bug::cancel_keeps_some_of_many:
+      return {"broken_cancel_keeps_some_of_many",
+              "of more than 5 000 pending timers, one in 4 096 cannot be cancelled"};
+    case Bug::loses_one_of_a_herd:
+      return {"broken_loses_one_of_a_herd", "of timers due together, number 3 001 does not fire"};
     case Bug::arming_in_8_bits:
       return {"broken_arming_in_8_bits", "after 2^8 moves an entry left behind counts again"};
     case Bug::arming_in_16_bits:
       return {"broken_arming_in_16_bits", "after 2^16 moves an entry left behind counts again"};
     case Bug::id_in_16_bits: return {"broken_id_in_16_bits", "keeps the low 16 bits of an id"};
     case Bug::id_in_24_bits: return {"broken_id_in_24_bits", "keeps the low 24 bits of an id"};
+    case Bug::loses_one_arming:
+      return {"broken_loses_one_arming", "arming number 132 073 of an id is lost"};
   }
   return {};
 }
@@ -379,6 +396,7 @@ class BrokenRing {
       if (kBug == Bug::time_runs_backwards) now_ = now;
       return 0;
     }
+    elapsed_ = now - now_;
     std::size_t fired = visit(kOverdue, 1, sink);
     if (kBug == Bug::walks_every_tick || (kBug == Bug::walks_when_32_bits_are_few &&
                                           static_cast<std::uint32_t>(now - now_) <= kSlots)) {
@@ -441,12 +459,17 @@ class BrokenRing {
       --size_;
       ++fired;
       sink(id, deadline);
+      if (kBug == Bug::fires_twice_after_one_jump && elapsed_ == (Tick{1} << 33) + 1) {
+        ++fired;
+        sink(id, deadline);
+      }
     }
     return fired;
   }
 
   Granularity granularity_;
   Tick now_;
+  Tick elapsed_ = 0;  // since the last advance(), for fires_twice_after_one_jump
   std::size_t size_ = 0;
   std::vector<Tick> deadlines_;       // kNever: not pending
   std::vector<std::size_t> slot_of_;  // of a pending timer
@@ -461,7 +484,10 @@ class BrokenHeap {
   static constexpr Traits traits = traits_of(kBug, "sound_heap", Precision::exact, true);
 
   explicit BrokenHeap(const QueueConfig& config)
-      : now_(config.start), deadlines_(config.capacity), places_(config.capacity, kNoPlace) {}
+      : now_(config.start),
+        deadlines_(config.capacity),
+        has_fired_(config.capacity),
+        places_(config.capacity, kNoPlace) {}
 
   void schedule(TimerId id, Tick deadline) {
     if (places_[id] == kNoPlace) {
@@ -472,11 +498,16 @@ class BrokenHeap {
       return;
     }
     deadlines_[id] = deadline;
+    has_fired_[id] = false;
     sift_down(sift_up(places_[id]));
   }
 
   bool cancel(TimerId id) {
-    if (places_[id] == kNoPlace) return false;
+    if (places_[id] == kNoPlace) {
+      return kBug == Bug::cancel_true_after_fire_beyond_16_bits && id > 1U << 16 && has_fired_[id];
+    }
+    if (kBug == Bug::cancel_keeps_some_of_many && size() > 5'000 && id % 4'096 == 4'095)
+      return true;
     const bool is_first = places_[id] == 0;
     remove(places_[id]);
     return kBug != Bug::cancel_denies || !is_first;
@@ -487,9 +518,13 @@ class BrokenHeap {
     if (now < now_) return 0;
     now_ = now;
     std::size_t fired = 0;
-    while (!heap_.empty() && key(deadlines_[heap_[0]]) <= key(now)) {
+    Tick last_deadline = kNever;
+    for (std::size_t herd = 0; !heap_.empty() && key(deadlines_[heap_[0]]) <= key(now);) {
       const TimerId id = heap_[0];
       remove(0);
+      has_fired_[id] = true;
+      herd = std::exchange(last_deadline, deadlines_[id]) == deadlines_[id] ? herd + 1 : 1;
+      if (kBug == Bug::loses_one_of_a_herd && herd == 3'001) continue;
       ++fired;
       sink(id, kBug == Bug::reports_now_as_deadline ? now : deadlines_[id]);
       if (kBug == Bug::one_fire_an_advance) break;
@@ -570,6 +605,7 @@ class BrokenHeap {
   Tick now_;
   Tick wakeup_ = kNever;  // the first deadline as of the last advance(), for stale_next_wakeup
   std::vector<Tick> deadlines_;
+  std::vector<bool> has_fired_;      // since the last arming
   std::vector<std::size_t> places_;  // kNoPlace: not pending
   std::vector<TimerId> heap_;
 };
@@ -586,8 +622,9 @@ class BrokenLazyHeap {
   void schedule(TimerId id, Tick deadline) {
     cancel(id);
     timers_[kept(id)] = {deadline, next_arming(id)};
-    heap_.emplace(deadline, kept(id), timers_[kept(id)].arming);
     ++size_;
+    if (kBug == Bug::loses_one_arming && timers_[id].arming == 132'073) return;
+    heap_.emplace(deadline, kept(id), timers_[kept(id)].arming);
   }
 
   bool cancel(TimerId id) {
@@ -724,7 +761,10 @@ using BrokenBeyondTraces =
     std::tuple<BrokenRing<Bug::time_runs_backwards>, BrokenRing<Bug::walks_every_tick>,
                BrokenRing<Bug::walks_when_32_bits_are_few>, BrokenRing<Bug::elapsed_in_31_bits>,
                BrokenRing<Bug::elapsed_in_32_bits>, BrokenRing<Bug::elapsed_in_48_bits>,
-               BrokenHeap<Bug::next_wakeup_walks>, BrokenLazyHeap<Bug::arming_in_8_bits>,
+               BrokenRing<Bug::fires_twice_after_one_jump>, BrokenHeap<Bug::next_wakeup_walks>,
+               BrokenHeap<Bug::cancel_true_after_fire_beyond_16_bits>,
+               BrokenHeap<Bug::cancel_keeps_some_of_many>, BrokenHeap<Bug::loses_one_of_a_herd>,
+               BrokenLazyHeap<Bug::loses_one_arming>, BrokenLazyHeap<Bug::arming_in_8_bits>,
                BrokenLazyHeap<Bug::arming_in_16_bits>, BrokenLazyHeap<Bug::id_in_16_bits>,
                BrokenLazyHeap<Bug::id_in_24_bits>>;
 

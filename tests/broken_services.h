@@ -44,6 +44,11 @@ enum class ServiceBug {
   stop_does_not_wait,
   stop_waits_for_timers,  // hangs
   accepts_after_stop,
+  not_rung_for_a_little_earlier,
+  loses_what_a_handler_arms_in_the_past,
+  cancel_only_claims_beyond_8_bits,
+  stop_forgets_one_of_many,
+  stop_moves_deadlines_beyond_8_bits,
   // Seen now and then, or when threads race.
   fires_twice_at_times,
   loses_a_fire_at_times,
@@ -72,6 +77,13 @@ constexpr std::string_view name_of(ServiceBug bug) {
     case ServiceBug::stop_does_not_wait: return "stop_does_not_wait";
     case ServiceBug::stop_waits_for_timers: return "stop_waits_for_timers";
     case ServiceBug::accepts_after_stop: return "accepts_after_stop";
+    case ServiceBug::not_rung_for_a_little_earlier: return "not_rung_for_a_little_earlier";
+    case ServiceBug::loses_what_a_handler_arms_in_the_past:
+      return "loses_what_a_handler_arms_in_the_past";
+    case ServiceBug::cancel_only_claims_beyond_8_bits: return "cancel_only_claims_beyond_8_bits";
+    case ServiceBug::stop_forgets_one_of_many: return "stop_forgets_one_of_many";
+    case ServiceBug::stop_moves_deadlines_beyond_8_bits:
+      return "stop_moves_deadlines_beyond_8_bits";
     case ServiceBug::fires_twice_at_times: return "fires_twice_at_times";
     case ServiceBug::loses_a_fire_at_times: return "loses_a_fire_at_times";
     case ServiceBug::cancel_races_with_fire: return "cancel_races_with_fire";
@@ -107,11 +119,15 @@ class BrokenService {
         lock.unlock();
         lock.lock();
       }
+      if (kBug == ServiceBug::loses_what_a_handler_arms_in_the_past && handler_runs_ &&
+          later(deadline, 5 * kMillisecond) <= clock_.now()) {
+        return;
+      }
       if (kBug == ServiceBug::counts_moves && deadlines_[id] != kNever) ++extra_size_;
       if (kBug != ServiceBug::keeps_old_deadline) remove(id);
       deadlines_[id] = deadline;
       queue_.emplace(deadline, id);
-      if (deadline >= asleep_until_) return;
+      if (later(deadline, kLittle) >= asleep_until_) return;
       asleep_until_ = 0;
     }
     if (kBug != ServiceBug::never_rings) thread_.alarm().ring();
@@ -122,6 +138,7 @@ class BrokenService {
     const Tick deadline = deadlines_[id];
     if (kBug == ServiceBug::cancel_true_twice && was_cancelled_.contains(id)) return true;
     if (deadline == kNever) return false;
+    if (kBug == ServiceBug::cancel_only_claims_beyond_8_bits && id >= 256) return true;
     if (kBug == ServiceBug::cancel_true_though_it_fires && deadline <= clock_.now()) return true;
     if (kBug == ServiceBug::due_cannot_be_cancelled && deadline <= clock_.now()) return false;
     if (kBug == ServiceBug::cancel_races_with_fire) {
@@ -147,8 +164,10 @@ class BrokenService {
         if (kBug == ServiceBug::runs_on_after_stop && is_due) break;
         take(std::prev(queue_.end()));
         if (kBug == ServiceBug::stop_forgets_what_is_due && is_due) continue;
-        pending.push_back({id, deadline});
+        const bool moves = kBug == ServiceBug::stop_moves_deadlines_beyond_8_bits && id >= 256;
+        pending.push_back({id, deadline + (moves ? 1 : 0)});
       }
+      if (kBug == ServiceBug::stop_forgets_one_of_many && pending.size() > 300) pending.pop_back();
     }
     thread_.end();
     if (kBug != ServiceBug::stop_does_not_wait && kBug != ServiceBug::runs_on_after_stop) {
@@ -171,6 +190,7 @@ class BrokenService {
   using Queue = std::set<std::pair<Tick, TimerId>>;
 
   static constexpr Tick kEarly = kBug == ServiceBug::fires_early ? kMillisecond / 2 : 0;
+  static constexpr Tick kLittle = kBug == ServiceBug::not_rung_for_a_little_earlier ? 300'000 : 0;
 
   bool is_due(Tick deadline) const {
     if (kBug == ServiceBug::signed_deadline) {
@@ -222,6 +242,7 @@ class BrokenService {
     const bool twice = kBug == ServiceBug::fires_twice_at_times && fires_ % 100 == 0;
     for (int i = 0; i < (twice ? 2 : 1); ++i) {
       runs_.begin();
+      handler_runs_ = true;
       if (kBug != ServiceBug::handler_under_lock) lock.unlock();
       if (kBug == ServiceBug::exception_escapes) {
         handler_(timer.id, timer.deadline);
@@ -230,6 +251,7 @@ class BrokenService {
         runs_.run(timer);
       }
       if (kBug != ServiceBug::handler_under_lock) lock.lock();
+      handler_runs_ = false;
     }
   }
 
@@ -244,6 +266,7 @@ class BrokenService {
   std::size_t extra_size_ = 0;
   std::uint64_t fires_ = 0;
   std::atomic<Tick> asleep_until_ = 0;  // 0: awake, and about to look by itself
+  bool handler_runs_ = false;
   bool stopped_ = false;
 
   Worker thread_;  // last: it uses all the others
@@ -262,8 +285,8 @@ constexpr auto broken_services() {
 }
 
 // Wrong whatever the threads do, and only if they race or work for a while.
-using BrokenServices =
-    decltype(broken_services<ServiceBug::fires_early, ServiceBug::accepts_after_stop>());
+using BrokenServices = decltype(broken_services<ServiceBug::fires_early,
+                                                ServiceBug::stop_moves_deadlines_beyond_8_bits>());
 using BrokenUnderLoad =
     decltype(broken_services<ServiceBug::fires_twice_at_times, ServiceBug::loses_wakeups>());
 

@@ -19,9 +19,9 @@ class ManualScene {
   static constexpr TimerId kCapacity = 16;
 
   // One thread runs the handlers if that can be chosen, so that their order is defined.
-  ServiceConfig config(const ServiceTraits& traits) {
+  ServiceConfig config(const ServiceTraits& traits, TimerId capacity = kCapacity) {
     ServiceConfig config{
-        .capacity = kCapacity, .clock = clock, .handler = [this](TimerId id, Tick at) {
+        .capacity = capacity, .clock = clock, .handler = [this](TimerId id, Tick at) {
           {
             const std::lock_guard lock(mutex_);
             fires_.push_back({id, at});

@@ -49,10 +49,25 @@ void require_same(const Fires& found, const Fires& wanted, int rule, std::string
           to_text(found), to_text(wanted));
 }
 
+// For many timers: tells only the first difference.
+void require_same_among_many(const Fires& found, const Fires& wanted, int rule,
+                             std::string_view verb) {
+  const auto [other, missed] = std::ranges::mismatch(found, wanted);
+  const auto text = [](auto timer, const Fires& timers) {
+    return to_text(timer == timers.end() ? Fires{} : Fires{*timer});
+  };
+  require(found == wanted, rule,
+          "the service {} {} timers instead of {}; the first difference: {} instead of {}", verb,
+          found.size(), wanted.size(), text(other, found), text(missed, wanted));
+}
+
 // A service under a clock that the scenario sets.
 class Scene : public ManualScene {
  public:
-  explicit Scene(const ServiceBackend& backend) : service_(backend.make(config(backend.traits))) {}
+  explicit Scene(const ServiceBackend& backend, TimerId capacity = kCapacity)
+      : Scene(backend, config(backend.traits, capacity)) {}
+  Scene(const ServiceBackend& backend, const ServiceConfig& config)
+      : service_(backend.make(config)) {}
 
   AnyService* operator->() { return service_.get(); }
   void destroy_service() { service_.reset(); }
@@ -153,6 +168,26 @@ void moves_while_the_service_sleeps(const ServiceBackend& backend) {
   scene.require_size(1);
   scene.clock.set(2 * kHour);
   scene.require_fires({{2, kHour}});
+}
+
+// However little earlier a new timer is due than the one for which the service sleeps.
+void wakes_up_earlier_for_a_new_timer(const ServiceBackend& backend) {
+  ManualScene scene;
+  ServiceConfig config = scene.config(backend.traits);
+  if (!backend.traits.remote) config.granularity = 1;
+  const auto service = backend.make(config);
+  const Tick least = backend.traits.remote ? 1'000 : 1;  // Redis has a resolution of 1 us
+  for (Tick earlier = least; earlier <= 1'000 * kMillisecond; earlier *= 10) {
+    const Tick later = scene.clock.now() + 2'000 * kMillisecond;
+    service->schedule(1, later);
+    scene.clock.settle();
+    service->schedule(2, later - earlier);
+    scene.clock.settle();
+    for (const auto& [id, deadline] : Fires{{2, later - earlier}, {1, later}}) {
+      scene.clock.set(deadline);
+      require_same(scene.fires(), {{id, deadline}}, 1, "has fired", deadline);
+    }
+  }
 }
 
 // A clock that calls a function once, on a thread of the service that is about to wait.
@@ -293,17 +328,29 @@ void cancel_tells_whether_it_prevented_the_fire(const ServiceBackend& backend) {
   scene.require_cancel(2, false, "had fired");
 }
 
+// What it arms for the past fires at once.
 void the_handler_may_schedule(const ServiceBackend& backend) {
   Scene scene(backend);
-  scene.on_fire = [&](TimerId id) {
-    const Tick now = scene.clock.now();
-    if (now < 8 * kMillisecond) scene->schedule(id, now + 2 * kMillisecond);
+  scene.clock.set(2 * kHour);
+  Fires armed;
+  const auto arm = [&](Tick deadline) {
+    armed.push_back({5, deadline});
+    scene->schedule(5, deadline);
   };
-  scene->schedule(5, 2 * kMillisecond);
-  scene.advance_to(20 * kMillisecond);
-  const Fires fired = scene.fires();
-  require(fired.size() == 4, 3,
-          "a timer that its handler armed anew three times has fired {} times", fired.size());
+  scene.on_fire = [&](TimerId) {
+    const Tick now = scene.clock.now();
+    const Tick deadlines[] = {now + 2 * kMillisecond, now + 2 * kMillisecond,  now,         now - 1,
+                              now - 5 * kMillisecond, now - 40 * kMillisecond, now - kHour, 0};
+    if (armed.size() <= std::size(deadlines)) arm(deadlines[armed.size() - 1]);
+  };
+  arm(2 * kHour + 2 * kMillisecond);
+  scene.advance_to(2 * kHour + 30 * kMillisecond);
+  Fires fired = scene.fires();
+  require(fired.size() == 9, 3,
+          "a timer that its handler armed anew eight times has fired {} times", fired.size());
+  std::ranges::sort(fired, {}, &PendingTimer::deadline);
+  std::ranges::sort(armed, {}, &PendingTimer::deadline);
+  require_same(fired, armed, 3, "has fired", scene.clock.now());
 }
 
 void the_handler_may_ask_and_cancel_itself(const ServiceBackend& backend) {
@@ -420,6 +467,41 @@ void stop_hands_back_what_was_pending_and_ends_the_service(const ServiceBackend&
   require_same(scene.fires_so_far(), {}, 5, "has fired after stop()", scene.clock.now());
 }
 
+// Of many timers some are cancelled or moved. Exactly the rest fires, or is handed back.
+void a_large_population_is_kept(const ServiceBackend& backend) {
+  const TimerId timers = backend.traits.remote ? 2'000 : 10'000;
+  Scene scene(backend, timers);
+  std::vector<Tick> deadlines(timers, kNever);  // kNever: not pending
+  const auto arm = [&](TimerId id, Tick deadline) {
+    scene->schedule(id, deadline);
+    deadlines[id] = deadline;
+  };
+  const auto take_until = [&](Tick instant) {
+    Fires taken;
+    for (TimerId id = 0; id < timers; ++id) {
+      if (deadlines[id] > instant) continue;
+      taken.push_back({id, std::exchange(deadlines[id], kNever)});
+    }
+    return taken;
+  };
+  for (TimerId id = 0; id < timers; ++id) arm(id, kHour + id);
+  for (TimerId id = 0; id < timers; ++id) {
+    if (id % 3 == 0) {
+      scene.require_cancel(id, true, "was pending");
+      deadlines[id] = kNever;
+    } else if (id % 5 != 0) {
+      arm(id, (id % 5) * kHour - id);
+    }
+  }
+  scene.clock.settle();
+  scene.clock.set(2 * kHour);
+  require_same_among_many(scene.fires(), take_until(2 * kHour), 1, "has fired");
+  for (TimerId id = 0; id < timers; ++id) {
+    if (deadlines[id] == kNever) scene.require_cancel(id, false, "was cancelled or has fired");
+  }
+  require_same_among_many(scene.stop(), take_until(kNever - 1), 5, "hands back");
+}
+
 void destruction_ends_it_too(const ServiceBackend& backend) {
   Scene scene(backend);
   scene->schedule(1, kHour);
@@ -484,6 +566,7 @@ constexpr ServiceScenario kContract[] = {
     {"rule_1_late_look", catches_up_at_once},
     {"rule_1_move", moves_while_the_service_sleeps},
     {"rule_1_falling_asleep", notices_what_is_armed_as_it_falls_asleep},
+    {"rule_1_earlier", wakes_up_earlier_for_a_new_timer},
     {"rule_1_deadlines", takes_every_deadline},
     {"rule_1_end_of_time", waits_for_the_end_of_time_and_sleeps_there},
     {"rule_1_nanoseconds", takes_granules_of_a_nanosecond_to_the_end_of_time},
@@ -493,6 +576,7 @@ constexpr ServiceScenario kContract[] = {
     {"rule_3_ask", the_handler_may_ask_and_cancel_itself},
     {"rule_3_others", others_may_call_while_a_handler_runs},
     {"rule_4_throw", a_handler_that_throws_is_counted_and_hurts_no_other},
+    {"rule_5_population", a_large_population_is_kept},
     {"rule_5_stop", stop_hands_back_what_was_pending_and_ends_the_service},
     {"rule_5_destroy", destruction_ends_it_too},
     {"rule_5_stop_in_handler", the_handler_may_stop},

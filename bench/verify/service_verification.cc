@@ -8,6 +8,7 @@
 #include "system/stop.h"
 #include "verify/service_audit.h"
 #include "verify/service_contract.h"
+#include "verify/spread_ids.h"
 #include "verify/violation.h"
 
 namespace timerbench {
@@ -17,8 +18,9 @@ namespace {
 constexpr std::chrono::seconds kLongestSilence{10};
 constexpr double kLongestPart = 1;  // seconds of an audit between two signs of progress
 
-Verdict judge(const ServiceBackend& service, std::uint64_t seed, double seconds,
+Verdict judge(const ServiceBackend& backend, std::uint64_t seed, double seconds,
               Progress& progress) {
+  const ServiceBackend service = with_spread_ids(backend);
   for (const ServiceScenario& scenario : service_contract()) {
     if (interrupted()) return {};
     progress.begin(scenario.name);
