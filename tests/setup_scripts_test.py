@@ -1,13 +1,16 @@
-"""scripts/setup, with an apt-get that only pretends.
+"""scripts/setup, with an apt-get that only pretends, and what the scripts share in the shell.
 
 Run by scripts/test, or: /usr/bin/python3 -m unittest tests/setup_scripts_test.py
 """
 
 import os
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -85,6 +88,65 @@ class SetupTest(unittest.TestCase):
         self.assertEqual(
             err.splitlines()[-1], "scripts/setup: installing failed; apt-get's output is above"
         )
+
+
+class CommonTest(unittest.TestCase):
+    """What the scripts share in the shell."""
+
+    def start(self, program: str, **options: Any) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            ["bash", "-c", f"source {ROOT}/scripts/lib/common.sh; {program}"],
+            text=True,
+            start_new_session=True,
+            **options,
+        )
+
+    def test_a_script_that_is_killed_leaves_no_file(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            script = self.start(
+                f"quietly 'sleeping' bash -c 'touch {folder}/begun; sleep 60'",
+                env=os.environ | {"TMPDIR": str(folder)},
+            )
+            begun = folder / "begun"
+            while not begun.exists():
+                self.assertIsNone(script.poll())
+                time.sleep(0.02)
+            os.killpg(script.pid, number)
+            script.wait()
+            begun.unlink()
+            self.assertEqual(list(folder.iterdir()), [])
+
+    def test_the_output_is_shown_only_of_what_fails(self) -> None:
+        script = self.start(
+            "quietly 'one' echo good; quietly 'two' bash -c 'echo b; echo c; false'; echo never",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        out, err = script.communicate()
+        self.assertEqual((script.returncode, out), (1, ""))
+        self.assertRegex(err, "^b\nc\nscripts/.*: two failed; its output is above\n$")
+
+    def test_closed_output_is_no_failure(self) -> None:
+        script = self.start("echo lost; echo end >&2", stderr=subprocess.PIPE, preexec_fn=close_1)
+        self.assertEqual(script.communicate()[1], "end\n")
+        self.assertEqual(script.returncode, 0)
+
+    def test_arguments_that_a_script_does_not_know_are_refused(self) -> None:
+        for name in ("setup", "lint"):
+            for arguments in (["nope"], ["--nope"], ["nope", "--help"]):
+                ended = subprocess.run(
+                    [ROOT / "scripts" / name, *arguments], text=True, capture_output=True
+                )
+                self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+                self.assertEqual(
+                    ended.stderr,
+                    f"scripts/{name}: '{arguments[0]}' is not understood; see scripts/{name} --help\n",
+                )
+
+
+def close_1() -> None:
+    os.close(1)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 # Functions for all scripts: errors, builds, and the choice of a Python. Scripts source this file.
 set -euo pipefail
 
+# A caller that closes the output wants none; without this, the first echo would fail.
+[[ -e /dev/fd/1 ]] || exec >/dev/null
+
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly root
 readonly python_modules=(jinja2 matplotlib rich scipy)
@@ -16,17 +19,26 @@ fail() {
 # help: prints the script's manual, which is the comment at its head.
 help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
 
+# not_understood ARGUMENT: fails, for the script does not know the argument.
+not_understood() { fail 2 "'$1' is not understood; see scripts/$(basename "$0") --help"; }
+
+# open_log NAME: opens a file for reading and writing, and sets NAME to its path. The file has no name
+# in any folder, so nothing of it is left when the script ends, however it ends.
+open_log() {
+  local name fd
+  name=$(mktemp)
+  exec {fd}<>"$name"
+  rm -f "$name"
+  printf -v "$1" /proc/self/fd/%s "$fd"
+}
+
 # quietly WHAT COMMAND...: runs the command; shows its output only if it fails.
 quietly() {
   local what=$1 log
   shift
-  log=$(mktemp)
-  if "$@" >"$log" 2>&1; then
-    rm -f "$log"
-    return
-  fi
+  open_log log
+  "$@" >"$log" 2>&1 && return
   cat "$log" >&2
-  rm -f "$log"
   fail 1 "$what failed; its output is above"
 }
 
