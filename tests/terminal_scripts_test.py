@@ -311,6 +311,39 @@ class OnTerminalTest(BenchScratch):
                 shown = last.partition("Drawing")[0].splitlines()
                 self.assertLessEqual(max(map(cell_len, shown)), width)
 
+    def test_a_long_name_leaves_room_for_the_counts(self) -> None:
+        terminal = self.bench(
+            "--rounds=20",
+            "--workloads=fill_of_a_long_name_as_recordings_have_it",
+            width=80,
+            scan="slow",
+            ring_512="slow",
+        )
+        terminal.read_until(r"about [^\n]* left[^\n]*fill_of")
+        terminal.program.send_signal(signal.SIGTERM)
+        self.assertRegex(
+            terminal.end(), r"Measuring \S+ +\d+/40 about \d+ s left quick/fill_of\S*…"
+        )
+
+    def test_long_lines_are_broken_between_words(self) -> None:
+        passes = "--passes=tails,memory,counters"
+        terminal = self.bench("--rounds=1", passes, width=80, scan="fails wrong")
+        text = terminal.end()
+        self.assertRegex(text, r"has journal.jsonl,[^\n]* [a-z]+.json,\n[a-z]")
+        lines = text[text.index("Drawing") :].splitlines()
+        self.assertLessEqual(max(map(cell_len, lines)), 80)
+        told = self.bench("--help", width=60).end().splitlines()
+        self.assertLessEqual(max(map(cell_len, told)), 60)
+        self.assertIn("Results go to results/local/SUITE, or to the DIR of --out.", told)
+        told = self.bench("--rounds=many", width=60).end().splitlines()
+        self.assertEqual(
+            told,
+            [
+                "scripts/bench: argument --rounds: 'many' is not a whole",
+                "number from 1 to 10 000; see scripts/bench --help",
+            ],
+        )
+
     def test_a_small_window_has_the_first_of_each_precision(self) -> None:
         terminal = self.bench("--rounds=40", width=60, height=9, scan="slow", ring_512="2.5")
         shown = terminal.read_until(r"Measuring [^\n]*[4-9]/80")

@@ -314,9 +314,9 @@ class Bar:
 def _make_bar(unit: str) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24, table_column=Column(no_wrap=True)),
+        BarColumn(bar_width=24),
         *() if unit else (MofNCompleteColumn(table_column=Column(no_wrap=True)),),
         TextColumn("{task.fields[left]}", style="cyan"),
-        # Only this column may be narrower than its text; it is a single word, which does not wrap.
+        # Only this column and the bar become narrower. The text is one word, so it does not wrap.
         TextColumn("{task.fields[now]}", style="dim", table_column=Column(overflow="ellipsis")),
     )
