@@ -183,7 +183,11 @@ class CompareCommandTest(Scratch):
             r"fill/10³ +\| scan +\| +10.0 \| +12.0 \| 1.200 \[1.2.*\] .* \*\*slower\*\*",
         )
         self.assertIn("1 comparison of B with A: 1 slower", ended.stdout)
-        self.assertIn("Not compared: 1 controls, 1 not in both", ended.stdout)
+        self.assertIn(
+            "\nNot compared: controls: null; only in A: heap on fill/10³; only in B: wheel on fill/10³.\n",
+            ended.stdout,
+        )
+        self.assertIn("1 slower. A ratio below 1 means that B is cheaper.\n\n|", ended.stdout)
         self.assertIn("measured apart, and the controls differ by up to 0 %", ended.stdout)
         for gate, code in (("3%", 1), ("25%", 0)):
             gated = self.compare(before, after, "--gate", gate)
@@ -207,7 +211,8 @@ class CompareCommandTest(Scratch):
             "one", {"scan": self.SCAN, "scan@again": [cost * 1.2 for cost in self.SCAN]}
         )
         ended = self.compare(f"{folder}:scan", f"{folder}:scan@again")
-        self.assertRegex(ended.stdout, r"scan → scan@again \| +10.0 \| +12.0 \| 1.200 ")
+        self.assertRegex(ended.stdout, r"\n\| fill/10³ \| +10.0 \| +12.0 \| 1.200 ")
+        self.assertIn("A = `", ended.stdout)
 
     def test_a_gate_lets_pass_what_is_not_surely_slower(self) -> None:
         factors = [0.8, 0.9, 1.05, 1.1, 1.1, 1.3, 1.4, 1.5]
@@ -273,10 +278,10 @@ class CompareCommandTest(Scratch):
         path.write_text(json.dumps({"context": {}, "benchmarks": benchmarks}))
         ended = self.compare(f"{path}:slow", f"{path}:fast")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        self.assertRegex(ended.stdout, r"own/2 +\| slow .* 1.000 +\| +500 .* 0.500 .*\*\*faster")
+        self.assertRegex(ended.stdout, r"own/2 +\| +1.000 +\| +500 .* 0.500 .*\*\*faster")
         self.assertIn("differs from itself by up to 0 %", ended.stdout)
         late = self.compare(f"{path}:slow", f"{path}:fast", "--figure=schedule_p99_ns")
-        self.assertIn("no cells to compare: 1 without a figure", late.stderr)
+        self.assertIn("no cells to compare; without a figure in A: slow on own/2", late.stderr)
         same = self.compare(f"{path}:fast", f"{path}:fast@again", "--figure=schedule_p99_ns")
         self.assertIn("A, schedule_p99", same.stdout)
         self.assertIn("1 equivalent", same.stdout)
@@ -334,8 +339,8 @@ class CompareCommandTest(Scratch):
         cases: list[tuple[list[object], int, str]] = [
             ([good, machine], 3, "processor differs, 'Test 1000' and 'Other 2000'.*--force"),
             ([good, version], 3, "is of format 2, and these scripts read 1"),
-            ([good, other], 3, "no cells to compare: 1 not in both"),
-            (traces, 3, "no cells to compare: 1 of another trace"),
+            ([good, other], 3, "; only in A: scan on fill/10³; only in B: heap on"),
+            (traces, 3, "no cells to compare; of another trace: scan on fill/10³"),
             ([good, empty], 3, "results.json: No such file"),
             ([good, f"{good}:heap"], 2, "has no backend 'heap'; there are scan"),
             ([good, realtime], 3, "has ns to compare, and .* cpu_ns_per_request: unlike suites"),

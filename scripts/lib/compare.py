@@ -54,13 +54,16 @@ from results.statistics import (
 from style import RANKED
 from tables import terminal
 from tables.replays import markdown_table
-from words import counted, digits, percent, power, ratio, time
+from words import counted, digits, enumerated, percent, power, ratio, time
 
 # Figures are comparable only if these facts agree. Other differences are only reported.
 MUST_AGREE = ("processor", "num_cpus", "kernel", "granularity", "seed")
 TOLD = ("commit", "compiler", "flags", "build", "pages")
 
 WORDS = ("faster", "slower", "equivalent", "unresolved")
+CONTROL = "controls"  # a reason not to compare cells
+MOST_NAMED = 4  # cells that are not compared for one reason
+LeftOut = dict[str, list[Key]]  # cells that are not compared, by reason
 COLOURS = {"faster": "green", "slower": "red", "equivalent": "", "unresolved": "dim"}
 
 
@@ -112,7 +115,8 @@ def main() -> int:
     noise, how = _noise(a, b)
     lines, left_out = _compare(a, b, noise, arguments.margin)
     if not lines:
-        raise Failure(f"{a.name} and {b.name} have no cells to compare{_reason(left_out)}")
+        why = f"; {_reasons(left_out)}" if left_out else ""
+        raise Failure(f"{a.name} and {b.name} have no cells to compare{why}")
     notes = _notes(a, b, lines, left_out, list(differences.values()), how)
     if arguments.markdown or not sys.stdout.isatty():
         say(_markdown(a, b, lines, notes))
@@ -267,23 +271,30 @@ def _differences(a: Side, b: Side) -> dict[str, str]:
     }
 
 
-def _compare(a: Side, b: Side, noise: float, margin: float) -> tuple[list[Line], dict[str, int]]:
-    """Returns the comparisons of all cells that both sides have, in A's order, and the number of
-    cells not compared, by reason.
+def _compare(a: Side, b: Side, noise: float, margin: float) -> tuple[list[Line], LeftOut]:
+    """Returns the comparisons of all cells that both sides have, in A's order, and the cells that
+    are not compared.
     """
     others = {_kind(key, b): (key, cell) for key, cell in b.cells().items()}
-    left_out: dict[str, int] = {}
+    left_out: LeftOut = {}
     pairs = []
     for key, cell in a.cells().items():
-        _, other = others.get(_kind(key, a), (None, None))
+        _, other = others.pop(_kind(key, a), (None, None))
         if why := _why_not(a, b, key, cell, other):
-            left_out[why] = left_out.get(why, 0) + 1
+            left_out.setdefault(why, []).append(key)
         elif other:
             pairs.append((key, cell, other))
+    for key, _ in others.values():
+        left_out.setdefault(CONTROL if _is_control(b, key) else "only in B", []).append(key)
     ratios = [paired_log_ratios(one.by_round, other.by_round) for _, one, other in pairs]
     results = compare(ratios, noise, margin)
     lines = [Line(*key, one, other, result) for (key, one, other), result in zip(pairs, results)]
     return lines, left_out
+
+
+def _is_control(side: Side, key: Key) -> bool:
+    """Whether the cell is left out because it promises less than a timer needs."""
+    return side.results.precision(key[2]) not in RANKED and not _is_one(side)
 
 
 def _is_one(side: Side) -> bool:
@@ -297,12 +308,12 @@ def _kind(key: Key, side: Side) -> Key:
 
 def _why_not(a: Side, b: Side, key: Key, one: Cell, other: Cell | None) -> str:
     """Returns why a cell is not compared; empty if it is."""
-    if a.results.precision(key[2]) not in RANKED and not _is_one(a):
-        return "controls"
+    if _is_control(a, key):
+        return CONTROL
     if not other:
-        return "not in both"
+        return "only in A"
     if not one.has_figure or not other.has_figure:
-        return "without a figure"
+        return f"without a figure in {'B' if one.has_figure else 'A'}"
     if a.results.trace_of(*key) != b.results.trace_of(*key):
         return "of another trace"
     return ""
@@ -347,7 +358,7 @@ def _notes(
     a: Side,
     b: Side,
     lines: list[Line],
-    left_out: dict[str, int],
+    left_out: LeftOut,
     differences: list[str],
     noise: str,
 ) -> list[str]:
@@ -356,16 +367,29 @@ def _notes(
         for word in WORDS
         if (count := sum(line.result.word == word for line in lines))
     )
-    notes = [f"{counted(len(lines), 'comparison')} of B with A: {counts}.", noise]
+    less = "cheaper" if a.unit == "ns" else "better"
+    notes = [
+        f"{counted(len(lines), 'comparison')} of B with A: {counts}. A ratio below 1 means that B is "
+        f"{less}.",
+        noise,
+    ]
     if too_few := _too_few_rounds(lines):
         notes.append(too_few)
     if left_out:
-        notes.append("Not compared:" + _reason(left_out).replace(": ", " ", 1) + ".")
+        notes.append(f"Not compared: {_reasons(left_out)}.")
     return notes + [f"{difference}." for difference in differences]
 
 
-def _reason(left_out: dict[str, int]) -> str:
-    return ": " + ", ".join(f"{count} {why}" for why, count in left_out.items()) if left_out else ""
+def _reasons(left_out: LeftOut) -> str:
+    """Names the cells that are not compared, by reason."""
+    parts = []
+    for why, keys in left_out.items():
+        if why == CONTROL:
+            names = list(dict.fromkeys(backend for _, _, backend in keys))
+        else:
+            names = [f"{backend} on {workload}/{power(size)}" for workload, size, backend in keys]
+        parts.append(f"{why}: {enumerated(names, MOST_NAMED)}")
+    return "; ".join(parts)
 
 
 def _ratio(interval: Interval) -> str:
@@ -375,14 +399,14 @@ def _ratio(interval: Interval) -> str:
 
 
 def _rows(a: Side, b: Side, lines: list[Line]) -> list[list[str]]:
-    """Returns the rows of the table. Two different backends are both named; otherwise one name
-    stands for both sides.
+    """Returns the rows of the table. They name the backend unless each side is a single one, which
+    the heading names.
     """
     text = time if a.unit.endswith("_ns") else digits
     return [
         [
             f"{line.workload}/{power(line.size)}",
-            f"{a.backend} → {b.backend}" if _is_one(a) else line.backend,
+            *(() if _is_one(a) else (line.backend,)),
             text(line.a.cost),
             text(line.b.cost),
             _ratio(line.result.ratio),
@@ -395,7 +419,12 @@ def _rows(a: Side, b: Side, lines: list[Line]) -> list[list[str]]:
 
 def _titles(a: Side) -> list[str]:
     unit = a.unit.removesuffix("_ns")
-    return ["workload", "backend", f"A, {unit}", f"B, {unit}", "B / A", "rounds", "B is"]
+    return [*_names_of_rows(a), f"A, {unit}", f"B, {unit}", "B / A", "rounds", "B is"]
+
+
+def _names_of_rows(a: Side) -> list[str]:
+    """Returns the titles of the columns that tell the rows apart."""
+    return ["workload"] if _is_one(a) else ["workload", "backend"]
 
 
 def _markdown(a: Side, b: Side, lines: list[Line], notes: list[str]) -> str:
@@ -405,7 +434,8 @@ def _markdown(a: Side, b: Side, lines: list[Line], notes: list[str]) -> str:
     ]
     head = f"A = `{a.name}`, B = `{b.name}`"
     answer, *others = notes
-    return "\n\n".join([head, answer, markdown_table(_titles(a), rows), *others])
+    table = markdown_table(_titles(a), rows, names=len(_names_of_rows(a)))
+    return "\n\n".join([head, answer, table, *others])
 
 
 def _print(a: Side, b: Side, lines: list[Line], notes: list[str]) -> None:
@@ -413,7 +443,8 @@ def _print(a: Side, b: Side, lines: list[Line], notes: list[str]) -> None:
     answer, *others = notes
     console.print(f"A = {a.name}\nB = {b.name}\n{answer}\n", highlight=False, markup=False)
     shown = [terminal.Line(row, COLOURS[row[-1]]) for row in _rows(a, b, lines)]
-    for table in terminal.split_by_width(_titles(a), shown, console.width, repeated=2):
+    names = len(_names_of_rows(a))
+    for table in terminal.split_by_width(_titles(a), shown, console.width, repeated=names):
         console.print(table)
         console.print()
     for note in others:

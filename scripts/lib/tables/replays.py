@@ -266,16 +266,18 @@ def _bold(entry: Entry) -> str:
     return f"**{entry.text}**" if entry.is_best else entry.text
 
 
-def markdown_table(titles: list[str], lines: list[list[str]]) -> str:
-    """Returns an aligned table that also reads well as text. All but the first two columns are
-    right-aligned.
+def markdown_table(titles: list[str], lines: list[list[str]], names: int = 2) -> str:
+    """Returns an aligned table that also reads well as text. The first columns, so many as `names`,
+    are left-aligned; the others are right-aligned.
     """
     widths = [max(map(len, column)) for column in zip(titles, *lines)]
-    rule = ["-" * width if i < 2 else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
+    rule = ["-" * width if i < names else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
 
     def line(entries: list[str]) -> str:
         pairs = enumerate(zip(entries, widths))
-        padded = (text.ljust(width) if i < 2 else text.rjust(width) for i, (text, width) in pairs)
+        padded = (
+            text.ljust(width) if i < names else text.rjust(width) for i, (text, width) in pairs
+        )
         return f"| {' | '.join(padded)} |"
 
     return "\n".join(map(line, [titles, rule, *lines]))
