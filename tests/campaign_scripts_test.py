@@ -30,13 +30,14 @@ from scripts_testing import ROOT, BenchScratch
 
 import bench
 import campaign.identity
+from campaign.forecast import Forecast
 from campaign.identity import REPLAYS, VERDICTS, cell_identity, choice_key, source_hash
 from campaign.journal import open_journal
 from campaign.plan import Build, Cell, Input, Plan
 from campaign.process import Limits, Measurement, run_limited
 from campaign.rounds import order, widest
 from campaign.scratch import PREFIX, remove_abandoned, scratch_folder
-from console import Stop
+from console import Failure, Stop
 from results.replays import load
 from results.statistics import median_interval
 
@@ -796,6 +797,17 @@ class CampaignTest(BenchScratch):
         self.assertGreaterEqual(counts["1000"], 18, "each has its six rounds")
         self.assertGreater(counts["10000"], counts["1000"])
 
+    def test_how_busy_the_machine_was_is_told_of_the_worst_start(self) -> None:
+        self.program = self.program.replace("lambda: 0.0", "lambda: float(os.environ['BUSY'])")
+        for rounds, busy, told in (
+            *((1, "0.4", None), (2, "0.6", "0.6")),
+            *((3, "12.0", "12.0"), (4, "3.0", "12.0"), (5, "0.1", "12.0")),
+        ):
+            out = self.run_bench(f"--rounds={rounds}", BUSY=busy)[1]
+            self.assertEqual("Warning: other programs keep" in out, float(busy) > 0.5)
+            known = self.results()["context"].get("busy")
+            self.assertEqual(known, told and f"{told} of {os.cpu_count()} processors")
+
     def test_other_passes_are_measured_once_and_kept_apart(self) -> None:
         code, out, err = self.run_bench("--passes=memory,tails")
         self.assertEqual((code, err), (0, ""))
@@ -1202,6 +1214,22 @@ class DisturbanceTest(unittest.TestCase):
             for entry in ({"migrations": 1.0}, {"away_share": 0.4})
         )
         self.assertGreater(moved, away)
+
+
+class ForecastTest(unittest.TestCase):
+    def test_traces_of_proposed_sizes_take_half_of_the_budget(self) -> None:
+        """The other half is for measuring."""
+        for budget, advice in (
+            (6, "choose fewer --workloads, or a budget of 28 s and more"),
+            (
+                9,
+                "those of at most 10⁵ timers take about 4 s: choose them by --sizes, or a budget of 28 s",
+            ),
+        ):
+            with unittest.mock.patch("time.monotonic", side_effect=[0, 2]):
+                forecast = Forecast([100_000, 100_000, 900_000], budget)
+                with self.assertRaisesRegex(Failure, f"which take about 14 s and .*; {advice}"):
+                    forecast.check()
 
 
 class OptionsTest(unittest.TestCase):

@@ -312,8 +312,23 @@ class CompareCommandTest(Scratch):
         ended = self.compare(few, few, "--gate=3%")
         self.assertEqual(ended.returncode, 3)
         self.assertIn(
-            "nothing could have closed it: With 3 rounds this cannot be sure", ended.stderr
+            "the gate does not hold: With 3 rounds this cannot be sure; 6 are needed", ended.stderr
         )
+        some = self.campaign("some", {"scan": self.SCAN, "heap": self.SCAN[:3]})
+        ended = self.compare(good, some, "--gate=3%")
+        self.assertEqual(ended.returncode, 3)
+        self.assertIn("With 3 rounds 1 of 2 comparisons cannot be sure; 7 are needed", ended.stderr)
+
+    def test_a_gate_says_nothing_of_what_was_not_reached(self) -> None:
+        good = self.campaign("good", {"scan": self.SCAN, "heap": self.SCAN})
+        cut = self.campaign("cut", {"scan": self.SCAN})
+        content = json.loads((cut / "results.json").read_text())
+        left = {"name": "quick/fill/1000/heap/manual_time", "error_occurred": True}
+        content["benchmarks"].append(left | {"error_message": "interrupted: not reached"})
+        (cut / "results.json").write_text(json.dumps(content))
+        ended = self.compare(good, cut, "--gate=3%")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertIn("Not compared: only in A: heap on fill/10³", ended.stdout)
 
     def test_one_side_with_a_backend_and_one_without_is_a_mistake(self) -> None:
         folder = self.campaign("one", {"scan": self.SCAN})

@@ -257,6 +257,28 @@ class LoadTest(CostScratch):
         with self.assertRaisesRegex(Failure, "results.json: No such file"):
             load([self.folder])
 
+    def test_the_shown_size_is_the_nearest_by_ratio(self) -> None:
+        results = self.load(
+            [*measured("fill", 1000, "scan", 1.0), *measured("fill", 10**5, "scan", 1.0)]
+        )
+        shown = {size: results.shown_size("fill", size) for size in (1000, 9000, 30_000, 10**7)}
+        self.assertEqual(shown, {1000: 1000, 9000: 1000, 30_000: 10**5, 10**7: 10**5})
+
+    def test_the_first_is_not_beaten_in_the_rounds_that_it_shares(self) -> None:
+        """Though another has the least median, of rounds in which nobody else was measured."""
+        costs = {  # by round
+            "often": {round_: 10.0 if round_ < 16 else 5.0 for round_ in range(40)},
+            "early": dict.fromkeys(range(8), 6.0),
+            "late": dict.fromkeys(range(8, 16), 8.0),
+        }
+        entries = [
+            entry | {"round": round_}
+            for name, rounds in costs.items()
+            for round_, entry in zip(rounds, measured("fill", 10, name, *rounds.values()))
+        ]
+        ranking = self.load(entries).ranking("fill", 10, costs)
+        self.assertEqual(ranking, [["early", "late"], ["often"]])
+
     def test_the_telling_size_is_the_largest_that_most_reached(self) -> None:
         def with_failures_at_1000(count: int) -> Results:
             entries = [e for i in range(8) for e in measured("fill", 100, f"b{i}", 1.0)]

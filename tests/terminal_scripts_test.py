@@ -126,6 +126,20 @@ class AnswersTest(CostScratch):
             ],
         )
 
+    def test_the_difference_is_the_median_of_the_rounds(self) -> None:
+        told = self.answers(
+            measured("fill", 1000, "scan", *9 * [10.0]),
+            measured("fill", 1000, "skiplist", *8 * [20.0], 90.0),
+        )
+        self.assertEqual(
+            told[0], "fill, 10³ timers, exact: scan 10.0 ns, 2.0 times cheaper than skiplist"
+        )
+
+    def test_the_rounds_that_it_takes_suffice_for_every_workload(self) -> None:
+        few = [measured("fill", 1000, name, 10.0) for name in ("scan", "skiplist")]
+        many = [measured("hold", 1000, name, 10.0) for name in ("scan", "skiplist", "quad_heap")]
+        self.assertIn("it takes 7 rounds to be sure", self.answers(*few, *many)[-1])
+
     def test_words(self) -> None:
         self.assertEqual(enumerated(["a"], 2), "a")
         self.assertEqual(enumerated(["a", "b", "c"], 2), "a, b and c")
@@ -203,6 +217,13 @@ class TableTest(CostScratch):
                 "Most of them (6 of 10 cells) were disturbed in a round." in text, not marked
             )
 
+    def test_of_a_few_cells_each_keeps_its_mark(self) -> None:
+        entries = [e for i in range(9) for e in measured("fill", 1000, f"b{i}", 10.0 + i)]
+        for entry in entries:
+            entry["status"] = "noisy"
+        text = table.markdown(self.load(entries), 1000)
+        self.assertEqual(sum("‡" in line for line in text.splitlines() if "| `b" in line), 9)
+
     def test_a_late_timeout_is_told_beside_the_median_of_the_others(self) -> None:
         late = failed("fill", 1000, "scan", "timeout: one replay takes more than 1 s")
         results = self.load([*measured("fill", 1000, "scan", 10.0, 11.0, 12.0), *late])
@@ -258,6 +279,7 @@ class DoubtsTest(CostScratch):
         for reads, told in (
             (20 * [80.0], "No measurement had to wait"),
             (19 * [80.0] + [160.0], "1.5 times as long beside 1 of 20 measurements"),
+            ([40.0] + 18 * [80.0] + [160.0], "at most 2.00 times as long"),
         ):
             for entry, read in zip(entries, reads):
                 entry["memory_probe_ns"] = read

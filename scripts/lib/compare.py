@@ -25,8 +25,8 @@ the difference of a backend from itself. The chance of any false alarm among all
 scripts/bench --out=DIR --rounds=N adds some.
 
 The exit code is 0; with --gate 1 if any B is slower by more than the gate or has lost its figure; 2
-for wrong usage; and 3 if nothing could be compared, or if there are too few
-rounds for the gate to fail.
+for wrong usage; and 3 if nothing could be compared, or if a comparison has too few rounds for the
+gate to fail.
 """
 
 import argparse
@@ -137,7 +137,7 @@ def _pass_gate(a: Side, b: Side, lines: list[Line], gate: float) -> int:
     if over or broken:
         return 1
     if too_few := _too_few_rounds(lines):
-        raise Failure(f"the gate is open, for nothing could have closed it: {too_few}")
+        raise Failure(f"the gate does not hold: {too_few}")
     return 0
 
 
@@ -151,21 +151,19 @@ def _broken(a: Side, b: Side) -> list[str]:
     return [
         f"{key[2]} on {key[0]}/{power(key[1])} ({other.status})"
         for key, cell in a.cells().items()
-        if cell.has_figure
-        and (other := others.get(_kind(key, a)))
-        and not other.has_figure
-        and other.status != "interrupted"
+        if cell.has_figure and (other := others.get(_kind(key, a))) and not other.has_figure
     ]
 
 
 def _too_few_rounds(lines: list[Line]) -> str:
-    """Returns why no comparison can be significant; empty if one can."""
+    """Returns why some comparisons cannot be significant; empty if all can."""
     fewest, needed = min(line.result.rounds for line in lines), rounds_needed(len(lines))
     if fewest >= needed:
         return ""
-    none = "this cannot" if len(lines) == 1 else f"none of {len(lines)} comparisons can"
+    few = sum(line.result.rounds < needed for line in lines)
+    which = "this" if len(lines) == 1 else f"{few} of {counted(len(lines), 'comparison')}"
     return (
-        f"With {counted(fewest, 'round')} {none} be sure; {needed} are needed: scripts/bench "
+        f"With {counted(fewest, 'round')} {which} cannot be sure; {needed} are needed: scripts/bench "
         f"--out=DIR --rounds={needed} adds them."
     )
 
