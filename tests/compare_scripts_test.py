@@ -182,7 +182,7 @@ class CompareCommandTest(Scratch):
             ended.stdout,
             r"fill/10³ +\| scan +\| +10.0 \| +12.0 \| 1.200 \[1.2.*\] .* \*\*slower\*\*",
         )
-        self.assertIn("1 comparison of B with A: 1 slower", ended.stdout)
+        self.assertIn("1 comparison of B with A over 8 rounds: 1 slower", ended.stdout)
         self.assertIn(
             "\nNot compared: controls: null; only in A: heap on fill/10³; only in B: wheel on fill/10³.\n",
             ended.stdout,
@@ -281,7 +281,7 @@ class CompareCommandTest(Scratch):
         self.assertRegex(ended.stdout, r"own/2 +\| +1.000 +\| +500 .* 0.500 .*\*\*faster")
         self.assertIn("differs from itself by up to 0 %", ended.stdout)
         late = self.compare(f"{path}:slow", f"{path}:fast", "--figure=schedule_p99_ns")
-        self.assertIn("no cells to compare; without a figure in A: slow on own/2", late.stderr)
+        self.assertIn("no cells to compare; without a figure in A: own/2", late.stderr)
         same = self.compare(f"{path}:fast", f"{path}:fast@again", "--figure=schedule_p99_ns")
         self.assertIn("A, schedule_p99", same.stdout)
         self.assertIn("1 equivalent", same.stdout)
@@ -318,6 +318,7 @@ class CompareCommandTest(Scratch):
         ended = self.compare(good, some, "--gate=3%")
         self.assertEqual(ended.returncode, 3)
         self.assertIn("With 3 rounds 1 of 2 comparisons cannot be sure; 7 are needed", ended.stderr)
+        self.assertRegex(ended.stdout, r"\n\| fill/10³ \| heap .*\| +3 \| unresolved")
 
     def test_a_gate_says_nothing_of_what_was_not_reached(self) -> None:
         good = self.campaign("good", {"scan": self.SCAN, "heap": self.SCAN})

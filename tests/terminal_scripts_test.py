@@ -377,13 +377,14 @@ class OnTerminalTest(BenchScratch):
 class CompareTest(CostScratch):
     def test_two_backends_with_long_names_are_one_table(self) -> None:
         names = ("kafka_wheel_floor_256", "redis_zset_poll_pipelined")
+        workload = "nginx_conn_per_request"
         path = self.write(
-            [entry for name in names for entry in measured("keepalive", 1000, name, *8 * [10.0])]
+            [e for name in names for e in measured(workload, 13862, name, *8 * [1310.0])]
         )
         argv = [str(ROOT / "scripts" / "compare"), *(f"{path}:{name}" for name in names)]
         lines = Terminal(argv, 80, 40, {}).end().splitlines()
         self.assertEqual(sum(line.startswith("workload ") for line in lines), 1)
-        [row] = [line for line in lines if line.startswith("keepalive/10³ ")]
+        [row] = [line for line in lines if line.startswith(f"{workload}/13")]
         self.assertTrue(row.endswith(" equivalent"), row)
 
 

@@ -115,7 +115,7 @@ def main() -> int:
     noise, how = _noise(a, b)
     lines, left_out = _compare(a, b, noise, arguments.margin)
     if not lines:
-        why = f"; {_reasons(left_out)}" if left_out else ""
+        why = f"; {_reasons(a, left_out)}" if left_out else ""
         raise Failure(f"{a.name} and {b.name} have no cells to compare{why}")
     notes = _notes(a, b, lines, left_out, list(differences.values()), how)
     if arguments.markdown or not sys.stdout.isatty():
@@ -365,27 +365,34 @@ def _notes(
         for word in WORDS
         if (count := sum(line.result.word == word for line in lines))
     )
+    common = _common_rounds(lines)
+    over = "" if common is None else f" over {counted(common, 'round')}"
     less = "cheaper" if a.unit == "ns" else "better"
     notes = [
-        f"{counted(len(lines), 'comparison')} of B with A: {counts}. A ratio below 1 means that B is "
-        f"{less}.",
+        f"{counted(len(lines), 'comparison')} of B with A{over}: {counts}. A ratio below 1 means that "
+        f"B is {less}.",
         noise,
     ]
     if too_few := _too_few_rounds(lines):
         notes.append(too_few)
     if left_out:
-        notes.append(f"Not compared: {_reasons(left_out)}.")
+        notes.append(f"Not compared: {_reasons(a, left_out)}.")
     return notes + [f"{difference}." for difference in differences]
 
 
-def _reasons(left_out: LeftOut) -> str:
-    """Names the cells that are not compared, by reason."""
+def _reasons(a: Side, left_out: LeftOut) -> str:
+    """Names the cells that are not compared, by reason; of controls, only the backends."""
+
+    def name(why: str, key: Key) -> str:
+        workload, size, backend = key
+        place = f"{workload}/{power(size)}"
+        if why == CONTROL:
+            return backend
+        return place if _is_one(a) else f"{backend} on {place}"
+
     parts = []
     for why, keys in left_out.items():
-        if why == CONTROL:
-            names = list(dict.fromkeys(backend for _, _, backend in keys))
-        else:
-            names = [f"{backend} on {workload}/{power(size)}" for workload, size, backend in keys]
+        names = list(dict.fromkeys(name(why, key) for key in keys))
         parts.append(f"{why}: {enumerated(names, MOST_NAMED)}")
     return "; ".join(parts)
 
@@ -396,43 +403,48 @@ def _ratio(interval: Interval) -> str:
     return f"{ratio(interval.middle)} [{ratio(interval.low)} – {ratio(interval.high)}]"
 
 
-def _rows(a: Side, b: Side, lines: list[Line]) -> list[list[str]]:
-    """Returns the rows of the table. They name the backend unless each side is a single one, which
-    the heading names.
+def _columns(a: Side, lines: list[Line]) -> dict[str, list[str]]:
+    """Returns the columns of the table by their titles. The backend is left out if each side is a
+    single one, which the heading names; so are the rounds if all lines have as many.
     """
     text = time if a.unit.endswith("_ns") else digits
-    return [
-        [
-            f"{line.workload}/{power(line.size)}",
-            *(() if _is_one(a) else (line.backend,)),
-            text(line.a.cost),
-            text(line.b.cost),
-            _ratio(line.result.ratio),
-            str(line.result.rounds),
-            line.result.word,
-        ]
-        for line in lines
-    ]
-
-
-def _titles(a: Side) -> list[str]:
     unit = a.unit.removesuffix("_ns")
-    return [*_names_of_rows(a), f"A, {unit}", f"B, {unit}", "B / A", "rounds", "B is"]
+    columns = {
+        "workload": [f"{line.workload}/{power(line.size)}" for line in lines],
+        "backend": [line.backend for line in lines],
+        f"A, {unit}": [text(line.a.cost) for line in lines],
+        f"B, {unit}": [text(line.b.cost) for line in lines],
+        "B / A": [_ratio(line.result.ratio) for line in lines],
+        "rounds": [str(line.result.rounds) for line in lines],
+        "B is": [line.result.word for line in lines],
+    }
+    if _is_one(a):
+        del columns["backend"]
+    if _common_rounds(lines) is not None:
+        del columns["rounds"]
+    return columns
 
 
-def _names_of_rows(a: Side) -> list[str]:
-    """Returns the titles of the columns that tell the rows apart."""
-    return ["workload"] if _is_one(a) else ["workload", "backend"]
+def _common_rounds(lines: list[Line]) -> int | None:
+    """Returns the number of rounds of each line; None if they differ."""
+    first, *others = {line.result.rounds for line in lines}
+    return None if others else first
+
+
+def _names(a: Side) -> int:
+    """Returns how many columns name a line."""
+    return 1 if _is_one(a) else 2
 
 
 def _markdown(a: Side, b: Side, lines: list[Line], notes: list[str]) -> str:
+    columns = _columns(a, lines)
     rows = [
-        [*row[:-1], f"**{row[-1]}**" if row[-1] in WORDS[:2] else row[-1]]
-        for row in _rows(a, b, lines)
+        [*row, f"**{word}**" if word in WORDS[:2] else word]
+        for *row, word in zip(*columns.values())
     ]
     head = f"A = `{a.name}`, B = `{b.name}`"
     answer, *others = notes
-    table = markdown_table(_titles(a), rows, names=len(_names_of_rows(a)))
+    table = markdown_table(list(columns), rows, names=_names(a))
     return "\n\n".join([head, answer, table, *others])
 
 
@@ -440,9 +452,9 @@ def _print(a: Side, b: Side, lines: list[Line], notes: list[str]) -> None:
     console = Console()
     answer, *others = notes
     console.print(f"A = {a.name}\nB = {b.name}\n{answer}\n", highlight=False, markup=False)
-    shown = [terminal.Line(row, COLOURS[row[-1]]) for row in _rows(a, b, lines)]
-    names = len(_names_of_rows(a))
-    for table in terminal.split_by_width(_titles(a), shown, console.width, repeated=names):
+    columns = _columns(a, lines)
+    shown = [terminal.Line(row, COLOURS[row[-1]]) for row in zip(*columns.values())]
+    for table in terminal.split_by_width(list(columns), shown, console.width, repeated=_names(a)):
         console.print(table)
         console.print()
     for note in others:
