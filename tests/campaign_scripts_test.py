@@ -1223,7 +1223,8 @@ class ForecastTest(unittest.TestCase):
             (6, "choose fewer --workloads, or a budget of 28 s and more"),
             (
                 9,
-                "those of at most 10⁵ timers take about 4 s: choose them by --sizes, or a budget of 28 s",
+                "those of at most 10⁵ timers take about 4 s: choose them by --sizes, or a budget of "
+                "28 s",
             ),
         ):
             with unittest.mock.patch("time.monotonic", side_effect=[0, 2]):

@@ -184,7 +184,8 @@ class CompareCommandTest(Scratch):
         )
         self.assertIn("1 comparison of B with A over 8 rounds: 1 slower", ended.stdout)
         self.assertIn(
-            "\nNot compared: controls: null; only in A: heap on fill/10³; only in B: wheel on fill/10³.\n",
+            "\nNot compared: controls: null; only in A: heap on fill/10³; "
+            "only in B: wheel on fill/10³.\n",
             ended.stdout,
         )
         self.assertIn("1 slower. A ratio below 1 means that B is cheaper.\n\n|", ended.stdout)

@@ -141,7 +141,8 @@ class CommonTest(unittest.TestCase):
                 self.assertEqual((ended.returncode, ended.stdout), (2, ""))
                 self.assertEqual(
                     ended.stderr,
-                    f"scripts/{name}: '{arguments[0]}' is not understood; see scripts/{name} --help\n",
+                    f"scripts/{name}: '{arguments[0]}' is not understood; "
+                    f"see scripts/{name} --help\n",
                 )
 
 

@@ -22,8 +22,8 @@ help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
 # not_understood ARGUMENT: fails, for the script does not know the argument.
 not_understood() { fail 2 "'$1' is not understood; see scripts/$(basename "$0") --help"; }
 
-# open_log NAME: opens a file for reading and writing, and sets NAME to its path. The file has no name
-# in any folder, so nothing of it is left when the script ends, however it ends.
+# open_log NAME: opens a file for reading and writing, and sets NAME to its path. The file is in no
+# folder, so nothing of it is left when the script ends, however it ends.
 open_log() {
   local name fd
   name=$(mktemp)

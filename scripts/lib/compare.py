@@ -163,8 +163,8 @@ def _too_few_rounds(lines: list[Line]) -> str:
     few = sum(line.result.rounds < needed for line in lines)
     which = "this" if len(lines) == 1 else f"{few} of {counted(len(lines), 'comparison')}"
     return (
-        f"With {counted(fewest, 'round')} {which} cannot be sure; {needed} are needed: scripts/bench "
-        f"--out=DIR --rounds={needed} adds them."
+        f"With {counted(fewest, 'round')} {which} cannot be sure; {needed} are needed: "
+        f"scripts/bench --out=DIR --rounds={needed} adds them."
     )
 
 
@@ -369,8 +369,8 @@ def _notes(
     over = "" if common is None else f" over {counted(common, 'round')}"
     less = "cheaper" if a.unit == "ns" else "better"
     notes = [
-        f"{counted(len(lines), 'comparison')} of B with A{over}: {counts}. A ratio below 1 means that "
-        f"B is {less}.",
+        f"{counted(len(lines), 'comparison')} of B with A{over}: {counts}. A ratio below 1 means "
+        f"that B is {less}.",
         noise,
     ]
     if too_few := _too_few_rounds(lines):

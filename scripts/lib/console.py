@@ -92,8 +92,8 @@ class _Output(io.FileIO):
 
 
 def _open_streams() -> None:
-    """Makes standard output print each line at once, and whatever it cannot encode as '?'. Opens the
-    null device for what the caller has closed.
+    """Makes standard output print each line at once, and whatever it cannot encode as '?'. Opens
+    the null device for what the caller has closed.
     """
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         if stream is None:
