@@ -715,8 +715,8 @@ class PlotCommandTest(Scratch):
         for out, told in (
             ("", "argument --out: is empty; name a file or a folder; see scripts/report --help"),
             (".", "--out: . is to be a page; call it report.html"),
-            ("/", "--out: / is to be a page; call it /report.html"),
-            ("a/x.txt", "--out: a/x.txt is to be a page; call it a/x.html"),
+            ("/", "--out: / is to be a page; call it report.html"),
+            ("a/x.txt", "--out: a/x.txt is to be a page; call it x.html"),
         ):
             ended = self.run_script("report", good, f"--out={out}")
             self.assertEqual((ended.returncode, ended.stderr), (2, f"scripts/report: {told}\n"))

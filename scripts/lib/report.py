@@ -22,7 +22,7 @@ def main() -> int:
     out = arguments.out or _place_of(arguments.results)
     if out.suffix not in (".html", ".htm"):
         page = out / "report.html" if out.is_dir() else out.with_suffix(".html")
-        raise UsageError(f"--out: {out} is to be a page; call it {page}")
+        raise UsageError(f"--out: {out} is to be a page; call it {page.name}")
     text = render(contents(arguments.results))
     make_folder(out.parent)
     with replacing(out) as partial:
