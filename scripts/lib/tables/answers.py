@@ -7,7 +7,7 @@ from statistics import median
 from results.replays import Results, Standings
 from results.statistics import paired_log_ratios
 from style import RANKED
-from words import counted, digits, enumerated, power, times_less
+from words import digits, enumerated, power, times_less
 
 HOW_SURE = "How sure: "
 MOST_NAMED = 2  # of those that are tied with the first
