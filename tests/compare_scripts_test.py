@@ -359,6 +359,7 @@ class CompareCommandTest(Scratch):
             ([good, other], 3, "; only in A: scan on fill/10³; only in B: heap on"),
             (traces, 3, "no cells to compare; of another trace: scan on fill/10³"),
             ([good, empty], 3, "results.json: No such file"),
+            ([good, ""], 2, "B: is empty; name results or a commit"),
             ([good, f"{good}:heap"], 2, "has no backend 'heap'; there are scan"),
             ([good, realtime], 3, "has ns to compare, and .* cpu_ns_per_request: unlike suites"),
             ([realtime, realtime, "--figure=speed"], 2, "no 'speed'; there are cpu_ns_per_request"),

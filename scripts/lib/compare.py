@@ -168,6 +168,12 @@ def _too_few_rounds(lines: list[Line]) -> str:
     )
 
 
+def _given(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("is empty; name results or a commit")
+    return text
+
+
 def _parse() -> tuple[argparse.Namespace, list[str]]:
     """Returns this script's arguments, and the options for measuring commits."""
     parser = ArgumentParser(
@@ -178,10 +184,11 @@ def _parse() -> tuple[argparse.Namespace, list[str]]:
     )
     parser.add_argument(
         "a",
+        type=_given,
         metavar="A",
         help="results (a file or a folder, or one of its backends as FOLDER:BACKEND), or a commit",
     )
-    parser.add_argument("b", metavar="B", help="likewise; it is compared with A")
+    parser.add_argument("b", type=_given, metavar="B", help="likewise; it is compared with A")
     parser.add_argument(
         "--gate",
         type=_share,
