@@ -153,19 +153,12 @@ std::string cheapest(const std::vector<CostCell>& cells) {
     std::ranges::copy_if(cells, std::back_inserter(ranked), [&](const CostCell& cell) {
       return cell.precision == precision && is_measured(cell);
     });
-    if (ranked.empty()) {
-      const auto lost = std::ranges::find(cells, precision, &CostCell::precision);
-      if (lost != cells.end()) {
-        text += wrapped(fmt::format("{}, {}: no backend has a figure", input_name(*lost),
-                                    to_string(precision)),
-                        0) +
-                '\n';
-      }
-      continue;
-    }
+    const auto any = std::ranges::find(cells, precision, &CostCell::precision);
+    if (any == cells.end()) continue;
     std::ranges::stable_sort(ranked, comes_before);
-    const std::string sentence = fmt::format("{}, {}: {}", input_name(ranked.front()),
-                                             to_string(precision), verdict(ranked));
+    const std::string sentence =
+        fmt::format("{}, {}: {}", input_name(*any), to_string(precision),
+                    ranked.empty() ? "no backend has a figure" : verdict(ranked));
     text += wrapped(sentence, 0) + '\n';
   }
   return text;

@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "system/stop.h"
@@ -68,50 +70,15 @@ std::vector<std::uint32_t> delays_of_ranks(std::span<const Op> ops,
   return found;
 }
 
-// Counts by the model how the timers end.
-void replay_model(const Trace& trace, TraceStat& stat) {
-  Model model({.capacity = trace.info().capacity});
+// Counts by the model how schedules end, and the most timers that are pending at a time.
+std::pair<Ends, std::uint64_t> replay_model(std::span<const Op> ops, TimerId capacity) {
+  Ends ends;
+  std::uint64_t peak = 0;
+  Model model({.capacity = capacity});
   Tick now = 0;
-  stat.peak_pending = 0;
-  for_each_window(trace.ops(), [&](std::span<const Op> window) {
+  for_each_window(ops, [&](std::span<const Op> window) {
     for (const Op op : window) {
       throw_if_interrupted();
-      if (op.id == kAdvance) {
-        stat.fired += model.advance(now += op.arg, IgnoreExpiry{});
-      } else if (op.arg == kCancel) {
-        stat.cancelled += model.cancel(op.id);
-      } else {
-        model.schedule(op.id, now + op.arg);
-        stat.peak_pending = std::max<std::uint64_t>(stat.peak_pending, model.size());
-      }
-    }
-  });
-  stat.pending = model.size();
-}
-
-// Counts how schedules end in the setup, during which no time passes.
-Ends ends_without_advances(const Trace& trace) {
-  Ends ends;
-  std::vector<bool> pending(trace.info().capacity);
-  for_each_window(trace.setup(), [&](std::span<const Op> window) {
-    throw_if_interrupted();
-    for (const Op op : window) {
-      const bool schedules = op.arg != kCancel;
-      if (pending[op.id]) ++(schedules ? ends.moved : ends.cancelled);
-      pending[op.id] = schedules;
-    }
-  });
-  return ends;
-}
-
-// Counts by the model how schedules end in the setup.
-Ends ends_by_model(const Trace& trace) {
-  Ends ends;
-  Model model({.capacity = trace.info().capacity});
-  Tick now = 0;
-  for_each_window(trace.setup(), [&](std::span<const Op> window) {
-    throw_if_interrupted();
-    for (const Op op : window) {
       if (op.id == kAdvance) {
         ends.fired += model.advance(now += op.arg, IgnoreExpiry{});
       } else if (op.arg == kCancel) {
@@ -119,20 +86,41 @@ Ends ends_by_model(const Trace& trace) {
       } else {
         ends.moved += model.pending(op.id);
         model.schedule(op.id, now + op.arg);
+        peak = std::max<std::uint64_t>(peak, model.size());
       }
     }
   });
+  ends.pending = model.size();
+  return {ends, peak};
+}
+
+// The same without the model, for operations during which no time passes.
+Ends ends_without_advances(std::span<const Op> ops, TimerId capacity) {
+  Ends ends;
+  std::vector<bool> pending(capacity);
+  for_each_window(ops, [&](std::span<const Op> window) {
+    throw_if_interrupted();
+    for (const Op op : window) {
+      const bool schedules = op.arg != kCancel;
+      if (pending[op.id]) ++(schedules ? ends.moved : ends.cancelled);
+      pending[op.id] = schedules;
+    }
+  });
+  ends.pending = static_cast<std::uint64_t>(std::ranges::count(pending, true));
   return ends;
 }
 
 }  // namespace
 
 Ends measured_ends(const Trace& trace, const TraceStat& stat) {
-  const Ends setup =
-      count_ops(trace.setup()).advances == 0 ? ends_without_advances(trace) : ends_by_model(trace);
+  const TimerId capacity = trace.info().capacity;
+  const Ends setup = count_ops(trace.setup()).advances == 0
+                         ? ends_without_advances(trace.setup(), capacity)
+                         : replay_model(trace.setup(), capacity).first;
   return {.cancelled = stat.cancelled - setup.cancelled,
           .moved = stat.moved - setup.moved,
-          .fired = stat.fired - setup.fired};
+          .fired = stat.fired - setup.fired,
+          .pending = stat.pending};
 }
 
 TraceStat stat_trace(const Trace& trace) {
@@ -155,7 +143,8 @@ TraceStat stat_trace(const Trace& trace) {
     stat.pending = outcome->pending;
     stat.peak_pending = trace.info().peak_pending;
   } else {
-    replay_model(trace, stat);
+    std::tie(static_cast<Ends&>(stat), stat.peak_pending) =
+        replay_model(trace.ops(), trace.info().capacity);
   }
   // Every schedule ends in exactly one of these ways.
   stat.moved = stat.counts.schedules - stat.fired - stat.cancelled - stat.pending;

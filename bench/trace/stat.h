@@ -9,18 +9,20 @@
 
 namespace timerbench {
 
-// Statistics of the whole trace, setup included.
-struct TraceStat {
-  std::uint64_t ops = 0;
-  OpCounts counts;
-  Tick duration = 0;
-  std::uint64_t peak_pending = 0;
-
-  // How the schedules ended; the four add up to counts.schedules.
+// How schedules ended; the four add up to the number of schedules.
+struct Ends {
   std::uint64_t cancelled = 0;
   std::uint64_t moved = 0;  // scheduled again while pending
   std::uint64_t fired = 0;
   std::uint64_t pending = 0;  // at the end of the trace
+};
+
+// Statistics of the whole trace, setup included.
+struct TraceStat : Ends {
+  std::uint64_t ops = 0;
+  OpCounts counts;
+  Tick duration = 0;
+  std::uint64_t peak_pending = 0;
 
   std::uint64_t vain_cancels = 0;  // cancels that found no pending timer
 
@@ -36,14 +38,8 @@ struct TraceStat {
 
 TraceStat stat_trace(const Trace& trace);
 
-// How schedules ended.
-struct Ends {
-  std::uint64_t cancelled = 0;
-  std::uint64_t moved = 0;  // scheduled again while pending
-  std::uint64_t fired = 0;
-};
-
-// How schedules ended in the measured part of the trace, set up or not. `stat` is that of the trace.
+// How schedules ended in the measured part of the trace, whether the setup made them or not. `stat`
+// is that of the trace.
 // Takes as long as a replay of the setup with the model, if time passes in it.
 Ends measured_ends(const Trace& trace, const TraceStat& stat);
 

@@ -183,7 +183,7 @@ def _aligned(column: Sequence[Entry]) -> list[Text]:
     ]
 
 
-RANKS_NOTE = "The number before a figure is its rank in its class; tied backends share " "one."
+RANKS_NOTE = "The number before a figure is its rank in its class; tied backends share one."
 
 
 def caption(results: Results, size: int) -> str:

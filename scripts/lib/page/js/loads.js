@@ -221,5 +221,10 @@ function readPercent(text) {
 
 // Lists names: one, one and two, or one, two and three.
 function listed(names) {
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+  return listedParts(names).flat().join('');
+}
+
+// The same for parts of the page.
+function listedParts(parts) {
+  return parts.map((part, i) => [i === 0 ? '' : i === parts.length - 1 ? ' and ' : ', ', part]);
 }

@@ -29,22 +29,21 @@ function drawMap(view) {
       ),
     ];
   }
+  const won = rows.filter(({first}) => first);
   const wins = new Map();
-  for (const {first} of rows) {
-    if (first) wins.set(first.backend, (wins.get(first.backend) ?? 0) + 1);
-  }
+  for (const {first} of won) wins.set(first.backend, (wins.get(first.backend) ?? 0) + 1);
   const [most, ...others] = [...wins].sort(([, one], [, other]) => other - one);
   view.answerWith(
     h(
       'p',
       {},
       `Of the ${precision} backends, `,
-      named(most[0], campaign),
-      ` is the cheapest on ${most[1]} of ${counted(rows.filter(({first}) => first).length, 'load')}`,
-      others.map(([backend, count], i) => [
-        i === others.length - 1 ? ' and ' : ', ',
-        named(backend, campaign),
-        ` on ${count}`,
+      listedParts([
+        [
+          named(most[0], campaign),
+          ` is the cheapest on ${most[1]} of ${counted(won.length, 'load')}`,
+        ],
+        ...others.map(([backend, count]) => [named(backend, campaign), ` on ${count}`]),
       ]),
       '.',
     ),

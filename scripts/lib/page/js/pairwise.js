@@ -100,16 +100,15 @@ function pairCard(view, campaign, a, b) {
   }));
   const needed = roundsNeeded(rows.length);
   const fewest = Math.min(...rows.map((row) => row.ratio.rounds));
-  const isLike = !unlike;
   const judgedAs = (word) => rows.filter(({ratio: it}) => it.word === word).length;
   view.answerWith(
     h(
       'p',
       {},
       named(b, campaign),
-      isLike
-        ? ` is faster than ${a} on ${judgedAs('faster')} of ${counted(rows.length, 'load')}, slower on ${judgedAs('slower')}, equivalent on ${judgedAs('equivalent')}; on ${judgedAs('unresolved')} the rounds do not tell.`
-        : ` and ${a} have different precisions, so neither is called faster.`,
+      unlike
+        ? ` and ${a} have different precisions, so neither is called faster.`
+        : ` is faster than ${a} on ${judgedAs('faster')} of ${counted(rows.length, 'load')}, slower on ${judgedAs('slower')}, equivalent on ${judgedAs('equivalent')}; on ${judgedAs('unresolved')} the rounds do not tell.`,
     ),
   );
   return card({

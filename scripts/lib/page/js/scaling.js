@@ -23,11 +23,9 @@ function drawScaling(view) {
           : null;
     return {cell, shown};
   });
+  const sizes = cells.filter((cell) => cell.hasFigure).map((cell) => cell.size);
   view.answerWith(
-    [...new Set([cells.find((cell) => cell.hasFigure), cells.findLast((cell) => cell.hasFigure)])]
-      .map(({size}) => size)
-      .filter((size, i, sizes) => sizes.indexOf(size) === i)
-      .map((size) => cheapestOn(campaign, scenario, size)),
+    [...new Set([sizes[0], sizes.at(-1)])].map((size) => cheapestOn(campaign, scenario, size)),
   );
   return [
     card({
@@ -112,11 +110,12 @@ function cheapestOn(campaign, scenario, size) {
     'p',
     {},
     `On ${scenario} at ${power(size)} `,
-    winners.map(([precision, cell], i) => [
-      i ? (i === winners.length - 1 ? ' and ' : ', ') : '',
-      named(cell.backend, campaign),
-      ` (${digits(cell.cost)} ns) is the cheapest ${precision} backend`,
-    ]),
+    listedParts(
+      winners.map(([precision, cell]) => [
+        named(cell.backend, campaign),
+        ` (${digits(cell.cost)} ns) is the cheapest ${precision} backend`,
+      ]),
+    ),
     winners.length ? '.' : 'no ranked backend has a figure.',
   );
 }
