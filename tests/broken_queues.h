@@ -1,7 +1,7 @@
 // Deliberately broken timer queues, to prove that the checks bite.
 //
-// Four small sound queues, a hierarchical wheel, a ring with rounds, a heap and one with lazy
-// deletion, are each written once. A bug is a deviation of a line or two, `if constexpr (kBug == ...)` or a condition that
+// Five small sound queues, a hierarchical wheel, a ring with rounds, a heap, one with lazy deletion
+// and a wheel of logs, are each written once. A bug is a deviation of a line or two, `if constexpr (kBug == ...)` or a condition that
 // names it. None of them is undefined behaviour, and none hangs: a broken queue gives wrong
 // answers.
 #pragma once
@@ -83,6 +83,11 @@ enum class Bug {
   id_in_16_bits,
   id_in_24_bits,
   loses_one_arming,
+  // BrokenLogWheel
+  forgets_the_look,
+  copy_fires_twice,
+  reclaims_a_waiting_entry,
+  cascade_ahead_misses_late_entries,
 };
 
 struct BugText {
@@ -194,6 +199,16 @@ constexpr BugText describe(Bug bug) {
     case Bug::id_in_24_bits: return {"broken_id_in_24_bits", "keeps the low 24 bits of an id"};
     case Bug::loses_one_arming:
       return {"broken_loses_one_arming", "arming number 132 073 of an id is lost"};
+    case Bug::forgets_the_look:
+      return {"broken_forgets_the_look", "a timer that is moved nearer is still looked at later"};
+    case Bug::copy_fires_twice:
+      return {"broken_copy_fires_twice", "two entries of a timer in one bucket both fire"};
+    case Bug::reclaims_a_waiting_entry:
+      return {"broken_reclaims_a_waiting_entry",
+              "drops the entry of a cancelled timer that relies on it when it is armed again"};
+    case Bug::cascade_ahead_misses_late_entries:
+      return {"broken_cascade_ahead_misses_late_entries",
+              "an entry that comes to a bucket already cascaded is lost"};
   }
   return {};
 }
@@ -690,6 +705,126 @@ class BrokenLazyHeap {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
 };
 
+// Two levels of logs that are never unlinked; a timer knows which bucket has its live entry.
+template <Bug kBug>
+class BrokenLogWheel {
+ public:
+  static constexpr Traits traits = traits_of(kBug, "sound_log_wheel", Precision::exact, true);
+
+  explicit BrokenLogWheel(const QueueConfig& config)
+      : now_(config.start), timers_(config.capacity) {}
+
+  void schedule(TimerId id, Tick deadline) {
+    Timer& timer = timers_[id];
+    size_ += timer.deadline == kNever;
+    timer.deadline = deadline;
+    const Tick due = std::max(deadline, now_);
+    if (timer.look > due) append(id, due);
+  }
+
+  bool cancel(TimerId id) {
+    Timer& timer = timers_[id];
+    if (timer.deadline == kNever) return false;
+    timer.deadline = kNever;
+    --size_;
+    if (kBug == Bug::reclaims_a_waiting_entry && far_.contains(timer.look)) {
+      std::erase(far_[timer.look], id);
+    }
+    return true;
+  }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) return 0;
+    std::size_t fired = 0;
+    while (next() <= now) {
+      now_ = next();
+      cascade_until(now_);
+      fired += fire(sink);
+    }
+    now_ = now;
+    cascade_until(now_ + std::min(kTicks, kNever - 1 - now_));
+    return fired;
+  }
+
+  Tick next_wakeup() const { return size_ == 0 ? kNever : next(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  using Logs = std::map<Tick, std::vector<TimerId>>;  // by the first tick of the bucket
+
+  static constexpr Tick kTicks = 16;  // of an upper bucket
+
+  struct Timer {
+    Tick deadline = kNever;  // kNever: not pending
+    Tick look = kNever;      // the bucket of the live entry
+  };
+
+  Tick next() const {
+    const auto first = [](const Logs& logs) { return logs.empty() ? kNever : logs.begin()->first; };
+    return std::min(first(near_), first(far_));
+  }
+
+  void append(TimerId id, Tick due) {
+    Timer& timer = timers_[id];
+    // The bucket that follows the hand may have been cascaded, so all of it is near.
+    constexpr Tick kNear = kBug == Bug::cascade_ahead_misses_late_entries ? kTicks : 2 * kTicks;
+    const bool is_near = due - now_ < kNear;
+    const Tick begin = is_near ? due : due / kTicks * kTicks;
+    (is_near ? near_ : far_)[begin].push_back(id);
+    if (kBug == Bug::forgets_the_look && timer.look != kNever) return;
+    timer.look = begin;
+  }
+
+  // Cascades the upper buckets that begin by then.
+  void cascade_until(Tick tick) {
+    while (!far_.empty() && far_.begin()->first <= tick) {
+      const auto [begin, log] = *far_.begin();
+      far_.erase(far_.begin());
+      const bool was_cascaded = begin == std::exchange(last_cascaded_, begin);
+      if (kBug == Bug::cascade_ahead_misses_late_entries && was_cascaded) continue;
+      for (const TimerId id : log) look_again(id, begin);
+    }
+  }
+
+  void look_again(TimerId id, Tick begin) {
+    Timer& timer = timers_[id];
+    if (timer.look != begin) return;
+    timer.look = kNever;
+    if (timer.deadline != kNever) append(id, std::max(timer.deadline, now_));
+  }
+
+  template <class Sink>
+  std::size_t fire(Sink& sink) {
+    std::vector<std::pair<Tick, TimerId>> due;
+    const std::vector<TimerId> log = std::exchange(near_[now_], {});
+    near_.erase(now_);
+    for (const TimerId id : log) {
+      Timer& timer = timers_[id];
+      if (timer.look == now_ && timer.deadline <= now_) {
+        due.emplace_back(timer.deadline, id);
+        if (kBug != Bug::copy_fires_twice) timer.look = kNever;
+      } else {
+        look_again(id, now_);
+      }
+    }
+    std::ranges::sort(due);
+    for (const auto& [deadline, id] : due) {
+      timers_[id] = {};
+      --size_;
+      sink(id, deadline);
+    }
+    return due.size();
+  }
+
+  Tick now_;
+  Tick last_cascaded_ = kNever;
+  std::size_t size_ = 0;
+  std::vector<Timer> timers_;
+  Logs near_;  // buckets of a tick
+  Logs far_;
+};
+
 // Of Precision::relative, late by so many 63rds of the delay: a timer waits under that instant. Sound
 // up to eight.
 template <Tick k63rds>
@@ -727,7 +862,8 @@ class LateByAPart {
 
 using SoundQueues =
     std::tuple<BrokenWheel<Bug::none>, BrokenWheel<Bug::none, 100>, BrokenRing<Bug::none>,
-               BrokenHeap<Bug::none>, BrokenLazyHeap<Bug::none>, LateByAPart<8>>;
+               BrokenHeap<Bug::none>, BrokenLazyHeap<Bug::none>, BrokenLogWheel<Bug::none>,
+               LateByAPart<8>>;
 
 // What a trace can show.
 using BrokenOnTraces = std::tuple<  //
@@ -754,7 +890,10 @@ using BrokenOnTraces = std::tuple<  //
     BrokenHeap<Bug::one_fire_an_advance>, BrokenHeap<Bug::reports_now_as_deadline>,
     BrokenHeap<Bug::signed_deadline>, BrokenHeap<Bug::deadline_in_53_bits>,
     BrokenHeap<Bug::fires_twice_in_one_advance>, BrokenHeap<Bug::advance_counts_too_many>,
-    BrokenHeap<Bug::cancel_denies>, BrokenHeap<Bug::next_wakeup_stuck>, LateByAPart<9>>;
+    BrokenHeap<Bug::cancel_denies>, BrokenHeap<Bug::next_wakeup_stuck>,  //
+    BrokenLogWheel<Bug::forgets_the_look>, BrokenLogWheel<Bug::copy_fires_twice>,
+    BrokenLogWheel<Bug::reclaims_a_waiting_entry>,
+    BrokenLogWheel<Bug::cascade_ahead_misses_late_entries>, LateByAPart<9>>;
 
 // What no random trace shows: it takes a smaller now, a stopwatch, longer jumps, more calls or ids.
 using BrokenBeyondTraces =

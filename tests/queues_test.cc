@@ -7,6 +7,7 @@
 
 #include "queues/kafka_wheel.h"
 #include "queues/lazy_heap.h"
+#include "queues/log_wheel.h"
 #include "queues/ordered_map.h"
 #include "queues/ring.h"
 #include "queues/scan.h"
@@ -15,6 +16,7 @@
 namespace {
 
 std::size_t allocations = 0;
+bool is_out_of_memory = false;
 
 }  // namespace
 
@@ -22,11 +24,13 @@ std::size_t allocations = 0;
 // what did not come from malloc().
 void* operator new(std::size_t bytes) {
   ++allocations;
+  if (is_out_of_memory) throw std::bad_alloc();
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   ++allocations;
+  if (is_out_of_memory) throw std::bad_alloc();
   const auto align = static_cast<std::size_t>(alignment);
   if (void* memory = std::aligned_alloc(align, (bytes + align - 1) / align * align)) return memory;
   throw std::bad_alloc();
@@ -47,8 +51,8 @@ template <class Queue>
 class OwnMemory : public testing::Test {};
 
 // Not the heaps of Boost, which allocate each timer, nor Skiplist, whose heights are random.
-using QueuesWithMemoryOfTheirOwn =
-    testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>>;
+using QueuesWithMemoryOfTheirOwn = testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>,
+                                                  KafkaWheel<20>, KafkaWheel<256>, LogWheel<256>>;
 TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
 
 TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
@@ -114,6 +118,39 @@ TEST(LazyHeap, TellsManyArmingsOfOneTimerApart) {
   EXPECT_EQ(queue.advance(700, IgnoreExpiry{}), 0U);
   EXPECT_EQ(queue.advance(701, IgnoreExpiry{}), 1U);
   EXPECT_EQ(queue.advance(1000, IgnoreExpiry{}), 0U);
+}
+
+TEST(LogWheel, StaysAsItWasWhenMemoryRunsOutWhileArming) {
+  constexpr TimerId kTimers = 900;
+  LogWheel<256> queue({.capacity = kTimers});
+  const auto deadline = [](TimerId id) {
+    return id < 500 ? 1 + id : 256 * (id - 490);
+  };  // a bucket each
+  TimerId armed = 0;
+  is_out_of_memory = true;
+  EXPECT_THROW(for (; armed < kTimers; ++armed) queue.schedule(armed, deadline(armed)),
+               std::bad_alloc);
+  is_out_of_memory = false;
+  EXPECT_GT(armed, 0U);
+  EXPECT_EQ(queue.size(), armed);
+  for (TimerId id = armed; id < kTimers; ++id) queue.schedule(id, deadline(id));
+  for (TimerId id = 0; id < kTimers; ++id) {
+    EXPECT_EQ(queue.advance(deadline(id) - 1, IgnoreExpiry{}), 0U);
+    EXPECT_EQ(queue.advance(deadline(id), IgnoreExpiry{}), 1U);
+  }
+}
+
+TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
+  constexpr TimerId kTimers = 256;
+  LogWheel<256> queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 512 + id);
+  is_out_of_memory = true;
+  EXPECT_THROW(queue.advance(512, IgnoreExpiry{}), std::bad_alloc);
+  is_out_of_memory = false;
+  EXPECT_EQ(queue.size(), kTimers);
+  for (Tick now = 512; now < 512 + kTimers; ++now) {
+    EXPECT_EQ(queue.advance(now, IgnoreExpiry{}), 1U) << now;
+  }
 }
 
 TEST(Ring, WakesForNoSlotThatHasFired) {

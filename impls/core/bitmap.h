@@ -37,6 +37,12 @@ class Bitmap {
     }
   }
 
+  // The distance from i to the next member in the same word, or 0. REQUIRES: i < Bits.
+  std::size_t near(std::size_t i) const {
+    const std::uint64_t above = words_[i / 64] >> (i % 64) >> 1;
+    return above == 0 ? 0 : static_cast<std::size_t>(std::countr_zero(above)) + 1;
+  }
+
   // The first member >= i, or kNone. REQUIRES: i <= Bits.
   std::size_t next(std::size_t i) const {
     if (i >= Bits) return kNone;

@@ -1,0 +1,138 @@
+// Append-only logs of ids in chunks of one cache line: the buckets of a log wheel.
+//
+// A log is one pointer: where its next id goes. Its ids lie side by side in chunks of 13, and each
+// chunk knows the one before it. Nothing is ever unlinked: a log is read chunk by chunk, the newest
+// first, and what was read is free again. So what the ids name can be prefetched long before it is
+// needed, where a linked list is a chain of dependent misses.
+//
+//   append  1 line, which the append before has touched; one in 13 takes a free chunk, another line
+//   take    1 line for 13 ids
+//
+// Memory comes in blocks of chunks, when it is needed, and stays.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/timer_queue.h"
+
+namespace timerbench {
+
+class IdLogs {
+  static constexpr std::size_t kLine = 64;
+
+ public:
+  static constexpr std::size_t kIds = 13;  // of a chunk
+
+ private:
+  struct alignas(kLine) Chunk {
+    Chunk* older;          // the chunk before this one in its log, or nullptr
+    std::uint32_t number;  // of this chunk in its log, counted from 1
+    std::array<TimerId, kIds> ids;
+  };
+  static_assert(sizeof(Chunk) == kLine);  // so a full chunk ends at a line
+
+ public:
+  class Log {
+   public:
+    bool empty() const { return end_ == nullptr; }
+
+   private:
+    friend IdLogs;
+    // The next id goes here. At the end of a line the chunk is full, or there is none.
+    TimerId* end_ = nullptr;
+  };
+
+  // Has room for so many ids from the beginning, and gets more by blocks of a sixteenth of it.
+  explicit IdLogs(std::size_t ids) : block_(ids / kIds / 16 + kLine) {
+    add_block(ids / kIds + block_);
+  }
+
+  // Returns whether the log was empty. Throws std::bad_alloc and then has done nothing.
+  bool append(Log& log, TimerId id) {
+    const bool takes_chunk = reinterpret_cast<std::uintptr_t>(log.end_) % kLine == 0;
+    const bool was_empty = log.empty();
+    if (takes_chunk) add_chunk(log);
+    *log.end_++ = id;
+    return was_empty;
+  }
+
+  std::size_t size(const Log& log) const {
+    if (log.empty()) return 0;
+    const Chunk* const chunk = newest(log);
+    return (chunk->number - 1) * kIds + static_cast<std::size_t>(log.end_ - chunk->ids.data());
+  }
+
+  // Takes the newest chunks out of the log, at most so many, and calls visit(id) for each of their
+  // ids, and fetch(id) before that. visit() may append to other logs. Throws std::bad_alloc if the
+  // memory for that cannot be had; the ids that were not visited are still there then.
+  template <class Fetch, class Visit>
+  void take(Log& log, std::size_t chunks, Fetch&& fetch, Visit&& visit) {
+    if (log.empty()) return;
+    // To fetch what a short log names would be too late. Of a long one, chunks are read twice as
+    // far ahead as the ids in them.
+    constexpr int kAhead = 3;
+    const Chunk* fetched = newest(log);
+    const bool is_long = fetched->older != nullptr;
+    const Chunk* read = fetched;
+    const auto fetch_chunk = [&] {
+      if (fetched == nullptr) return;
+      for (const TimerId id : fetched->ids) fetch(id);
+      fetched = fetched->older;
+      if (read != nullptr) read = read->older;
+    };
+    if (is_long) {
+      for (int i = 0; i < kAhead && read != nullptr; ++i) read = read->older;
+      for (int i = 0; i < kAhead; ++i) fetch_chunk();
+    }
+    do {
+      if (free_count_ < kIds) add_block(block_);
+      if (is_long) fetch_chunk();
+      Chunk* const chunk = newest(log);
+      const TimerId* const end = log.end_;
+      log.end_ = chunk->older == nullptr ? nullptr : chunk->older->ids.data() + kIds;
+      for (const TimerId* id = chunk->ids.data(); id != end; ++id) visit(*id);
+      release(chunk);
+    } while (--chunks > 0 && !log.empty());
+  }
+
+ private:
+  // REQUIRES: the log is not empty.
+  static Chunk* newest(const Log& log) {
+    TimerId* const last = log.end_ - 1;
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(last) % kLine;
+    return reinterpret_cast<Chunk*>(reinterpret_cast<std::byte*>(last) - offset);
+  }
+
+  void add_chunk(Log& log) {
+    if (free_count_ == 0) [[unlikely]]
+      add_block(block_);
+    Chunk* const chunk = free_;
+    free_ = chunk->older;
+    --free_count_;
+    chunk->older = log.empty() ? nullptr : newest(log);
+    chunk->number = log.empty() ? 1 : chunk->older->number + 1;
+    log.end_ = chunk->ids.data();
+  }
+
+  void release(Chunk* chunk) {
+    chunk->older = free_;
+    free_ = chunk;
+    ++free_count_;
+  }
+
+  [[gnu::noinline]] void add_block(std::size_t chunks) {
+    blocks_.push_back(std::make_unique<Chunk[]>(chunks));  // zeros: take() may fetch what is unused
+    for (std::size_t i = chunks; i > 0; --i) release(&blocks_.back()[i - 1]);
+  }
+
+  std::size_t block_;  // chunks of a further block
+  std::vector<std::unique_ptr<Chunk[]>> blocks_;
+  Chunk* free_ = nullptr;
+  std::size_t free_count_ = 0;
+};
+
+}  // namespace timerbench

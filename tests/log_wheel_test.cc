@@ -1,0 +1,191 @@
+// What a wheel of logs promises beyond the contract: one store where that suffices, a bounded
+// number of dead entries, and no tick that moves a whole bucket.
+#include "queues/log_wheel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace timerbench {
+namespace {
+
+using Wheel = LogWheel<256>;
+
+std::vector<TimerId> fired_by(Wheel& wheel, Tick now) {
+  std::vector<TimerId> ids;
+  wheel.advance(now, [&](TimerId id, Tick) { ids.push_back(id); });
+  return ids;
+}
+
+TEST(LogWheelTest, MovingLaterIsOneStore) {
+  Wheel wheel({.capacity = 1});
+  for (const Tick deadline : {10, 11, 300, 70'000, 12}) wheel.schedule(0, deadline);
+  EXPECT_EQ(wheel.entries(), 1u);
+  EXPECT_TRUE(fired_by(wheel, 11).empty());
+  EXPECT_EQ(fired_by(wheel, 12), std::vector<TimerId>{0});
+}
+
+TEST(LogWheelTest, ArmingAgainUsesTheEntryThatStillWaits) {
+  Wheel wheel({.capacity = 1});
+  for (int i = 0; i < 10; ++i) {
+    wheel.schedule(0, 10 + i);
+    EXPECT_TRUE(wheel.cancel(0));
+  }
+  EXPECT_EQ(wheel.entries(), 1u);
+  wheel.schedule(0, 30);
+  EXPECT_EQ(wheel.entries(), 1u);
+  EXPECT_TRUE(fired_by(wheel, 29).empty());
+  EXPECT_EQ(fired_by(wheel, 30), std::vector<TimerId>{0});
+  EXPECT_EQ(wheel.entries(), 0u);
+}
+
+TEST(LogWheelTest, OnlyTheEntryAtTheLookFires) {
+  Wheel wheel({.capacity = 1});
+  for (const Tick deadline : {50'000'000, 500'000, 20, 20, 19}) wheel.schedule(0, deadline);
+  EXPECT_EQ(wheel.entries(), 4u);
+  EXPECT_EQ(fired_by(wheel, 19), std::vector<TimerId>{0});
+  EXPECT_TRUE(fired_by(wheel, 60'000'000).empty());
+  EXPECT_EQ(wheel.entries(), 0u);
+}
+
+TEST(LogWheelTest, ADeadEntryIsDroppedWhenItIsLookedAt) {
+  Wheel wheel({.capacity = 1});
+  wheel.schedule(0, 100'000);
+  wheel.schedule(0, 20);
+  wheel.schedule(0, 10'000'000);
+  fired_by(wheel, 99'000);
+  EXPECT_EQ(wheel.entries(), 2u);
+  fired_by(wheel, 100'000);
+  EXPECT_EQ(wheel.entries(), 1u);
+  EXPECT_EQ(fired_by(wheel, 10'000'000), std::vector<TimerId>{0});
+}
+
+// Whatever the caller does to one id or to all, dead entries are at most half as many as pending
+// timers, and a constant.
+class Debt : public testing::Test {
+ protected:
+  static constexpr TimerId kTimers = 50'000;
+  static constexpr std::size_t kMost = 8 * (kTimers / 5) + 2 * 1024;
+
+  // Every so often, since it walks the buckets.
+  void check() {
+    if (++calls_ % 997 != 0) return;
+    ASSERT_LE(wheel_.entries(), kMost) << wheel_.size() << " pending";
+  }
+
+  Wheel wheel_{{.capacity = kTimers}};
+  std::size_t calls_ = 0;
+};
+
+TEST_F(Debt, OfTimersThatMoveNearerForEver) {
+  for (int round = 0; round < 50; ++round) {
+    for (TimerId id = 0; id < kTimers; ++id) {
+      wheel_.schedule(id, 10'000'000 - 10'000 * round - id % 1000);
+      check();
+    }
+  }
+}
+
+TEST_F(Debt, OfTimersThatAreCancelledAndArmedNearerForEver) {
+  for (Tick now = 0; now < 100; ++now) {
+    for (const Tick ahead : {3'000'000, 40'000, 200, 90'000'000}) {
+      for (TimerId id = 0; id < kTimers; ++id) {
+        wheel_.schedule(id, now + ahead + id % 7);
+        wheel_.cancel(id);
+        check();
+      }
+    }
+    wheel_.advance(now, IgnoreExpiry{});
+  }
+}
+
+// Time stands still, so each arming is nearer until it is due now.
+TEST_F(Debt, OfTimersThatMoveUpToTheHand) {
+  wheel_.schedule(0, 1000);
+  EXPECT_EQ(fired_by(wheel_, 1000).size(), 1u);  // the hand is where a bucket was opened last
+  const TimerId due = 10;
+  for (TimerId id = 0; id < due; ++id) wheel_.schedule(id, 1000);
+  for (const Tick deadline : {9'000'000, 90'000, 1500, 1200, 1002, 1001, 1000, 999}) {
+    for (TimerId id = due; id < kTimers; ++id) {
+      wheel_.schedule(id, deadline);
+      check();
+    }
+  }
+  EXPECT_EQ(fired_by(wheel_, 1000).size(), kTimers);
+}
+
+// The entry for a far deadline dies each time. When the timer is armed for that deadline again, its
+// look does not tell the live entry from the dead ones.
+TEST_F(Debt, OfOneDeadlineThatIsArmedAgainAfterEachFire) {
+  for (Tick now = 1; now <= 15'000; ++now) {
+    wheel_.schedule(0, 1'000'000'000);
+    wheel_.schedule(0, now);
+    ASSERT_EQ(fired_by(wheel_, now).size(), 1u);
+    ASSERT_LE(wheel_.entries(), 2 * 1024u);
+  }
+  wheel_.schedule(0, 1'000'000'000);
+  EXPECT_TRUE(fired_by(wheel_, 999'999'999).empty());
+  EXPECT_EQ(fired_by(wheel_, 1'000'000'000), std::vector<TimerId>{0});
+}
+
+// Copies of an entry in one bucket: a timer that leaves it for the next tick, and comes back when
+// it is looked at there.
+TEST_F(Debt, OfTimersThatComeBackToTheirBucket) {
+  for (Tick now = 1; now <= 30; ++now) {
+    for (TimerId id = 0; id < kTimers; ++id) {
+      wheel_.schedule(id, now + 1);
+      wheel_.schedule(id, 1'000'000);
+      check();
+    }
+    ASSERT_TRUE(fired_by(wheel_, now).empty());
+  }
+  EXPECT_TRUE(fired_by(wheel_, 999'999).empty());
+  EXPECT_EQ(fired_by(wheel_, 1'000'000).size(), kTimers);
+  EXPECT_EQ(wheel_.entries(), 0u);
+}
+
+TEST_F(Debt, OfManyThatFireAtOnce) {
+  for (const Tick deadline : {900'000, 500'000, 70'000, 100}) {
+    for (TimerId id = 0; id < kTimers; ++id) {
+      wheel_.schedule(id, deadline + (id % 50 == 0 ? 800'000 : 0));
+    }
+  }
+  EXPECT_EQ(fired_by(wheel_, 100).size(), kTimers - kTimers / 50);
+  EXPECT_LE(wheel_.entries(), 3 * (kTimers / 50) / 2 + 2 * 1024);
+}
+
+// The most timers that one advance() puts elsewhere, tick by tick, with N timers in so many ticks.
+std::uint64_t most_moved(TimerId timers, Tick ticks) {
+  Wheel wheel({.capacity = timers});
+  for (TimerId id = 0; id < timers; ++id) {
+    wheel.schedule(id, 1 + std::uint64_t{id} * 7919 % ticks);
+  }
+  std::size_t fired = 0;
+  std::uint64_t most = 0;
+  for (Tick now = 1; now <= ticks; ++now) {
+    const std::uint64_t before = wheel.work().moved;
+    fired += wheel.advance(now, IgnoreExpiry{});
+    most = std::max(most, wheel.work().moved - before);
+  }
+  EXPECT_EQ(fired, timers);
+  return most;
+}
+
+TEST(LogWheelTest, NoTickCascadesAWholeBucket) {
+  EXPECT_LE(most_moved(200'000, 300'000), 800u);  // a bucket of 65 536 ticks has 44 000 timers
+  EXPECT_LE(most_moved(500'000, 10'000), 150u);   // one of 256 ticks has 12 800, and a tick 50
+}
+
+TEST(LogWheelTest, AJumpLeavesNothingBehind) {
+  Wheel wheel({.capacity = 3});
+  wheel.schedule(0, 255);
+  wheel.schedule(1, 256 * 256 + 1);
+  wheel.schedule(2, kNever - 1);
+  EXPECT_EQ(fired_by(wheel, Tick{1} << 40), (std::vector<TimerId>{0, 1}));
+  EXPECT_TRUE(fired_by(wheel, kNever - 2).empty());
+  EXPECT_EQ(fired_by(wheel, kNever - 1), std::vector<TimerId>{2});
+}
+
+}  // namespace
+}  // namespace timerbench
