@@ -100,6 +100,24 @@ TEST_F(Debt, OfTimersThatAreCancelledAndArmedNearerForEver) {
   }
 }
 
+// Each arming is nearer than the entry of the cancelled one before it, which a sweep may drop just
+// then. If it were counted as dead all the same, sweeps would search for it for ever.
+TEST_F(Debt, OfOneTimerWhoseWaitingEntryIsSwept) {
+  const auto arm_and_cancel = [&](Tick deadline) {
+    wheel_.schedule(0, deadline);
+    wheel_.cancel(0);
+  };
+  for (Tick now = 0; now < 20'000; now += 10) {
+    wheel_.advance(now, IgnoreExpiry{});
+    for (const Tick width : {65'536, 256, 1}) {
+      for (Tick position = 510; position > 2; --position) arm_and_cancel(now + position * width);
+    }
+    ASSERT_LE(wheel_.entries(), 2 * 1024u);
+  }
+  wheel_.advance(100'000'000, IgnoreExpiry{});
+  EXPECT_EQ(wheel_.entries(), 0u);
+}
+
 // Time stands still, so each arming is nearer until it is due now.
 TEST_F(Debt, OfTimersThatMoveUpToTheHand) {
   wheel_.schedule(0, 1000);
@@ -175,6 +193,46 @@ std::uint64_t most_moved(TimerId timers, Tick ticks) {
 TEST(LogWheelTest, NoTickCascadesAWholeBucket) {
   EXPECT_LE(most_moved(200'000, 300'000), 800u);  // a bucket of 65 536 ticks has 44 000 timers
   EXPECT_LE(most_moved(500'000, 10'000), 150u);   // one of 256 ticks has 12 800, and a tick 50
+}
+
+// The example at the head of log_wheel.h.
+TEST(LogWheelTest, WorksAsItsExampleSays) {
+  constexpr TimerId a = 0;
+  constexpr TimerId b = 1;
+  LogWheel<4> wheel({.capacity = 2});
+  const auto advance = [&](Tick now) { return wheel.advance(now, IgnoreExpiry{}); };
+  wheel.schedule(a, 3);
+  wheel.schedule(b, 9);
+  wheel.schedule(a, 6);
+  EXPECT_EQ(wheel.entries(), 2u);
+  wheel.schedule(b, 7);
+  EXPECT_EQ(wheel.entries(), 3u);
+  EXPECT_TRUE(wheel.cancel(b));
+  EXPECT_EQ(wheel.next_wakeup(), 3u);
+  EXPECT_EQ(advance(3), 0u);
+  EXPECT_EQ(wheel.next_wakeup(), 6u);
+  wheel.schedule(b, 30);
+  EXPECT_EQ(wheel.entries(), 3u);
+  EXPECT_EQ(advance(7), 1u);
+  EXPECT_EQ(wheel.next_wakeup(), 8u);
+  EXPECT_EQ(advance(8), 0u);
+  EXPECT_EQ(wheel.entries(), 1u);
+  EXPECT_EQ(wheel.next_wakeup(), 28u);
+  EXPECT_EQ(advance(30), 1u);
+}
+
+// Two blocks of level 0 in one word of a bitmap.
+TEST(LogWheelTest, FindsAnUpperBucketThatBeginsBeforeTheNextOfLevelZero) {
+  LogWheel<4> wheel({.capacity = 4});
+  wheel.schedule(0, 12);  // level 1
+  wheel.schedule(1, 8);
+  EXPECT_EQ(wheel.advance(8, IgnoreExpiry{}), 1u);
+  wheel.schedule(2, 14);  // level 0, which reaches to 15 now
+  wheel.schedule(3, 9);
+  EXPECT_EQ(wheel.advance(9, IgnoreExpiry{}), 1u);
+  EXPECT_EQ(wheel.next_wakeup(), 12u);
+  EXPECT_EQ(wheel.advance(12, IgnoreExpiry{}), 1u);
+  EXPECT_EQ(wheel.advance(14, IgnoreExpiry{}), 1u);
 }
 
 TEST(LogWheelTest, AJumpLeavesNothingBehind) {

@@ -36,7 +36,8 @@
 //      appended to.
 //   5. A bucket is queued if and only if it has entries. next_ is the first granule of the first
 //      queued bucket, or kNever.
-//   6. Dead entries are at most half of the pending timers and kSlack, or each call sweeps.
+//   6. While more entries are dead than half of the pending timers and kSlack, each new entry and
+//      each advance() that does something sweeps.
 // So no timer is late: a pending timer's entry is looked at when the hand reaches its look (4, 5),
 // which is not after its granule (3). None fires twice: firing takes the look away (2), and an entry
 // that is not its timer's look is dropped. A dead entry that its timer's look happens to name is
@@ -49,9 +50,10 @@
 //   advance O(fired + looked at + buckets that begin): the line of each timer that is looked at,
 //     fetched ahead; an entry is looked at once a level at most, unless its timer was moved
 //   next_wakeup O(1)
-//   16 bytes a timer and 5 an entry, at most 1.5 entries a timer; 8 a bucket of each level that
-//     there can be: 32 KiB for 256 slots
-//   Sweeps, while too many entries are dead: two chunks a call.
+//   A sweep, while too many entries are dead: two chunks a call, and of advance() one more for
+//     every eight timers that fired
+//   16 bytes a timer and 5 an entry, about 1.5 entries a timer at most; 8 a bucket of each level
+//     that there can be: 32 KiB for 256 slots
 //
 // Good: for many timers, above all when most are moved or cancelled, and when a long advance() hurts.
 // Bad: for few timers, which fit into a cache anyway: each look is work that a linked list saves.
@@ -76,7 +78,7 @@ namespace timerbench {
 
 template <std::size_t Slots>
 class LogWheel {
-  static_assert(std::has_single_bit(Slots) && Slots >= 2, "a slot is found by shifting");
+  static_assert(std::has_single_bit(Slots) && Slots >= 4, "slots by shifting, at most 32 levels");
 
  public:
   static constexpr Traits traits{.name = kSettingName<"log_wheel", Slots>,
@@ -179,9 +181,9 @@ class LogWheel {
 
   // Gives the timer an entry at this granule. REQUIRES: due >= hand_.
   void add_entry(TimerId id, Timer& timer, Tick due) {
-    const bool dies = timer.look != kNever;
-    if (dies && dead_ > most_dead()) [[unlikely]]
+    if (dead_ > most_dead()) [[unlikely]]
       sweep(kChunksSwept);
+    const bool dies = timer.look != kNever;  // unless the sweep has dropped its entry
     append(id, timer, due);
     dead_ += dies;
   }
@@ -297,7 +299,9 @@ class LogWheel {
   }
 
   void find_next() {
-    if (const std::size_t near = queued_[0].near(hand_ % kBuckets); near != 0) {
+    const std::size_t near = queued_[0].near(hand_ % kBuckets);
+    // Within a word nothing of an upper level begins earlier, unless blocks are shorter than words.
+    if (near != 0 && (Slots >= 64 || near < Slots - hand_ % Slots)) {
       next_ = hand_ + near;
     } else {
       find_far_next();
@@ -322,8 +326,8 @@ class LogWheel {
       const auto level = static_cast<unsigned>(std::countr_zero(levels));
       const Place place{level, hand(level) + 1};
       const Tick left = place.begin() - hand_;
-      const Tick share = logs_.size(log(place)) * std::min(steps, left) / left;
-      cascade(place, share / IdLogs::kIds + 1);
+      const Tick calls = left / std::clamp<Tick>(steps, 1, left);  // until it begins
+      cascade(place, logs_.size(log(place)) / calls / IdLogs::kIds + 1);
       if (!is_queued(place)) following_ &= ~(1U << level);
     }
     find_next();
