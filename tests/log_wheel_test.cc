@@ -62,7 +62,7 @@ TEST(LogWheelTest, ADeadEntryIsDroppedWhenItIsLookedAt) {
 }
 
 // Whatever the caller does to one id or to all, dead entries are at most half as many as pending
-// timers, and a constant.
+// timers, a few per cent more while a sweep goes round, and a constant.
 class Debt : public testing::Test {
  protected:
   static constexpr TimerId kTimers = 50'000;
@@ -197,8 +197,8 @@ TEST(LogWheelTest, NoTickCascadesAWholeBucket) {
 
 // The example at the head of log_wheel.h.
 TEST(LogWheelTest, WorksAsItsExampleSays) {
-  constexpr TimerId a = 0;
-  constexpr TimerId b = 1;
+  const TimerId a = 0;
+  const TimerId b = 1;
   LogWheel<4> wheel({.capacity = 2});
   const auto advance = [&](Tick now) { return wheel.advance(now, IgnoreExpiry{}); };
   wheel.schedule(a, 3);

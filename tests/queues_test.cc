@@ -123,9 +123,8 @@ TEST(LazyHeap, TellsManyArmingsOfOneTimerApart) {
 TEST(LogWheel, StaysAsItWasWhenMemoryRunsOutWhileArming) {
   constexpr TimerId kTimers = 900;
   LogWheel<256> queue({.capacity = kTimers});
-  const auto deadline = [](TimerId id) {
-    return id < 500 ? 1 + id : 256 * (id - 490);
-  };  // a bucket each
+  // Each timer has a bucket of its own.
+  const auto deadline = [](TimerId id) { return id < 500 ? 1 + id : 256 * (id - 490); };
   TimerId armed = 0;
   is_out_of_memory = true;
   EXPECT_THROW(for (; armed < kTimers; ++armed) queue.schedule(armed, deadline(armed)),

@@ -22,20 +22,9 @@
 namespace timerbench {
 
 class IdLogs {
-  static constexpr std::size_t kLine = 64;
-
  public:
   static constexpr std::size_t kIds = 13;  // of a chunk
 
- private:
-  struct alignas(kLine) Chunk {
-    Chunk* older;          // the chunk before this one in its log, or nullptr
-    std::uint32_t number;  // of this chunk in its log, counted from 1
-    std::array<TimerId, kIds> ids;
-  };
-  static_assert(sizeof(Chunk) == kLine);  // so a full chunk ends at a line
-
- public:
   class Log {
    public:
     bool empty() const { return end_ == nullptr; }
@@ -100,6 +89,15 @@ class IdLogs {
   }
 
  private:
+  static constexpr std::size_t kLine = 64;
+
+  struct alignas(kLine) Chunk {
+    Chunk* older;          // the chunk before this one in its log, or nullptr
+    std::uint32_t number;  // of this chunk in its log, counted from 1
+    std::array<TimerId, kIds> ids;
+  };
+  static_assert(sizeof(Chunk) == kLine);  // so a full chunk ends at a line
+
   // REQUIRES: the log is not empty.
   static Chunk* newest(const Log& log) {
     TimerId* const last = log.end_ - 1;

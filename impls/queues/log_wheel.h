@@ -176,7 +176,6 @@ class LogWheel {
   Tick hand(unsigned level) const { return hand_ >> (level * kBits); }
   Log& log(Place place) { return logs_of_buckets_[place.level * kBuckets + place.slot()]; }
   bool is_queued(Place place) const { return queued_[place.level].test(place.slot()); }
-  void unqueue(Place place) { queued_[place.level].clear(place.slot()); }
   std::size_t most_dead() const { return kSlack + size_ / 2; }
 
   // Gives the timer an entry at this granule. REQUIRES: due >= hand_.
@@ -205,10 +204,12 @@ class LogWheel {
     next_ = std::min(next_, place.begin());
   }
 
+  // Takes at most so many chunks out of the bucket and calls look(id) for each of their entries.
   template <class Look>
-  void take(Log& log, std::size_t chunks, Look&& look) {
+  void take(Place place, std::size_t chunks, Look&& look) {
     const auto fetch = [&](TimerId id) { __builtin_prefetch(&timers_[id], 1); };
-    logs_.take(log, chunks, fetch, look);
+    logs_.take(log(place), chunks, fetch, look);
+    if (log(place).empty()) queued_[place.level].clear(place.slot());
   }
 
   // What becomes of an entry whose timer is not due, in a bucket that begins at this granule: it
@@ -235,7 +236,7 @@ class LogWheel {
   template <class Fire>
   void fire_bucket(Fire&& fire) {
     const Tick instant = granularity_.instant(hand_);
-    take(log({0, hand_}), kAll, [&](TimerId id) {
+    take({0, hand_}, kAll, [&](TimerId id) {
       Timer& timer = timers_[id];
       if (timer.deadline <= instant) {  // so this is its look, by invariant 3
         --size_;
@@ -245,7 +246,6 @@ class LogWheel {
         look_again(id, timer, hand_);
       }
     });
-    unqueue({0, hand_});
   }
 
   // Fires the timers that were due when they were armed, in the order of rule 6.
@@ -263,8 +263,7 @@ class LogWheel {
   void cascade(Place place, std::size_t chunks) {
     work_.level = place.level;
     const Tick begin = place.begin();
-    take(log(place), chunks, [&](TimerId id) { look_again(id, timers_[id], begin); });
-    if (log(place).empty()) unqueue(place);
+    take(place, chunks, [&](TimerId id) { look_again(id, timers_[id], begin); });
   }
 
   void move_hand(Tick granule) {
@@ -340,7 +339,7 @@ class LogWheel {
     for (; chunks > 0 && dead_ > most_dead(); --chunks) {
       const Place place = bucket_to_sweep();
       const Tick begin = place.begin();
-      take(log(place), 1, [&](TimerId id) {
+      take(place, 1, [&](TimerId id) {
         Timer& timer = timers_[id];
         if (timer.look == begin && timer.deadline != kNever) {
           const Tick due = granularity_.ceil(timer.deadline);
@@ -350,7 +349,6 @@ class LogWheel {
           drop(timer, begin);
         }
       });
-      if (log(place).empty()) unqueue(place);
     }
     if (next_ != hand_) find_next();
   }
@@ -364,8 +362,8 @@ class LogWheel {
         swept_slot_ = 0;
         continue;
       }
-      const Tick hand = this->hand(swept_level_);
-      const Place place{swept_level_, hand + (swept_slot_ - hand) % kBuckets};
+      const Tick first = hand(swept_level_);
+      const Place place{swept_level_, first + (swept_slot_ - first) % kBuckets};
       if (place.begin() != hand_) return place;
       ++swept_slot_;
     }
