@@ -35,10 +35,8 @@ class IdLogs {
     TimerId* end_ = nullptr;
   };
 
-  // Has room for so many ids from the beginning, and gets more by blocks of a sixteenth of it.
-  explicit IdLogs(std::size_t ids) : block_(ids / kIds / 16 + kLine) {
-    add_block(ids / kIds + block_);
-  }
+  // Has room for so many ids from the beginning, and gets more by blocks.
+  explicit IdLogs(std::size_t ids) { add_block(ids / kIds + kBlock); }
 
   // Returns whether the log was empty. Throws std::bad_alloc and then has done nothing.
   bool append(Log& log, TimerId id) {
@@ -78,7 +76,7 @@ class IdLogs {
       for (int i = 0; i < kAhead; ++i) fetch_chunk();
     }
     do {
-      if (free_count_ < kIds) add_block(block_);
+      if (free_count_ < kIds) add_block(kBlock);
       if (is_long) fetch_chunk();
       Chunk* const chunk = newest(log);
       const TimerId* const end = log.end_;
@@ -90,6 +88,7 @@ class IdLogs {
 
  private:
   static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kBlock = 512;  // chunks: a few microseconds, most for its pages
 
   struct alignas(kLine) Chunk {
     Chunk* older;          // the chunk before this one in its log, or nullptr
@@ -107,7 +106,7 @@ class IdLogs {
 
   void add_chunk(Log& log) {
     if (free_count_ == 0) [[unlikely]]
-      add_block(block_);
+      add_block(kBlock);
     Chunk* const chunk = free_;
     free_ = chunk->older;
     --free_count_;
@@ -127,7 +126,6 @@ class IdLogs {
     for (std::size_t i = chunks; i > 0; --i) release(&blocks_.back()[i - 1]);
   }
 
-  std::size_t block_;  // chunks of a further block
   std::vector<std::unique_ptr<Chunk[]>> blocks_;
   Chunk* free_ = nullptr;
   std::size_t free_count_ = 0;
