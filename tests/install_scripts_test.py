@@ -20,14 +20,9 @@ add_executable(outside outside.cc)
 target_include_directories(outside PRIVATE .)
 target_link_libraries(outside PRIVATE timerbench::queues)
 """
-MAIN = """
-#include <cstdio>
-int main() {
-  timerbench::LogWheel<256> wheel({.capacity = 1});
-  wheel.schedule(0, 7);
-  std::printf("%zu", wheel.advance(7, [](unsigned, timerbench::Tick) {}));
-}
-"""
+PAGE = (ROOT / "docs" / "use_in_your_program.md").read_text()
+MAIN = PAGE.partition("```cpp\n")[2].partition("```")[0]
+PRINTED = PAGE.partition("It prints:\n\n```\n")[2].partition("```")[0]
 
 
 def run(*command: object) -> subprocess.CompletedProcess[str]:
@@ -76,7 +71,7 @@ class InstallTest(unittest.TestCase):
         project = self.outside("0.1")
         self.done(self.configure(project))
         self.done(run("cmake", "--build", project / "build"))
-        self.assertEqual(self.done(run(project / "build" / "outside")), "1")
+        self.assertEqual(self.done(run(project / "build" / "outside")), PRINTED)
 
     def test_a_version_that_is_not_installed_is_refused(self) -> None:
         told = self.configure(self.outside("1.0"))
