@@ -54,8 +54,9 @@ INSTANTIATE_TEST_SUITE_P(Service, ContractTest,
 using TicklessTest = testing::TestWithParam<std::string_view>;
 INSTANTIATE_TEST_SUITE_P(Service, TicklessTest,
                          testing::Values("locked_binary_heap", "locked_kafka_wheel_256",
-                                         "java_timer", "delay_queue", "redis_poller",
-                                         "sharded_4_locked_kafka_wheel_256"),
+                                         "locked_log_wheel_256", "java_timer", "delay_queue",
+                                         "redis_poller", "sharded_4_locked_kafka_wheel_256",
+                                         "sharded_4_locked_log_wheel_256"),
                          test_name);
 
 TEST_P(TicklessTest, DoesNotWakeUpWhileItIsIdle) {

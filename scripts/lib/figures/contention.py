@@ -10,7 +10,7 @@ from figures.parts import what_is_shown, with_unit
 from results.realtime import RealtimeResults
 
 # The services for the question of finer locks: one lock around a heap or a wheel, and finer locks.
-ONE_LOCK = ("locked_binary_heap", "locked_kafka_wheel_256")
+ONE_LOCK = ("locked_binary_heap", "locked_kafka_wheel_256", "locked_log_wheel_256")
 FINER_LOCKS = ("ring_timer", "system_timer", "sharded_")
 
 PATTERNS = {
