@@ -4,8 +4,7 @@
 // usage: epoll_timeouts [--tick] [CONNECTIONS]
 //
 // The id of a timer is its connection's file descriptor, so nothing is looked up. The clients are a
-// second process. The sockets are local ones, as 10^5 connections would need more ports than one
-// address has; for a server on the network only the listener differs.
+// second process, and the sockets are local ones; on the network only the listener differs.
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -16,7 +15,6 @@
 #include <cstdio>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include "timerbench/queues/log_wheel.h"
 
@@ -26,6 +24,7 @@ using timerbench::Tick;  // here a nanosecond, as in the timerfd
 constexpr Tick kSecond = 1'000'000'000;
 constexpr Tick kGranularity = kSecond / 1'000;
 constexpr Tick kIdle = kSecond;
+constexpr Tick kPatience = 10 * kSecond;  // without a new connection
 
 int check(int result, const char* call) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), call);
@@ -36,27 +35,30 @@ Tick now() { return std::chrono::steady_clock::now().time_since_epoch().count();
 
 struct Server {
   const int listener;
+  int awaited;  // connections that are still to come
   const bool ticks;
-  timerbench::LogWheel<256> timeouts;
+  const unsigned capacity;
+  const Tick start = now();
+  timerbench::LogWheel<256> timeouts{{capacity, start, kGranularity}};
   const int epoll = check(epoll_create1(0), "epoll_create1");
   const int timer = check(timerfd_create(CLOCK_MONOTONIC, 0), "timerfd_create");
-  Tick alarm = kNever;  // what the timer is set to
   int idle = 0, hung_up = 0, wakeups = 0;
-  Tick latest = 0;
+  Tick latest = 0, alarm = kNever;  // what the timer is set to
 
-  // Serves until no connection is left.
+  // Serves until no connection is left. The listener has a time-out too, until all have come.
   void run() {
     watch(listener);
     watch(timer);
-    if (ticks) set_alarm(now(), kGranularity);
-    while (timeouts.size() > 0 || idle + hung_up == 0) {
+    timeouts.schedule(listener, now() + kPatience);
+    set_alarm(ticks ? start : timeouts.next_wakeup(), ticks ? kGranularity : 0);
+    while (timeouts.size() > 0) {
       epoll_event events[256];
       const int count = check(epoll_wait(epoll, events, std::size(events), -1), "epoll_wait");
       const Tick time = now();
       for (int i = 0; i < count; ++i) handle(events[i].data.fd, time);
-      timeouts.advance(time, [&](unsigned connection, Tick deadline) {
-        close(static_cast<int>(connection));
-        ++idle;
+      timeouts.advance(time, [&](unsigned file, Tick deadline) {
+        close(static_cast<int>(file));
+        idle += static_cast<int>(file) != listener;
         latest = std::max(latest, now() - deadline);
       });
       // A time-out that moves later changes nothing, so most batches need no call of the kernel.
@@ -75,6 +77,8 @@ struct Server {
       const int connection = check(accept4(file, nullptr, nullptr, SOCK_NONBLOCK), "accept4");
       watch(connection);
       timeouts.schedule(connection, time + kIdle);
+      timeouts.schedule(listener, time + kPatience);
+      if (--awaited == 0) timeouts.cancel(listener);
     } else if (recv(file, data, sizeof data, 0) > 0) {
       timeouts.schedule(file, time + kIdle);
     } else {
@@ -98,7 +102,7 @@ struct Server {
 };
 
 // Half of the clients send three times, one in ten hangs up, and the others wait to be closed.
-void be_clients(const sockaddr* server, socklen_t length, int count) {
+int be_clients(const sockaddr* server, socklen_t length, int count) {
   std::vector<int> files;
   for (int i = 0; i < count; ++i) {
     files.push_back(check(socket(AF_UNIX, SOCK_STREAM, 0), "socket"));
@@ -106,17 +110,18 @@ void be_clients(const sockaddr* server, socklen_t length, int count) {
   }
   const int burst = count / 100 * 2 + 2;
   for (int i = 0; i < 3 * count; i += 2) {
-    if (i % burst == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (i % burst == 0) usleep(2'000);
     send(files[i % count], "x", 1, MSG_NOSIGNAL);
   }
   for (int i = 1; i < count; i += 10) close(files[i]);
-  char byte;
-  for (int i = 0; i < count; i += 2) recv(files[i], &byte, 1, 0);  // they are closed last
+  for (char byte; const int file : files) recv(file, &byte, 1, 0);  // until all are closed
+  return 0;
 }
 
 int main(int argc, char** argv) {
   const bool ticks = argc > 1 && argv[1] == std::string("--tick");
-  const int wanted = argc > 1 + ticks ? std::stoi(argv[1 + ticks]) : 100'000;
+  const int wanted = argc > 1 + ticks ? std::atoi(argv[1 + ticks]) : 100'000;
+  if (wanted <= 0) return std::puts("usage: epoll_timeouts [--tick] [CONNECTIONS]"), 2;
   constexpr int kOthers = 64;  // open files that are no connections
   rlimit files;
   check(getrlimit(RLIMIT_NOFILE, &files), "getrlimit");
@@ -126,24 +131,19 @@ int main(int argc, char** argv) {
   const int connections = capacity - kOthers;
 
   sockaddr address{.sa_family = AF_UNIX, .sa_data = {}};
-  socklen_t length = sizeof address.sa_family;  // so it is bound to a free name
+  socklen_t length = sizeof address;
   const int listener = check(socket(AF_UNIX, SOCK_STREAM, 0), "socket");
-  check(bind(listener, &address, length), "bind");
-  length = sizeof address;
+  check(bind(listener, &address, sizeof address.sa_family), "bind");  // to any free name
   check(getsockname(listener, &address, &length), "getsockname");
   check(listen(listener, 4096), "listen");
-  if (check(fork(), "fork") == 0) {
-    be_clients(&address, length, connections);
-    return 0;
-  }
+  if (check(fork(), "fork") == 0) return be_clients(&address, length, connections);
 
-  const Tick start = now();
-  Server server{listener, ticks, timerbench::LogWheel<256>({capacity, start, kGranularity})};
+  Server server{listener, connections, ticks, capacity};
   server.run();
   std::printf("%d of %d connections were idle for 1 s and were closed, at most %.2f ms late.\n",
               server.idle, connections, server.latest / 1e6);
   std::printf("The timer woke the server %d times in %.2f s: %s.\n", server.wakeups,
-              (now() - start) / 1e9, ticks ? "once a tick" : "when next_wakeup() said so");
+              (now() - server.start) / 1e9, ticks ? "once a tick" : "when next_wakeup() said so");
   if (connections < wanted) std::printf("No more than %u files can be open here.\n", capacity);
   return server.idle + server.hung_up == connections ? 0 : 1;
 }

@@ -88,7 +88,7 @@ class IdLogs {
 
  private:
   static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kBlock = 512;  // chunks: a few microseconds, most for its pages
+  static constexpr std::size_t kBlock = 64;  // chunks: a page, so that none takes long
 
   struct alignas(kLine) Chunk {
     Chunk* older;          // the chunk before this one in its log, or nullptr
