@@ -63,23 +63,17 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <utility>
 #include <vector>
 
-#include "core/bitmap.h"
-#include "core/granularity.h"
-#include "core/id_logs.h"
 #include "core/joined_name.h"
+#include "core/timer_logs.h"
 #include "core/timer_queue.h"
 
 namespace timerbench {
 
 template <std::size_t Slots>
 class LogWheel {
-  static_assert(std::has_single_bit(Slots) && Slots >= 4, "slots by shifting, at most 32 levels");
-
  public:
   static constexpr Traits traits{.name = kSettingName<"log_wheel", Slots>,
                                  .summary = "hierarchical wheel of append-only logs",
@@ -87,306 +81,101 @@ class LogWheel {
                                  .ordered = true,
                                  .paper = "Varghese & Lauck 1987, scheme 7, on logs"};
 
-  explicit LogWheel(const QueueConfig& config)
-      : granularity_(config.granularity),
-        now_(config.start),
-        hand_(granularity_.floor(config.start)),
-        timers_(config.capacity),
-        logs_(config.capacity) {}
+  explicit LogWheel(const QueueConfig& config) : now_(config.start), logs_(config) {}
 
   void schedule(TimerId id, Tick deadline) {
-    Timer& timer = timers_[id];
-    const Tick due = std::max(granularity_.ceil(deadline), hand_);
-    if (timer.look > due) add_entry(id, timer, due);
-    size_ += timer.deadline == kNever;
-    timer.deadline = deadline;
+    Timer& timer = logs_[id];
+    const Tick due = std::max(logs_.granularity().ceil(deadline), logs_.hand());
+    if (timer.look > due) logs_.add_entry(id, timer, due, place());
+    logs_.arm(timer, deadline);
   }
 
-  bool cancel(TimerId id) {
-    Timer& timer = timers_[id];
-    const bool was_pending = timer.deadline != kNever;
-    timer.deadline = kNever;
-    size_ -= was_pending;
-    return was_pending;
-  }
+  bool cancel(TimerId id) { return logs_.cancel(id); }
 
   template <class Sink>
   std::size_t advance(Tick now, Sink&& sink) {
     if (now < now_) return 0;
     now_ = now;
-    const Tick end = granularity_.floor(now);
-    if (end < next_ && following_ == 0) return 0;
-    const std::size_t before = size_;
-    const Tick start = hand_;
-    if (next_ == hand_) fire_overdue(sink);
-    while (next_ <= end) {
-      move_hand(next_);
+    const Tick end = logs_.granularity().floor(now);
+    if (end < logs_.next() && !logs_.cascades_ahead()) return 0;
+    const std::size_t before = size();
+    const Tick start = logs_.hand();
+    if (logs_.next() == start) fire_overdue(sink);
+    while (logs_.next() <= end) {
+      logs_.move_hand(logs_.next());
       open_buckets(sink);
     }
-    if (following_ != 0) {
-      move_hand(end);
-      cascade_ahead(end - start);
+    if (logs_.cascades_ahead()) {
+      logs_.move_hand(end);
+      logs_.cascade_ahead(end - start, place());
     }
-    const std::size_t fired = before - size_;
-    if (dead_ > most_dead()) [[unlikely]]
-      sweep(kChunksSwept + fired / 8);
+    const std::size_t fired = before - size();
+    logs_.tidy(fired, place());
     return fired;
   }
 
   Tick next_wakeup() const {
-    if (size_ == 0) return kNever;
-    return next_ == hand_ ? now_ : granularity_.instant(next_);
+    if (size() == 0) return kNever;
+    return logs_.next() == logs_.hand() ? now_ : logs_.granularity().instant(logs_.next());
   }
 
-  std::size_t size() const { return size_; }
-  AdvanceWork work() const { return work_; }
+  std::size_t size() const { return logs_.size(); }
+  AdvanceWork work() const { return logs_.work(); }
 
   // Entries in all buckets, dead ones too. O(buckets).
-  std::size_t entries() const {
-    std::size_t entries = 0;
-    for (const Log& log : logs_of_buckets_) entries += logs_.size(log);
-    return entries;
-  }
+  std::size_t entries() const { return logs_.entries(); }
 
  private:
-  using Log = IdLogs::Log;
+  using Timer = typename TimerLogs<Slots>::Timer;
 
-  static constexpr unsigned kBits = std::countr_zero(Slots);
-  static constexpr unsigned kLevels = (64 + kBits - 1) / kBits;
-  static constexpr std::size_t kBuckets = 2 * Slots;  // of a level
-  static constexpr std::size_t kSlack = 1024;         // dead entries that do not matter
-  static constexpr std::size_t kChunksSwept = 2;      // by a call
-  static constexpr std::size_t kAtOnce = 800;         // a bucket of more is cascaded ahead
-  static constexpr std::size_t kAll = ~std::size_t{0};
-
-  struct Timer {
-    Tick deadline = kNever;  // kNever: not pending
-    Tick look = kNever;      // when its live entry is looked at; kNever: it has none
-  };
-
-  // A level, and a bucket's number in it: how many buckets begin before it.
-  struct Place {
-    unsigned level;
-    Tick position;
-
-    Tick begin() const { return position << (level * kBits); }
-    std::size_t slot() const { return position % kBuckets; }
-  };
-
-  Tick hand(unsigned level) const { return hand_ >> (level * kBits); }
-  Log& log(Place place) { return logs_of_buckets_[place.level * kBuckets + place.slot()]; }
-  bool is_queued(Place place) const { return queued_[place.level].test(place.slot()); }
-  std::size_t most_dead() const { return kSlack + size_ / 2; }
-
-  // Gives the timer an entry at this granule. REQUIRES: due >= hand_.
-  void add_entry(TimerId id, Timer& timer, Tick due) {
-    if (dead_ > most_dead()) [[unlikely]]
-      sweep(kChunksSwept);
-    const bool dies = timer.look != kNever;  // unless the sweep has dropped its entry
-    append(id, timer, due);
-    dead_ += dies;
-  }
-
-  // REQUIRES: due >= hand_.
-  void append(TimerId id, Timer& timer, Tick due) {
-    Place place{.level = 0, .position = due};
-    for (Tick hand = hand_; place.position - hand >= kBuckets; hand >>= kBits) {
-      place.position >>= kBits;
-      ++place.level;
-    }
-    if (logs_.append(log(place), id)) enqueue(place);
-    timer.look = place.begin();
-  }
-
-  void enqueue(Place place) {
-    level_count_ = std::max(level_count_, place.level + 1);
-    queued_[place.level].set(place.slot());
-    next_ = std::min(next_, place.begin());
-  }
-
-  // Takes at most so many chunks out of the bucket and calls look(id) for each of their entries.
-  template <class Look>
-  void take(Place place, std::size_t chunks, Look&& look) {
-    const auto fetch = [&](TimerId id) { __builtin_prefetch(&timers_[id], 1); };
-    logs_.take(log(place), chunks, fetch, look);
-    if (log(place).empty()) queued_[place.level].clear(place.slot());
-  }
-
-  // What becomes of an entry whose timer is not due, in a bucket that begins at this granule: it
-  // goes to the timer's granule, or is dropped.
-  void look_again(TimerId id, Timer& timer, Tick begin) {
-    if (timer.look == begin && timer.deadline != kNever) {
-      append(id, timer, granularity_.ceil(timer.deadline));
-      ++work_.moved;
-    } else {
-      drop(timer, begin);
-    }
-  }
-
-  void drop(Timer& timer, Tick begin) {
-    if (timer.look == begin) {
-      timer.look = kNever;
-    } else {
-      --dead_;
-    }
-    ++work_.passed;
-  }
-
-  // Empties the bucket of level 0 at the hand: calls fire(id, deadline) for what is due.
-  template <class Fire>
-  void fire_bucket(Fire&& fire) {
-    const Tick instant = granularity_.instant(hand_);
-    take({0, hand_}, kAll, [&](TimerId id) {
-      Timer& timer = timers_[id];
-      if (timer.deadline <= instant) {  // so this is its look, by invariant 3
-        --size_;
-        timer.look = kNever;
-        fire(id, std::exchange(timer.deadline, kNever));
-      } else {
-        look_again(id, timer, hand_);
-      }
-    });
+  auto place() {
+    return [this](TimerId id, Timer& timer, Tick due) { logs_.append(id, timer, due); };
   }
 
   // Fires the timers that were due when they were armed, in the order of rule 6.
   template <class Sink>
   void fire_overdue(Sink& sink) {
     due_now_.clear();
-    if (hand_ % Slots == 0) cascade_begun();  // what an advance() without memory has left
+    cascade_begun();  // what an advance() without memory has left
+    due_now_.reserve(logs_.size(logs_.at_hand(0)));
     fire_bucket([&](TimerId id, Tick deadline) { due_now_.emplace_back(deadline, id); });
     std::sort(due_now_.begin(), due_now_.end());
     for (const auto& [deadline, id] : due_now_) sink(id, deadline);
-    find_next();
-  }
-
-  // Looks at entries of a bucket of an upper level, at most so many chunks of them.
-  void cascade(Place place, std::size_t chunks) {
-    work_.level = place.level;
-    const Tick begin = place.begin();
-    take(place, chunks, [&](TimerId id) { look_again(id, timers_[id], begin); });
-  }
-
-  void move_hand(Tick granule) {
-    const bool enters_block = (hand_ ^ granule) >= Slots;
-    hand_ = granule;
-    if (enters_block) find_following();
-  }
-
-  // Finds the levels on which a long bucket follows the hand.
-  void find_following() {
-    following_ = 0;
-    for (unsigned level = 1; level < level_count_; ++level) {
-      const Place place{level, hand(level) + 1};
-      if (logs_.size(log(place)) > kAtOnce) following_ |= 1U << level;
-    }
+    logs_.find_next();
   }
 
   // Empties the buckets that begin at the hand, at most one on each level.
   template <class Sink>
   void open_buckets(Sink& sink) {
-    if (hand_ % Slots == 0) cascade_begun();
-    if (is_queued({0, hand_})) fire_bucket(sink);
-    find_next();
+    if (logs_.hand() % Slots == 0) cascade_begun();
+    if (logs_.is_queued(logs_.at_hand(0))) fire_bucket(sink);
+    logs_.find_next();
   }
 
   [[gnu::noinline]] void cascade_begun() {
-    for (unsigned level = 1; level < level_count_; ++level) {
-      const Place place{level, hand(level)};
-      if (place.begin() != hand_) break;
-      if (is_queued(place)) cascade(place, kAll);
+    for (unsigned level = 1; level <= logs_.levels_begun(); ++level) {
+      const auto bucket = logs_.at_hand(level);
+      if (logs_.is_queued(bucket)) logs_.cascade(bucket, logs_.kAll, place());
     }
   }
 
-  void find_next() {
-    const std::size_t near = queued_[0].near(hand_ % kBuckets);
-    // Within a word nothing of an upper level begins earlier, unless blocks are shorter than words.
-    if (near != 0 && (Slots >= 64 || near < Slots - hand_ % Slots)) {
-      next_ = hand_ + near;
-    } else {
-      find_far_next();
-    }
-  }
-
-  [[gnu::noinline]] void find_far_next() {
-    next_ = kNever;
-    for (unsigned level = 0; level < level_count_; ++level) {
-      const Place first{level, hand(level) + 1};
-      if (next_ <= first.begin()) break;  // nothing from this level on begins earlier
-      const std::size_t empty = queued_[level].distance(first.slot());
-      if (empty == queued_[level].kNone) continue;
-      next_ = std::min(next_, Place{level, first.position + empty}.begin());
-    }
-  }
-
-  // Cascades a part of the buckets that follow the hand, so that they are empty when they begin.
-  // `steps`: how far the hand has come with this advance(), and probably will with the next.
-  [[gnu::noinline]] void cascade_ahead(Tick steps) {
-    for (unsigned levels = following_; levels != 0; levels &= levels - 1) {
-      const auto level = static_cast<unsigned>(std::countr_zero(levels));
-      const Place place{level, hand(level) + 1};
-      const Tick left = place.begin() - hand_;
-      const Tick calls = left / std::clamp<Tick>(steps, 1, left);  // until it begins
-      cascade(place, logs_.size(log(place)) / calls / IdLogs::kIds + 1);
-      if (!is_queued(place)) following_ &= ~(1U << level);
-    }
-    find_next();
-  }
-
-  // Drops the dead entries of so many chunks, bucket by bucket. What lives goes to another bucket:
-  // to its timer's granule or, if that is in this bucket, to before it. So a second entry of the
-  // same timer in the same bucket is found to be dead.
-  [[gnu::noinline]] void sweep(std::size_t chunks) {
-    for (; chunks > 0 && dead_ > most_dead(); --chunks) {
-      const Place place = bucket_to_sweep();
-      const Tick begin = place.begin();
-      take(place, 1, [&](TimerId id) {
-        Timer& timer = timers_[id];
-        if (timer.look == begin && timer.deadline != kNever) {
-          const Tick due = granularity_.ceil(timer.deadline);
-          const bool stays = due >> (place.level * kBits) == place.position;
-          append(id, timer, stays ? begin - 1 : due);
-        } else {
-          drop(timer, begin);
-        }
-      });
-    }
-    if (next_ != hand_) find_next();
-  }
-
-  // The queued bucket that is swept now. REQUIRES: an entry is dead; none is at the hand.
-  Place bucket_to_sweep() {
-    for (;;) {
-      swept_slot_ = queued_[swept_level_].next(swept_slot_);
-      if (swept_slot_ == Bitmap<kBuckets>::kNone) {
-        swept_level_ = (swept_level_ + 1) % level_count_;
-        swept_slot_ = 0;
-        continue;
+  // Empties the bucket of level 0 at the hand: calls fire(id, deadline) for what is due.
+  template <class Fire>
+  void fire_bucket(Fire&& fire) {
+    const Tick hand = logs_.hand();
+    const Tick instant = logs_.granularity().instant(hand);
+    logs_.take(logs_.at_hand(0), logs_.kAll, [&](TimerId id) {
+      Timer& timer = logs_[id];
+      if (timer.deadline <= instant) {  // so this is its look, by invariant 3
+        fire(id, logs_.fire(timer));
+      } else {
+        logs_.look_again(id, timer, hand, place());
       }
-      const Tick first = hand(swept_level_);
-      const Place place{swept_level_, first + (swept_slot_ - first) % kBuckets};
-      if (place.begin() != hand_) return place;
-      ++swept_slot_;
-    }
+    });
   }
 
-  Granularity granularity_;
   Tick now_;
-  Tick hand_;
-  Tick next_ = kNever;
-  std::size_t size_ = 0;
-  std::size_t dead_ = 0;
-  unsigned level_count_ = 1;  // in use so far
-  unsigned following_ = 0;    // levels whose bucket after the hand is cascaded ahead, as bits
-  AdvanceWork work_;
-  std::vector<Timer> timers_;
-  IdLogs logs_;
-  std::array<Log, kLevels * kBuckets> logs_of_buckets_;
-  std::array<Bitmap<kBuckets>, kLevels> queued_;
-
-  // The bucket that is swept next, or after the one that is not queued any more.
-  unsigned swept_level_ = 0;
-  std::size_t swept_slot_ = 0;
-
+  TimerLogs<Slots> logs_;
   std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
 };
 static_assert(TimerQueue<LogWheel<256>>);

@@ -1,0 +1,327 @@
+// Timers, and logs on levels in which their entries wait: what log_wheel and log_calendar share.
+//
+// A timer is 16 bytes: its deadline, and the granule at which its one live entry will be looked at.
+// A bucket is a log of ids (core/id_logs.h). Nothing is unlinked: an entry is dead once its timer
+// says that it is looked at elsewhere.
+//
+// Level n has buckets of Slots^n granules, for the block of Slots buckets in which the hand is and
+// for the next block. An entry goes to the lowest level that reaches its granule. What is found in a
+// bucket and is not due cascades: it gets a new entry. Functions that find such timers take a
+// function place(id, timer, due), which gives the timer an entry; append() is the plain one.
+//
+// A long bucket of an upper level cascades in parts, while the hand is in the bucket before it.
+// Nothing is appended to it meanwhile, so that no advance() has to move all of it.
+//
+// Invariants:
+//   1. Granule g is the g-th multiple of the granularity.
+//   2. A timer's look is where its live entry is: the first granule of a bucket, or what the queue
+//      has given it; kNever if it has none. A pending timer has a live entry. All other entries are
+//      dead; dead_ counts them.
+//   3. An entry of level n is less than 2 * Slots buckets ahead of the level's hand, so that a slot
+//      stands for one bucket, and more than one if n > 0: the bucket that follows the hand is not
+//      appended to.
+//   4. A bucket is queued if and only if it has entries. next() is the first granule of the first
+//      queued bucket, or kNever.
+//   5. While more entries are dead than half of the pending timers and kSlack, each new entry and
+//      each tidy() sweeps. At most kSlack of the dead may be outside the buckets.
+// A dead entry that its timer's look happens to name is taken for the live one, which then is dead
+// itself.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "core/bitmap.h"
+#include "core/granularity.h"
+#include "core/id_logs.h"
+#include "core/timer_queue.h"
+
+namespace timerbench {
+
+template <std::size_t Slots>
+class TimerLogs {
+  static_assert(std::has_single_bit(Slots) && Slots >= 4, "slots by shifting, at most 32 levels");
+
+  static constexpr unsigned kBits = std::countr_zero(Slots);
+  static constexpr unsigned kLevels = (64 + kBits - 1) / kBits;
+  static constexpr std::size_t kBuckets = 2 * Slots;  // of a level
+  static constexpr std::size_t kSlack = 1024;         // dead entries that do not matter
+  static constexpr std::size_t kChunksSwept = 2;      // by a call
+  static constexpr std::size_t kAtOnce = 800;         // a bucket of more is cascaded ahead
+
+ public:
+  static constexpr std::size_t kAll = ~std::size_t{0};
+
+  struct Timer {
+    Tick deadline = kNever;  // kNever: not pending
+    Tick look = kNever;
+  };
+
+  // A bucket's level, and its number there: how many buckets begin before it.
+  struct Bucket {
+    unsigned level;
+    Tick position;
+
+    Tick begin() const { return position << (level * kBits); }
+    Tick last() const { return begin() + ((Tick{1} << (level * kBits)) - 1); }
+    std::size_t slot() const { return position % kBuckets; }
+  };
+
+  explicit TimerLogs(const QueueConfig& config)
+      : granularity_(config.granularity),
+        hand_(granularity_.floor(config.start)),
+        timers_(config.capacity),
+        logs_(config.capacity) {}
+
+  Timer& operator[](TimerId id) { return timers_[id]; }
+  const Granularity& granularity() const { return granularity_; }
+  std::size_t size() const { return size_; }  // pending timers
+  AdvanceWork work() const { return work_; }
+  Tick hand() const { return hand_; }
+  Tick next() const { return next_; }
+
+  // Entries in all buckets, dead ones too. O(buckets).
+  std::size_t entries() const {
+    std::size_t entries = 0;
+    for (const IdLogs::Log& log : logs_of_buckets_) entries += logs_.size(log);
+    return entries;
+  }
+
+  void arm(Timer& timer, Tick deadline) {
+    size_ += timer.deadline == kNever;
+    timer.deadline = deadline;
+  }
+
+  bool cancel(TimerId id) {
+    Timer& timer = timers_[id];
+    const bool was_pending = timer.deadline != kNever;
+    timer.deadline = kNever;
+    size_ -= was_pending;
+    return was_pending;
+  }
+
+  // Ends the arming of a pending timer whose live entry is gone. Returns the deadline.
+  Tick fire(Timer& timer) {
+    --size_;
+    timer.look = kNever;
+    return std::exchange(timer.deadline, kNever);
+  }
+
+  // Gives the timer an entry at this granule. The one that it has dies.
+  template <class Place>
+  void add_entry(TimerId id, Timer& timer, Tick due, Place&& place) {
+    if (dead_ > most_dead()) [[unlikely]]
+      sweep(kChunksSwept, place);
+    const bool dies = timer.look != kNever;  // unless the sweep has dropped its entry
+    place(id, timer, due);
+    dead_ += dies;
+  }
+
+  // REQUIRES: due >= hand().
+  void append(TimerId id, Timer& timer, Tick due) {
+    Bucket bucket{.level = 0, .position = due};
+    for (Tick hand = hand_; bucket.position - hand >= kBuckets; hand >>= kBits) {
+      bucket.position >>= kBits;
+      ++bucket.level;
+    }
+    if (logs_.append(log(bucket), id)) enqueue(bucket);
+    timer.look = bucket.begin();
+  }
+
+  // For a log that is none of the buckets.
+  void append(IdLogs::Log& log, TimerId id) { logs_.append(log, id); }
+  std::size_t size(const IdLogs::Log& log) const { return logs_.size(log); }
+
+  // What becomes of an entry at this granule if its timer is not due: it goes to the timer's
+  // granule, or is dropped.
+  template <class Place>
+  void look_again(TimerId id, Timer& timer, Tick look, Place&& place) {
+    if (timer.look == look && timer.deadline != kNever) {
+      place(id, timer, granularity_.ceil(timer.deadline));
+      ++work_.moved;
+    } else {
+      drop(timer, look);
+    }
+  }
+
+  void drop(Timer& timer, Tick look) {
+    if (timer.look == look) {
+      timer.look = kNever;
+    } else {
+      --dead_;
+    }
+    ++work_.passed;
+  }
+
+  // The bucket of this level in which the hand is.
+  Bucket at_hand(unsigned level) const { return {level, hand(level)}; }
+  bool is_queued(Bucket bucket) const { return queued_[bucket.level].test(bucket.slot()); }
+  std::size_t size(Bucket bucket) const { return logs_.size(log(bucket)); }
+
+  // Takes the log apart and calls look(id) for each of its entries.
+  template <class Look>
+  void take(IdLogs::Log& log, Look&& look) {
+    take(log, kAll, look);
+  }
+
+  // Takes at most so many chunks out of the bucket and calls look(id) for each of their entries.
+  template <class Look>
+  void take(Bucket bucket, std::size_t chunks, Look&& look) {
+    take(log(bucket), chunks, look);
+    if (log(bucket).empty()) queued_[bucket.level].clear(bucket.slot());
+  }
+
+  // Looks at entries of a bucket of an upper level, at most so many chunks of them.
+  template <class Place>
+  void cascade(Bucket bucket, std::size_t chunks, Place&& place) {
+    work_.level = bucket.level;
+    const Tick begin = bucket.begin();
+    take(bucket, chunks, [&](TimerId id) { look_again(id, timers_[id], begin, place); });
+  }
+
+  // How many upper levels have a bucket that begins at the hand. They are the lowest ones in use.
+  unsigned levels_begun() const {
+    return std::min<unsigned>(std::countr_zero(hand_) / kBits, level_count_ - 1);
+  }
+
+  // REQUIRES: granule >= hand(), and no queued bucket begins before it.
+  void move_hand(Tick granule) {
+    const bool enters_block = (hand_ ^ granule) >= Slots;
+    hand_ = granule;
+    if (enters_block) find_following();
+  }
+
+  // Finds next() anew, after entries were taken. REQUIRES: no entry is at the hand.
+  void find_next() {
+    const std::size_t near = queued_[0].near(hand_ % kBuckets);
+    // Within a word nothing of an upper level begins earlier, unless blocks are shorter than words.
+    if (near != 0 && (Slots >= 64 || near < Slots - hand_ % Slots)) {
+      next_ = hand_ + near;
+    } else {
+      find_far_next();
+    }
+  }
+
+  // Whether cascade_ahead() has something to do.
+  bool cascades_ahead() const { return following_ != 0; }
+
+  // Cascades a part of the buckets that follow the hand, so that they are empty when they begin.
+  // `steps`: how far the hand has come since the last call, and probably will until the next.
+  template <class Place>
+  [[gnu::noinline]] void cascade_ahead(Tick steps, Place&& place) {
+    for (unsigned levels = following_; levels != 0; levels &= levels - 1) {
+      const auto level = static_cast<unsigned>(std::countr_zero(levels));
+      const Bucket bucket{level, hand(level) + 1};
+      const Tick left = bucket.begin() - hand_;
+      const Tick calls = left / std::clamp<Tick>(steps, 1, left);  // until it begins
+      cascade(bucket, size(bucket) / calls / IdLogs::kIds + 1, place);
+      if (!is_queued(bucket)) following_ &= ~(1U << level);
+    }
+    find_next();
+  }
+
+  // Sweeps a little, if it must, after so many timers have fired.
+  template <class Place>
+  void tidy(std::size_t fired, Place&& place) {
+    if (dead_ > most_dead()) [[unlikely]]
+      sweep(kChunksSwept + fired / 8, place);
+  }
+
+ private:
+  Tick hand(unsigned level) const { return hand_ >> (level * kBits); }
+  IdLogs::Log& log(Bucket bucket) { return logs_of_buckets_[number(bucket)]; }
+  const IdLogs::Log& log(Bucket bucket) const { return logs_of_buckets_[number(bucket)]; }
+  static std::size_t number(Bucket bucket) { return bucket.level * kBuckets + bucket.slot(); }
+  std::size_t most_dead() const { return kSlack + size_ / 2; }
+
+  void enqueue(Bucket bucket) {
+    level_count_ = std::max(level_count_, bucket.level + 1);
+    queued_[bucket.level].set(bucket.slot());
+    next_ = std::min(next_, bucket.begin());
+  }
+
+  template <class Look>
+  void take(IdLogs::Log& log, std::size_t chunks, Look&& look) {
+    logs_.take(
+        log, chunks, [&](TimerId id) { __builtin_prefetch(&timers_[id], 1); }, look);
+  }
+
+  // Finds the levels on which a long bucket follows the hand.
+  void find_following() {
+    following_ = 0;
+    for (unsigned level = 1; level < level_count_; ++level) {
+      if (size(Bucket{level, hand(level) + 1}) > kAtOnce) following_ |= 1U << level;
+    }
+  }
+
+  [[gnu::noinline]] void find_far_next() {
+    next_ = kNever;
+    for (unsigned level = 0; level < level_count_; ++level) {
+      const Bucket first{level, hand(level) + 1};
+      if (next_ <= first.begin()) break;  // nothing from this level on begins earlier
+      const std::size_t empty = queued_[level].distance(first.slot());
+      if (empty == queued_[level].kNone) continue;
+      next_ = std::min(next_, Bucket{level, first.position + empty}.begin());
+    }
+  }
+
+  // Drops the dead entries of so many chunks, bucket by bucket. What lives goes to another bucket:
+  // to its timer's granule or, if that is in this bucket, to before it. So a second entry of the
+  // same timer in the same bucket is found to be dead.
+  template <class Place>
+  [[gnu::noinline]] void sweep(std::size_t chunks, Place&& place) {
+    for (; chunks > 0 && dead_ > most_dead(); --chunks) {
+      const Bucket bucket = bucket_to_sweep();
+      const Tick begin = bucket.begin();
+      take(bucket, 1, [&](TimerId id) {
+        Timer& timer = timers_[id];
+        if (timer.look == begin && timer.deadline != kNever) {
+          const Tick due = granularity_.ceil(timer.deadline);
+          const bool stays = due >> (bucket.level * kBits) == bucket.position;
+          place(id, timer, stays ? begin - 1 : due);
+        } else {
+          drop(timer, begin);
+        }
+      });
+    }
+    if (next_ != hand_) find_next();
+  }
+
+  // The queued bucket that is swept now. REQUIRES: an entry is dead; none is at the hand.
+  Bucket bucket_to_sweep() {
+    for (;;) {
+      swept_slot_ = queued_[swept_level_].next(swept_slot_);
+      if (swept_slot_ == Bitmap<kBuckets>::kNone) {
+        swept_level_ = (swept_level_ + 1) % level_count_;
+        swept_slot_ = 0;
+        continue;
+      }
+      const Tick first = hand(swept_level_);
+      const Bucket bucket{swept_level_, first + (swept_slot_ - first) % kBuckets};
+      if (bucket.begin() != hand_) return bucket;
+      ++swept_slot_;
+    }
+  }
+
+  Granularity granularity_;
+  Tick hand_;
+  Tick next_ = kNever;
+  std::size_t size_ = 0;
+  std::size_t dead_ = 0;
+  unsigned level_count_ = 1;  // in use so far
+  unsigned following_ = 0;    // levels whose bucket after the hand is cascaded ahead, as bits
+  AdvanceWork work_;
+  std::vector<Timer> timers_;
+  IdLogs logs_;
+  std::array<IdLogs::Log, kLevels * kBuckets> logs_of_buckets_;
+  std::array<Bitmap<kBuckets>, kLevels> queued_;
+
+  // The bucket that is swept next, or after the one that is not queued any more.
+  unsigned swept_level_ = 0;
+  std::size_t swept_slot_ = 0;
+};
+
+}  // namespace timerbench

@@ -1,0 +1,247 @@
+// Calendar queue on append-only logs: exact and ordered at any resolution, without a granularity to
+// choose.
+//
+// Timers wait in the logs of log_wheel (core/timer_logs.h): levels of Slots buckets, from one tick
+// wide to the end of time. So cancelling and moving later is one store here too. What differs is how
+// a bucket is opened. A long one cascades to narrower buckets, a short one is not split further:
+// its timers go to the agenda, a small sorted array, whatever its width. So the width of a bucket
+// that is sorted follows the load, wherever it changes, and nothing is ever resized. A bucket of one
+// tick needs no order and fires as it is.
+//
+// A timer that is armed for the span of a bucket that was opened goes to the agenda as well, unless
+// it is full: then it goes to the logs.
+//
+// Example: 4 slots a level, start at 0. Buckets are written as [first tick, end).
+//   schedule(a, 22)   level 1 reaches tick 31 with buckets of 4: a goes to [20, 24)
+//   schedule(b, 21)   to the same
+//   next_wakeup()     20
+//   advance(20)       the bucket is short: the agenda is b at 21, a at 22
+//   next_wakeup()     21
+//   schedule(c, 23)   in the span of the bucket that was opened: the agenda is b, a, c
+//   schedule(a, 40)   one store: a stays in the agenda at 22
+//   advance(23)       b fires; a is found, and goes to the logs at 40; c fires
+//
+// Invariants:
+//   1. Those of core/timer_logs.h; the granularity is 1. A look is the first tick of a bucket, the
+//      tick at which the timer stands in the agenda, or, in overdue_, the time when it was armed.
+//   2. The hand is now_ after every operation. Bucketed timers are due after it.
+//   3. The agenda is sorted, holds at most kMost entries, and all of them are after now_.
+//   4. A timer is in overdue_ if it was due when it was armed, until the next advance().
+// So timers fire in order: the agenda and the bucket that begins next are looked at in the order of
+// time, and nothing in a bucket is due before the bucket begins.
+//
+// Cost:
+//   schedule O(1): the timer's line, and for a new entry that of log_wheel, or a place in the
+//     agenda, at most 2 KiB in the nearest cache
+//   cancel O(1): the timer's line
+//   advance O(fired + looked at): as log_wheel, and for each timer of a bucket wider than a tick its
+//     share of sorting at most kShort others
+//   next_wakeup O(1): the first of the agenda or the first tick of the next bucket, where nothing
+//     may be due
+//   16 bytes a timer and 5 an entry, about 1.5 entries a timer at most; 8 a bucket of each level
+//     that there can be: 32 KiB for 256 slots
+//
+// Good: for exact timers in any number, at any resolution.
+// Bad: for few timers, as log_wheel; where a granularity will do, log_wheel need not sort.
+// Follows: Brown 1988, calendar queues; Tang, Goh & Thng 2005, ladder queues, which split what is too
+//   long and sort what is short; Varghese & Lauck 1987, scheme 7.
+// Deviates: widths are fixed on each level, and the choice is between levels; buckets are logs.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/joined_name.h"
+#include "core/timer_logs.h"
+#include "core/timer_queue.h"
+
+namespace timerbench {
+
+template <std::size_t Slots>
+class LogCalendar {
+ public:
+  static constexpr Traits traits{
+      .name = kSettingName<"log_calendar", Slots>,
+      .summary = "calendar of append-only logs, short buckets are sorted",
+      .precision = Precision::exact,
+      .ordered = true,
+      .paper = "Brown 1988; Tang, Goh & Thng 2005, on logs"};
+
+  explicit LogCalendar(const QueueConfig& config)
+      : now_(config.start),
+        logs_({.capacity = config.capacity, .start = config.start, .granularity = 1}) {
+    agenda_.reserve(kMost);
+  }
+
+  void schedule(TimerId id, Tick deadline) {
+    Timer& timer = logs_[id];
+    const Tick due = std::max(deadline, now_);
+    if (timer.look > due) logs_.add_entry(id, timer, due, place());
+    logs_.arm(timer, deadline);
+  }
+
+  bool cancel(TimerId id) { return logs_.cancel(id); }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) return 0;
+    const std::size_t before = size();
+    const Tick steps = now - now_;
+    if (!overdue_.empty()) fire_overdue(sink);
+    for (;;) {
+      const Tick next = logs_.next();
+      const Tick first = agenda_.empty() ? kNever : agenda_.back().due;
+      if (std::min(next, first) > now) break;
+      if (next <= first) {
+        move_clock(next);
+        open_buckets(sink);
+      } else {
+        fire_first(sink);
+      }
+    }
+    move_clock(now);
+    if (logs_.cascades_ahead()) logs_.cascade_ahead(steps, place());
+    const std::size_t fired = before - size();
+    logs_.tidy(fired, place());
+    return fired;
+  }
+
+  Tick next_wakeup() const {
+    if (size() == 0) return kNever;
+    if (!overdue_.empty()) return now_;
+    return agenda_.empty() ? logs_.next() : std::min(logs_.next(), agenda_.back().due);
+  }
+
+  std::size_t size() const { return logs_.size(); }
+  AdvanceWork work() const { return logs_.work(); }
+
+  // Entries in all buckets and the agenda, dead ones too. O(buckets).
+  std::size_t entries() const { return logs_.entries() + agenda_.size(); }
+
+ private:
+  using Timer = typename TimerLogs<Slots>::Timer;
+
+  struct Entry {
+    Tick due;
+    TimerId id;
+  };
+  static bool is_later(const Entry& a, const Entry& b) { return a.due > b.due; }
+
+  static constexpr std::size_t kMost = 128;  // entries of the agenda
+  static constexpr std::size_t kShort = 32;  // a bucket of so many is not split
+
+  auto place() {
+    return [this](TimerId id, Timer& timer, Tick due) {
+      if (due <= now_) {
+        logs_.append(overdue_, id);
+        timer.look = now_;
+      } else if (due <= agenda_last_ && agenda_.size() < kMost) {
+        add_to_agenda(id, timer, due);
+      } else {
+        logs_.append(id, timer, due);
+      }
+    };
+  }
+
+  auto place_in_logs() {
+    return [this](TimerId id, Timer& timer, Tick due) { logs_.append(id, timer, due); };
+  }
+
+  void add_to_agenda(TimerId id, Timer& timer, Tick due) {
+    const Entry entry{due, id};
+    agenda_.insert(std::upper_bound(agenda_.begin(), agenda_.end(), entry, is_later), entry);
+    timer.look = due;
+  }
+
+  void move_clock(Tick now) {
+    now_ = now;
+    logs_.move_hand(now);
+  }
+
+  // Empties the buckets that begin now, at most one on each level, widest first, since a cascade
+  // may put timers into the narrower ones.
+  template <class Sink>
+  void open_buckets(Sink& sink) {
+    const std::size_t sorted = agenda_.size();
+    for (unsigned level = logs_.levels_begun(); level > 0; --level) {
+      const auto bucket = logs_.at_hand(level);
+      if (!logs_.is_queued(bucket)) continue;
+      if (logs_.size(bucket) > std::min(kShort, kMost - agenda_.size())) {
+        logs_.cascade(bucket, logs_.kAll, place_in_logs());
+      } else {
+        open(bucket);
+      }
+    }
+    if (agenda_.size() > sorted) std::sort(agenda_.begin(), agenda_.end(), is_later);
+    if (logs_.is_queued(logs_.at_hand(0))) fire_bucket(sink);
+    logs_.find_next();
+  }
+
+  template <class Bucket>
+  void open(Bucket bucket) {
+    agenda_last_ = std::max(agenda_last_, bucket.last());
+    const Tick begin = bucket.begin();
+    logs_.take(bucket, logs_.kAll, [&](TimerId id) {
+      Timer& timer = logs_[id];
+      if (timer.look == begin && timer.deadline <= bucket.last()) {
+        agenda_.push_back({timer.deadline, id});
+        timer.look = timer.deadline;
+      } else {
+        logs_.look_again(id, timer, begin, place_in_logs());
+      }
+    });
+  }
+
+  // Fires the bucket of one tick that begins now.
+  template <class Sink>
+  void fire_bucket(Sink& sink) {
+    logs_.take(logs_.at_hand(0), logs_.kAll,
+               [&](TimerId id) { fire_or_look_again(id, now_, sink); });
+  }
+
+  template <class Sink>
+  void fire_first(Sink& sink) {
+    const Entry entry = agenda_.back();
+    agenda_.pop_back();
+    fire_or_look_again(entry.id, entry.due, sink);
+  }
+
+  // An entry is found at this tick, which is not after any deadline that its timer can have.
+  template <class Sink>
+  void fire_or_look_again(TimerId id, Tick look, Sink& sink) {
+    Timer& timer = logs_[id];
+    if (timer.deadline == look) {
+      sink(id, logs_.fire(timer));
+    } else {
+      logs_.look_again(id, timer, look, place());
+    }
+  }
+
+  // Fires the timers that were due when they were armed, in the order of rule 6.
+  template <class Sink>
+  void fire_overdue(Sink& sink) {
+    due_now_.clear();
+    due_now_.reserve(logs_.size(overdue_));
+    logs_.take(overdue_, [&](TimerId id) {
+      Timer& timer = logs_[id];
+      if (timer.deadline <= now_) {
+        due_now_.emplace_back(logs_.fire(timer), id);
+      } else {
+        logs_.look_again(id, timer, now_, place());
+      }
+    });
+    std::sort(due_now_.begin(), due_now_.end());
+    for (const auto& [deadline, id] : due_now_) sink(id, deadline);
+  }
+
+  Tick now_;
+  TimerLogs<Slots> logs_;
+  std::vector<Entry> agenda_;  // the latest first
+  Tick agenda_last_ = 0;       // what is armed for up to this goes to the agenda
+  IdLogs::Log overdue_;
+  std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
+};
+static_assert(TimerQueue<LogCalendar<256>>);
+
+}  // namespace timerbench
