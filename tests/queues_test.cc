@@ -1,10 +1,13 @@
 // What single queues say of themselves beyond the contract.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
+#include "queues/index_heap.h"
 #include "queues/kafka_wheel.h"
 #include "queues/lazy_heap.h"
 #include "queues/log_wheel.h"
@@ -51,8 +54,9 @@ template <class Queue>
 class OwnMemory : public testing::Test {};
 
 // Not the heaps of Boost, which allocate each timer, nor Skiplist, whose heights are random.
-using QueuesWithMemoryOfTheirOwn = testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>,
-                                                  KafkaWheel<20>, KafkaWheel<256>, LogWheel<256>>;
+using QueuesWithMemoryOfTheirOwn =
+    testing::Types<Scan, TickMap, OrderedMap, IndexHeap<4>, LazyHeap, Ring<512>, KafkaWheel<20>,
+                   KafkaWheel<256>, LogWheel<256>>;
 TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
 
 TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
@@ -78,6 +82,35 @@ TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
   EXPECT_GT(before, 0U);
   for (int i = 0; i < 10; ++i) round();
   EXPECT_EQ(allocations, before);
+}
+
+template <class Queue>
+class IndexHeaps : public testing::Test {};
+using EachArity = testing::Types<IndexHeap<2>, IndexHeap<4>, IndexHeap<8>>;
+TYPED_TEST_SUITE(IndexHeaps, EachArity);
+
+// Each place of each size: what fills it may have to rise or to sink.
+TYPED_TEST(IndexHeaps, FireInOrderWhicheverTimerIsTakenOut) {
+  constexpr TimerId kTimers = 90;
+  for (TimerId size = 1; size <= kTimers; ++size) {
+    for (TimerId out = 0; out < size; ++out) {
+      TypeParam queue({.capacity = size});
+      for (TimerId id = 0; id < size; ++id) queue.schedule(id, id * 61 % 97);
+      if (out % 2 == 0) {
+        queue.cancel(out);
+      } else {
+        queue.schedule(out, kNever - 1);
+      }
+      std::vector<Tick> fired;
+      queue.advance(96, [&](TimerId id, Tick deadline) {
+        EXPECT_EQ(deadline, id * 61 % 97);
+        fired.push_back(deadline);
+      });
+      EXPECT_EQ(fired.size(), size - 1);
+      EXPECT_TRUE(std::is_sorted(fired.begin(), fired.end())) << out << " of " << size;
+      EXPECT_EQ(queue.next_wakeup(), out % 2 == 0 ? kNever : kNever - 1);
+    }
+  }
 }
 
 TEST(LazyHeap, KeepsNoMoreDeadEntriesThanLiveOnes) {

@@ -4,6 +4,7 @@
 #include "core/type_list.h"
 #include "queues/dary_heap.h"
 #include "queues/fibonacci_heap.h"
+#include "queues/index_heap.h"
 #include "queues/kafka_wheel.h"
 #include "queues/lazy_heap.h"
 #include "queues/log_wheel.h"
@@ -29,6 +30,9 @@ using Roster = TypeList<  //
     OrderedMap,           //
     BinaryHeap,           //
     QuadHeap,             //
+    IndexHeap<2>,         //
+    IndexHeap<4>,         //
+    IndexHeap<8>,         //
     PairingHeap,          //
     FibonacciHeap,        //
     LazyHeap,             //
