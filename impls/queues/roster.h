@@ -2,6 +2,8 @@
 #pragma once
 
 #include "core/type_list.h"
+#include "queues/avl_multiset.h"
+#include "queues/btree.h"
 #include "queues/dary_heap.h"
 #include "queues/fibonacci_heap.h"
 #include "queues/index_heap.h"
@@ -28,6 +30,8 @@ using Roster = TypeList<  //
     Scan,                 //
     TickMap,              //
     OrderedMap,           //
+    AvlMultiset,          //
+    BTree,                //
     BinaryHeap,           //
     QuadHeap,             //
     IndexHeap<2>,         //
