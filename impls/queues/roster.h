@@ -14,6 +14,7 @@
 #include "queues/one_store.h"
 #include "queues/ordered_map.h"
 #include "queues/pairing_heap.h"
+#include "queues/radix_heap.h"
 #include "queues/ring.h"
 #include "queues/scan.h"
 #include "queues/skiplist.h"
@@ -40,6 +41,7 @@ using Roster = TypeList<  //
     PairingHeap,          //
     FibonacciHeap,        //
     LazyHeap,             //
+    RadixHeap,            //
     Skiplist,             //
     RedisZset,            //
     RedisZsetPoll,        //

@@ -28,6 +28,7 @@ SHAPES = ("o", "s", "D", "^", "v")  # matplotlib's names; filled or open
 
 # The shape of a family, and the words in a name that identify it.
 FAMILIES: dict[str, tuple[str, set[str]]] = {
+    "radix": ("o", {"radix"}),
     "heap": ("o", {"heap"}),
     "wheel": ("s", {"wheel", "calendar"}),
     "ring": ("D", {"ring"}),
@@ -37,7 +38,7 @@ FAMILIES: dict[str, tuple[str, set[str]]] = {
     "control": ("", {"control", "null"}),
     "other": ("^", set()),
 }
-OPEN = {"server", "other"}  # families whose markers are open
+OPEN = {"radix", "server", "other"}  # families whose markers are open
 
 # Families of names without such a word.
 FAMILY_OF = {
@@ -63,6 +64,7 @@ COLOURS = {
     "pairing_heap": "violet",
     "fibonacci_heap": "red",
     "lazy_heap": "green",
+    "radix_heap": "sky",
     "redis_zset": "red",
     "redis_zset_poll": "orange",
     "ring_512": "orange",
