@@ -1,22 +1,26 @@
-// A B-tree ordered by (deadline, id), that of Abseil.
+// A B-tree ordered by (deadline, id): Abseil's absl::btree_set.
 //
-// A node holds up to 15 timers side by side, so that a search looks at a few nodes where a binary
-// tree looks at 20. The tree has no place for a timer that stays: inserting and removing move the
-// others of the node. So a deadline is kept for each id, and a timer is found by searching for it.
+// A node holds up to 15 timers side by side, so that a search among 10^6 looks at six nodes where a
+// binary tree looks at 20. In return a timer has no place that stays: inserting and removing move
+// the others of a node. So the deadline of each id is kept in an array, and a timer is found by
+// searching for it.
 //
 // Invariants:
 //   1. deadlines_[id] is the deadline of id, or kNever exactly if id is not pending.
-//   2. The tree holds (deadlines_[id], id) of each pending timer and no others.
+//   2. The tree holds (deadlines_[id], id) of each pending timer, and nothing else.
 //
 // Cost:
-//   schedule O(log n)
-//   cancel O(log n)
-//   advance O(fired), in order, and the removal of whole nodes
+//   schedule O(log n): four comparisons that cannot be predicted and about three lines of each node
+//     on the way; moving a timer adds a cancel
+//   cancel O(log n): the same search
+//   advance O(fired), in order; what has fired is removed in one piece
 //   next_wakeup O(1)
+//   30 bytes a timer at random deadlines: 8 for the deadline, and nodes of 256 bytes that are two
+//     thirds to all full; one allocation for about 12 timers
 //
-// Good:
-// Bad:
-// Follows: Bayer & McCreight 1972; absl::btree_set; Rust's BTreeMap
+// Good: for many timers that fire: a fire takes the next entry of an array.
+// Bad: for cancelling, which is a search here and none in the other trees.
+// Follows: Bayer & McCreight 1972; absl::btree_set, and Rust's BTreeMap, which is like it.
 #pragma once
 
 #include <absl/container/btree_set.h>
@@ -63,7 +67,7 @@ class BTree {
       deadlines_[first->id] = kNever;
       sink(first->id, first->deadline);
     }
-    tree_.erase(tree_.begin(), first);
+    if (fired > 0) tree_.erase(tree_.begin(), first);
     return fired;
   }
 
