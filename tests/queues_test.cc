@@ -243,8 +243,8 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
 TEST(RadixHeap, FollowsItsExample) {
   constexpr TimerId kA = 0, kB = 1, kC = 2, kD = 3;
   RadixHeap queue({.capacity = 4});
-  queue.schedule(kA, 5);
   queue.schedule(kB, 7);
+  queue.schedule(kA, 5);
   queue.schedule(kC, 20);
   EXPECT_EQ(queue.next_wakeup(), 5U);
   EXPECT_EQ(queue.advance(5, IgnoreExpiry{}), 1U);
@@ -270,6 +270,18 @@ TEST(RadixHeap, MovesNothingThatNeedNotMove) {
   EXPECT_EQ(queue.work().moved, 0U);
   EXPECT_EQ(queue.advance(1'000'000, IgnoreExpiry{}), 1U);
   EXPECT_EQ(queue.work().moved, 63U);
+}
+
+// The hand stops before the bucket of what is not yet due, for whatever is armed later must come
+// behind it.
+TEST(RadixHeap, FiresInOrderWhatWasArmedLongBefore) {
+  RadixHeap queue({.capacity = 2});
+  queue.schedule(0, 1'000'000);
+  queue.advance(600'000, IgnoreExpiry{});
+  queue.schedule(1, 1'040'000);
+  EXPECT_EQ(queue.next_wakeup(), 1'000'000U);
+  EXPECT_EQ(queue.advance(1'000'000, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.advance(1'040'000, IgnoreExpiry{}), 1U);
 }
 
 TEST(RadixHeap, FiresWhatWasDueLongAgoInOrder) {

@@ -79,7 +79,9 @@ class BTree {
     Tick deadline;
     TimerId id;
 
-    friend auto operator<=>(const Key&, const Key&) = default;
+    friend bool operator<(const Key& a, const Key& b) {
+      return a.deadline != b.deadline ? a.deadline < b.deadline : a.id < b.id;
+    }
   };
 
   Tick now_;

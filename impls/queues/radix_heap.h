@@ -11,8 +11,8 @@
 // follows the clock as far as no timer would change its bucket by it.
 //
 // Example, start at 0. Buckets are written as [first tick, end).
-//   schedule(a, 5)    0b101: bucket 3, [4, 8)
-//   schedule(b, 7)    0b111: bucket 3
+//   schedule(b, 7)    0b111: bucket 3, [4, 8)
+//   schedule(a, 5)    0b101: bucket 3
 //   schedule(c, 20)   0b10100: bucket 5, [16, 32)
 //   next_wakeup()     5
 //   advance(5)        a fires; b differs from 0b101 in bit 1: it moves to bucket 2, [6, 8)
