@@ -117,7 +117,7 @@ def measured_names() -> list[set[str]]:
 class Colours(unittest.TestCase):
     # Of names that nobody has seen: of known families, of none, and services around them.
     UNKNOWN = [
-        *(f"index_heap_{arity}" for arity in (2, 4, 8)),
+        *(f"d_heap_{arity}" for arity in (2, 4, 8)),
         *("log_wheel", "log_calendar", "my_wheel", "hashed_ring", "b_tree", "linked_list", "cal"),
         *("libuv", "libevent", "folly", "asio", "netty", "uv_timer", "my_redis"),
         *(

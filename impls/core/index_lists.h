@@ -14,6 +14,7 @@
 // therefore walked from both ends at once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -54,6 +55,9 @@ class IndexLists {
   static List nth(List first, std::size_t n) {
     return List{static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(n)};
   }
+
+  // The n for which nth(first, n) is the list.
+  static std::size_t distance(List first, List list) { return index(list) - index(first); }
 
   bool linked(TimerId id) const { return links_[id].next != kUnlinked; }
 
@@ -102,6 +106,21 @@ class IndexLists {
     }
   }
 
+  // The same in the order of deadlines. Throws std::bad_alloc and then has done nothing.
+  template <class Visit>
+  void drain_in_order(List list, Visit&& visit) {
+    sorted_.clear();
+    for (std::uint32_t id = head(list).next; id != index(list); id = links_[id].next) {
+      sorted_.emplace_back(deadlines_[id], id);
+    }
+    if (!std::is_sorted(sorted_.begin(), sorted_.end())) std::sort(sorted_.begin(), sorted_.end());
+    head(list) = {index(list), index(list)};
+    for (const auto& [deadline, id] : sorted_) {
+      links_[id].next = kUnlinked;
+      visit(id, deadline);
+    }
+  }
+
   // Takes out of the list the timers that are due by `last` and calls visit(id, deadline) for each.
   template <class Visit>
   void drain_due(List list, Tick last, Visit&& visit) {
@@ -141,6 +160,7 @@ class IndexLists {
 
   std::vector<Links> links_;
   std::vector<Tick> deadlines_;
+  std::vector<std::pair<Tick, TimerId>> sorted_;  // scratch of drain_in_order()
 };
 
 }  // namespace timerbench

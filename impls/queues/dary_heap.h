@@ -16,8 +16,10 @@
 //   next_wakeup O(1)
 //   56 bytes a timer with its handle, 64 with malloc's header: one allocation for each armed timer
 //
-// Good: for a few thousand timers that fire. Four children to a node halve the levels.
-// Bad: for cancelling among many timers.
+// Good: as a measure of what a handle costs. Four children to a node halve the levels.
+// Bad: for telling what a heap costs: these are the costs of Boost's nodes. index_heap_4, with
+//   neither nodes nor handles, is cheaper than quad_heap by a factor of 9, 26 and 22 for cancel, of
+//   9, 10 and 11 for churn and of 3.3, 5.1 and 5.2 for hold, at 10^3, 10^5 and 10^6 timers.
 // Follows: JDK DelayQueue, java.util.Timer and libuv (arity 2), libev (arity 4).
 // Deviates: libev and libuv keep the place or the links in the timer itself and cancel more
 //   cheaply.

@@ -59,7 +59,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <utility>
 #include <vector>
 
 #include "core/bitmap.h"
@@ -127,7 +126,9 @@ class KafkaWheel {
     now_ = now;
     const Tick tick = granularity_.floor(now);
     const std::size_t before = size_;
-    if (!lists_.empty(overdue_)) fire_overdue(sink);
+    if (!lists_.empty(overdue_)) {
+      lists_.drain_in_order(overdue_, [&](TimerId id, Tick at) { fire(id, at, sink); });
+    }
     while (next_bucket_ <= tick) expire_buckets(next_bucket_, sink);
     return before - size_;
   }
@@ -209,17 +210,6 @@ class KafkaWheel {
     sink(id, deadline);
   }
 
-  // Fires the timers that were due when they were armed, in the order of rule 6.
-  template <class Sink>
-  void fire_overdue(Sink& sink) {
-    due_now_.clear();
-    lists_.drain(overdue_, [&](TimerId id, Tick at) { due_now_.emplace_back(at, id); });
-    if (!std::is_sorted(due_now_.begin(), due_now_.end())) {
-      std::sort(due_now_.begin(), due_now_.end());
-    }
-    for (const auto& [deadline, id] : due_now_) fire(id, deadline, sink);
-  }
-
   // Moves the clock to the first queued instant and empties the buckets that begin there, at most
   // one on each level. REQUIRES: tick == next_bucket_.
   template <class Sink>
@@ -276,7 +266,6 @@ class KafkaWheel {
   std::array<Bitmap<Slots>, kMaxLevels> queued_;
 
   AdvanceWork work_;
-  std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
 };
 static_assert(TimerQueue<KafkaWheel<20>>);
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "core/type_list.h"
+#include "queues/avl_multiset.h"
+#include "queues/btree.h"
 #include "queues/dary_heap.h"
 #include "queues/fibonacci_heap.h"
+#include "queues/index_heap.h"
 #include "queues/kafka_wheel.h"
 #include "queues/lazy_heap.h"
 #include "queues/log_calendar.h"
@@ -12,6 +15,7 @@
 #include "queues/one_store.h"
 #include "queues/ordered_map.h"
 #include "queues/pairing_heap.h"
+#include "queues/radix_heap.h"
 #include "queues/ring.h"
 #include "queues/scan.h"
 #include "queues/skiplist.h"
@@ -28,11 +32,17 @@ using Roster = TypeList<  //
     Scan,                 //
     TickMap,              //
     OrderedMap,           //
+    AvlMultiset,          //
+    BTree,                //
     BinaryHeap,           //
     QuadHeap,             //
+    IndexHeap<2>,         //
+    IndexHeap<4>,         //
+    IndexHeap<8>,         //
     PairingHeap,          //
     FibonacciHeap,        //
     LazyHeap,             //
+    RadixHeap,            //
     Skiplist,             //
     RedisZset,            //
     RedisZsetPoll,        //

@@ -28,16 +28,17 @@ SHAPES = ("o", "s", "D", "^", "v")  # matplotlib's names; filled or open
 
 # The shape of a family, and the words in a name that identify it.
 FAMILIES: dict[str, tuple[str, set[str]]] = {
+    "radix": ("o", {"radix"}),
     "heap": ("o", {"heap"}),
     "wheel": ("s", {"wheel", "calendar"}),
     "ring": ("D", {"ring"}),
-    "tree": ("^", {"map", "skiplist", "tree"}),
+    "tree": ("^", {"btree", "map", "multiset", "skiplist", "tree"}),
     "list": ("v", {"list", "scan"}),
     "server": ("o", {"redis"}),
     "control": ("", {"control", "null"}),
     "other": ("^", set()),
 }
-OPEN = {"server", "other"}  # families whose markers are open
+OPEN = {"radix", "server", "other"}  # families whose markers are open
 
 # Families of names without such a word.
 FAMILY_OF = {
@@ -52,12 +53,18 @@ COLOURS = {
     "scan": "ink",
     "tick_map": "orange",
     "ordered_map": "green",
+    "avl_multiset": "sky",
+    "btree": "red",
     "skiplist": "violet",
     "binary_heap": "blue",
     "quad_heap": "sky",
+    "index_heap_2": "ink",
+    "index_heap_4": "orange",
+    "index_heap_8": "yellow",
     "pairing_heap": "violet",
     "fibonacci_heap": "red",
     "lazy_heap": "green",
+    "radix_heap": "sky",
     "redis_zset": "red",
     "redis_zset_poll": "orange",
     "ring_512": "orange",
