@@ -130,5 +130,27 @@ TEST_F(IndexListsTest, DrainDueLeavesTheRestInPlace) {
   EXPECT_EQ(drained(a_), (std::vector<TimerId>{7, 6}));
 }
 
+TEST_F(IndexListsTest, InsertsBehindWhatIsNotDueLater) {
+  for (const TimerId id : {4U, 2U, 7U, 5U}) {
+    lists_.set_deadline(id, Tick{10} * id);
+    EXPECT_TRUE(lists_.insert_sorted(a_, id));
+  }
+  lists_.set_deadline(3, 30);
+  EXPECT_FALSE(lists_.insert_sorted(a_, 3, 2));
+  EXPECT_FALSE(lists_.linked(3));
+  EXPECT_TRUE(lists_.insert_sorted(a_, 3, 3));
+  EXPECT_EQ(drained(a_), (std::vector<TimerId>{2, 3, 4, 5, 7}));
+}
+
+TEST_F(IndexListsTest, SplicesBehindTheOtherList) {
+  lists_.splice(a_, b_);
+  EXPECT_TRUE(lists_.empty(b_));
+  for (const TimerId id : {3U, 1U}) append(a_, id);
+  append(b_, 2);
+  lists_.splice(a_, b_);
+  EXPECT_TRUE(lists_.empty(a_));
+  EXPECT_EQ(drained(b_), (std::vector<TimerId>{2, 3, 1}));
+}
+
 }  // namespace
 }  // namespace timerbench

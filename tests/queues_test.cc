@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "queues/calendar_queue.h"
 #include "queues/kafka_wheel.h"
 #include "queues/lazy_heap.h"
 #include "queues/log_wheel.h"
@@ -51,8 +52,9 @@ template <class Queue>
 class OwnMemory : public testing::Test {};
 
 // Not the heaps of Boost, which allocate each timer, nor Skiplist, whose heights are random.
-using QueuesWithMemoryOfTheirOwn = testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>,
-                                                  KafkaWheel<20>, KafkaWheel<256>, LogWheel<256>>;
+using QueuesWithMemoryOfTheirOwn =
+    testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>,
+                   LogWheel<256>, CalendarQueue>;
 TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
 
 TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
@@ -150,6 +152,46 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
   for (Tick now = 512; now < 512 + kTimers; ++now) {
     EXPECT_EQ(queue.advance(now, IgnoreExpiry{}), 1U) << now;
   }
+}
+
+// The example in its header.
+TEST(CalendarQueue, EstimatesTheWidthFromTheFirstTimers) {
+  CalendarQueue queue({.capacity = 5});
+  for (TimerId id = 0; const Tick deadline : {1, 11, 21, 100}) queue.schedule(id++, deadline);
+  EXPECT_EQ(queue.buckets(), 2U);
+  EXPECT_EQ(queue.width(), 1U);
+  queue.schedule(4, 31);
+  EXPECT_EQ(queue.buckets(), 4U);
+  EXPECT_EQ(queue.width(), 30U);
+  EXPECT_EQ(queue.advance(1, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.next_wakeup(), 11U);
+}
+
+TEST(CalendarQueue, HasAsManyBucketsAsTimersWithinAFactorOfTwo) {
+  constexpr TimerId kTimers = 5000;
+  CalendarQueue queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) {
+    queue.schedule(id, 1 + id * 7919 % 100'000);
+    EXPECT_LE(queue.size(), 2 * queue.buckets());
+  }
+  for (TimerId id = 0; id < kTimers; ++id) {
+    if (id % 2 == 0) queue.cancel(id);
+    if (id % 2 == 1) queue.advance(queue.next_wakeup(), IgnoreExpiry{});
+    EXPECT_TRUE(queue.buckets() == 2 || queue.size() + 2 >= queue.buckets() / 2);
+  }
+}
+
+// The first 25 timers are due at once, the others far apart: days of one tick, of which nearly all
+// are empty.
+TEST(CalendarQueue, PassesAYearOfEmptyDaysForEachFireIfTheFirstTimersMislead) {
+  constexpr TimerId kTimers = 1000;
+  CalendarQueue queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, id < 25 ? 1 : 100'000 * id);
+  EXPECT_EQ(queue.width(), 1U);
+  queue.advance(1, IgnoreExpiry{});
+  const std::uint64_t before = queue.work().passed;
+  EXPECT_EQ(queue.advance(queue.next_wakeup(), IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.work().passed - before, 2 * queue.buckets());
 }
 
 TEST(Ring, WakesForNoSlotThatHasFired) {

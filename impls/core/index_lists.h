@@ -8,6 +8,7 @@
 //   set_deadline  1 line
 //   unlink        3 lines: the links, those of both neighbours
 //   drain         2 lines a timer: the links, the deadline
+//   insert_sorted 2 lines for each timer that is due later, and those of append
 //
 // Arming in the order of the ids and into few lists touches one new line in four timers. Unlinking
 // at random is what costs, and walking a list, which is a chain of dependent loads. A list is
@@ -77,6 +78,32 @@ class IndexLists {
     links_[tail].next = id;
     end.prev = id;
     return tail == index(list);
+  }
+
+  // Puts a timer that is in no list into one that is in the order of deadlines, behind those that
+  // are not due later; the place is sought from the end. Does nothing and returns false if more than
+  // `most` timers are due later.
+  bool insert_sorted(List list, TimerId id, std::size_t most = ~std::size_t{0}) {
+    std::uint32_t before = head(list).prev;
+    for (; before != index(list) && deadlines_[before] > deadlines_[id]; --most) {
+      if (most == 0) return false;
+      before = links_[before].prev;
+    }
+    const std::uint32_t behind = std::exchange(links_[before].next, id);
+    links_[behind].prev = id;
+    links_[id] = {behind, before};
+    return true;
+  }
+
+  // Puts all timers of one list at the end of another.
+  void splice(List from, List to) {
+    if (empty(from)) return;
+    const auto [first, last] = head(from);
+    head(from) = {index(from), index(from)};
+    const std::uint32_t tail = std::exchange(head(to).prev, last);
+    links_[tail].next = first;
+    links_[first].prev = tail;
+    links_[last].next = index(to);
   }
 
   // Returns the list that this left empty, or kNoList. REQUIRES: linked(id).

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/type_list.h"
+#include "queues/calendar_queue.h"
 #include "queues/dary_heap.h"
 #include "queues/fibonacci_heap.h"
 #include "queues/kafka_wheel.h"
@@ -42,6 +43,7 @@ using Roster = TypeList<  //
     KafkaWheel<256>,      //
     KafkaWheel<512>,      //
     KafkaWheelFloor<20>,  //
-    LogWheel<256>>;
+    LogWheel<256>,        //
+    CalendarQueue>;
 
 }  // namespace timerbench
