@@ -142,6 +142,22 @@ TEST_F(IndexListsTest, InsertsBehindWhatIsNotDueLater) {
   EXPECT_EQ(drained(a_), (std::vector<TimerId>{2, 3, 4, 5, 7}));
 }
 
+TEST_F(IndexListsTest, SortsWithoutChangingTheOrderOfEquals) {
+  lists_.sort(a_);
+  EXPECT_TRUE(lists_.empty(a_));
+  std::vector<TimerId> ids;
+  for (const TimerId id : {4U, 7U, 0U, 5U, 2U, 6U, 1U}) {
+    lists_.set_deadline(id, id / 2);
+    lists_.append(a_, id);
+  }
+  lists_.sort(a_);
+  EXPECT_FALSE(lists_.more_than(a_, 7));
+  EXPECT_TRUE(lists_.more_than(a_, 6));
+  lists_.unlink(5);  // by its links in both directions
+  lists_.drain(a_, [&](TimerId id, Tick) { ids.push_back(id); });
+  EXPECT_EQ(ids, (std::vector<TimerId>{0, 1, 2, 4, 7, 6}));
+}
+
 TEST_F(IndexListsTest, SplicesBehindTheOtherList) {
   lists_.splice(a_, b_);
   EXPECT_TRUE(lists_.empty(b_));

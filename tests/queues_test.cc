@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
 #include "queues/calendar_queue.h"
 #include "queues/kafka_wheel.h"
+#include "queues/ladder_queue.h"
 #include "queues/lazy_heap.h"
 #include "queues/log_wheel.h"
 #include "queues/ordered_map.h"
@@ -54,7 +56,7 @@ class OwnMemory : public testing::Test {};
 // Not the heaps of Boost, which allocate each timer, nor Skiplist, whose heights are random.
 using QueuesWithMemoryOfTheirOwn =
     testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>,
-                   LogWheel<256>, CalendarQueue>;
+                   LogWheel<256>, CalendarQueue, LadderQueue>;
 TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
 
 TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
@@ -186,12 +188,61 @@ TEST(CalendarQueue, HasAsManyBucketsAsTimersWithinAFactorOfTwo) {
 TEST(CalendarQueue, PassesAYearOfEmptyDaysForEachFireIfTheFirstTimersMislead) {
   constexpr TimerId kTimers = 1000;
   CalendarQueue queue({.capacity = kTimers});
-  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, id < 25 ? 1 : 100'000 * id);
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, id < 25 ? 1 : Tick{100'000} * id);
   EXPECT_EQ(queue.width(), 1U);
   queue.advance(1, IgnoreExpiry{});
   const std::uint64_t before = queue.work().passed;
   EXPECT_EQ(queue.advance(queue.next_wakeup(), IgnoreExpiry{}), 1U);
   EXPECT_EQ(queue.work().passed - before, 2 * queue.buckets());
+}
+
+// The example in its header.
+TEST(LadderQueue, SortsABucketWhenTheClockComesToIt) {
+  LadderQueue queue({.capacity = 103});
+  for (TimerId id = 0; id < 100; ++id) queue.schedule(id, Tick{20} * (id + 1));
+  EXPECT_TRUE(queue.widths().empty());
+  EXPECT_EQ(queue.advance(20, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.widths(), std::vector<Tick>{32});
+  EXPECT_EQ(queue.next_wakeup(), 32U);
+  queue.schedule(100, 30);
+  queue.schedule(101, 60);
+  queue.schedule(102, 2001);
+  EXPECT_EQ(queue.next_wakeup(), 30U);
+  EXPECT_EQ(queue.advance(51, IgnoreExpiry{}), 2U);
+  EXPECT_EQ(queue.next_wakeup(), 60U);
+}
+
+TEST(LadderQueue, SpreadsBottomWhenAnInsertWouldPassTooMany) {
+  LadderQueue queue({.capacity = 54});
+  queue.schedule(0, 1);
+  queue.schedule(1, 1'000'000);
+  queue.advance(1, IgnoreExpiry{});
+  for (TimerId id = 2; id < 53; ++id) queue.schedule(id, 1000 - id);  // the last one passes 50
+  EXPECT_EQ(queue.widths(), std::vector<Tick>{1 << 19});
+  queue.schedule(53, 900);
+  EXPECT_EQ(queue.widths(), (std::vector<Tick>{1 << 19, 1 << 13, 1 << 7}));
+  EXPECT_EQ(queue.advance(900, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.advance(998, IgnoreExpiry{}), 51U);
+}
+
+TEST(LadderQueue, NeverSpreadsEqualDeadlines) {
+  constexpr TimerId kTimers = 10'000;
+  LadderQueue queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, id == 0 ? 1 : kNever - 1);
+  EXPECT_EQ(queue.advance(1, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.advance(kNever - 1, IgnoreExpiry{}), kTimers - 1U);
+  EXPECT_LE(queue.work().moved, 2 * 12 * kTimers);
+}
+
+// What a rung covers ends where Top begins, also in the middle of a bucket.
+TEST(LadderQueue, FiresFromTopWhatIsDueWithinTheLastBucket) {
+  LadderQueue queue({.capacity = 200});
+  for (TimerId id = 0; id < 100; ++id) queue.schedule(id, 1000 + id % 2 * 9000);
+  EXPECT_EQ(queue.advance(1000, IgnoreExpiry{}), 50U);
+  for (TimerId id = 100; id < 200; ++id) queue.schedule(id, 9985 + id % 32);
+  std::size_t fired = 0;
+  for (Tick now = 9985; now < 9985 + 32; ++now) fired += queue.advance(now, IgnoreExpiry{});
+  EXPECT_EQ(fired, 150U);
 }
 
 TEST(Ring, WakesForNoSlotThatHasFired) {

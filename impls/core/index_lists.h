@@ -8,6 +8,7 @@
 //   set_deadline  1 line
 //   unlink        3 lines: the links, those of both neighbours
 //   drain         2 lines a timer: the links, the deadline
+//   sort          2 lines a timer, log n times
 //   insert_sorted 2 lines for each timer that is due later, and those of append
 //
 // Arming in the order of the ids and into few lists touches one new line in four timers. Unlinking
@@ -15,6 +16,7 @@
 // therefore walked from both ends at once.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -62,6 +64,13 @@ class IndexLists {
 
   bool empty(List list) const { return head(list).next == index(list); }
 
+  // Whether a list has more than so many timers; looks at no more of them than that.
+  bool more_than(List list, std::size_t count) const {
+    std::uint32_t id = head(list).next;
+    for (; id != index(list) && count > 0; --count) id = links_[id].next;
+    return id != index(list);
+  }
+
   // The timer that was appended first.
   std::optional<TimerId> first(List list) const {
     return empty(list) ? std::nullopt : std::optional<TimerId>(head(list).next);
@@ -93,6 +102,27 @@ class IndexLists {
     links_[behind].prev = id;
     links_[id] = {behind, before};
     return true;
+  }
+
+  // Puts the timers of a list in the order of deadlines: a merge sort, stable and without memory.
+  void sort(List list) {
+    const std::uint32_t end = index(list);
+    std::array<std::uint32_t, 32> runs;  // run i is of 2^i timers, if there is one
+    runs.fill(end);
+    for (std::uint32_t id = head(list).next; id != end;) {
+      std::uint32_t run = id;
+      id = std::exchange(links_[id].next, end);
+      std::size_t i = 0;
+      for (; runs[i] != end; ++i) run = merge(std::exchange(runs[i], end), run, end);
+      runs[i] = run;
+    }
+    std::uint32_t sorted = end;
+    for (const std::uint32_t run : runs) sorted = merge(run, sorted, end);
+    links_[end].next = sorted;
+    for (std::uint32_t before = end, id = sorted;; before = id, id = links_[id].next) {
+      links_[id].prev = before;
+      if (id == end) break;
+    }
   }
 
   // Puts all timers of one list at the end of another.
@@ -160,6 +190,21 @@ class IndexLists {
     at = links_[at].prev;
     __builtin_prefetch(&links_[at]);
     return at;
+  }
+
+  // Merges two chains that are linked by `next` and sorted; returns the first of the merged one. Of
+  // equal deadlines, those of a come first.
+  std::uint32_t merge(std::uint32_t a, std::uint32_t b, std::uint32_t end) {
+    std::uint32_t first = end;
+    std::uint32_t* tail = &first;
+    while (a != end && b != end) {
+      std::uint32_t& least = deadlines_[b] < deadlines_[a] ? b : a;
+      *tail = least;
+      tail = &links_[least].next;
+      least = *tail;
+    }
+    *tail = a != end ? a : b;
+    return first;
   }
 
   static std::uint32_t index(List list) { return static_cast<std::uint32_t>(list); }

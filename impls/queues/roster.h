@@ -6,6 +6,7 @@
 #include "queues/dary_heap.h"
 #include "queues/fibonacci_heap.h"
 #include "queues/kafka_wheel.h"
+#include "queues/ladder_queue.h"
 #include "queues/lazy_heap.h"
 #include "queues/log_wheel.h"
 #include "queues/null.h"
@@ -44,6 +45,7 @@ using Roster = TypeList<  //
     KafkaWheel<512>,      //
     KafkaWheelFloor<20>,  //
     LogWheel<256>,        //
-    CalendarQueue>;
+    CalendarQueue,        //
+    LadderQueue>;
 
 }  // namespace timerbench

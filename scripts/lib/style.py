@@ -69,6 +69,7 @@ COLOURS = {
     "kafka_wheel_floor_20": "ink",
     "log_wheel_256": "sky",
     "calendar_queue": "blue",
+    "ladder_queue": "sky",
     "java_timer": "sky",
     "delay_queue": "orange",
     "system_timer": "red",
