@@ -1,6 +1,8 @@
 // The parts that backends share.
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "core/granularity.h"
 #include "core/index_lists.h"
 #include "core/joined_name.h"
+#include "core/radix_tree.h"
 
 namespace timerbench {
 namespace {
@@ -166,6 +169,45 @@ TEST_F(IndexListsTest, SplicesBehindTheOtherList) {
   lists_.splice(a_, b_);
   EXPECT_TRUE(lists_.empty(a_));
   EXPECT_EQ(drained(b_), (std::vector<TimerId>{2, 3, 1}));
+}
+
+TEST(RadixTree, FindsTheGreatestKeyThatIsNotGreater) {
+  constexpr std::uint32_t kValues = 200;
+  RadixTree tree(kValues);
+  std::map<Tick, std::uint32_t> model;
+  Tick random = 42;
+  const auto next_key = [&] {  // of any length
+    random = random * 6364136223846793005 + 1442695040888963407;
+    return random >> (random >> 32) % 64;
+  };
+  const auto expect_found = [&](Tick key) {
+    ASSERT_EQ(tree.find(key), std::prev(model.upper_bound(key))->second) << key;
+  };
+  for (int round = 0; round < 3; ++round) {
+    model = {{0, 0}};
+    tree.insert(0, 0);
+    for (std::uint32_t value = 1; value < kValues; ++value) {
+      Tick key = value == 1 ? ~Tick{0} : next_key();
+      while (model.contains(key)) ++key;
+      model[key] = value;
+      tree.insert(key, value);
+      EXPECT_EQ(tree.key(value), key);
+      EXPECT_LT(tree.nodes(), model.size());
+    }
+    while (model.size() > 1) {
+      for (const auto& [key, value] : model) {
+        expect_found(key);
+        expect_found(key == 0 ? 0 : key - 1);
+      }
+      expect_found(next_key());
+      const Tick erased = std::prev(model.upper_bound(next_key()))->first;
+      const Tick key = erased == 0 ? std::next(model.begin())->first : erased;
+      model.erase(key);
+      tree.erase(key);
+    }
+    tree.erase(0);
+    EXPECT_EQ(tree.nodes(), 0U);
+  }
 }
 
 }  // namespace

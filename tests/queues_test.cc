@@ -14,6 +14,7 @@
 #include "queues/ordered_map.h"
 #include "queues/ring.h"
 #include "queues/scan.h"
+#include "queues/segment_tree.h"
 #include "queues/tick_map.h"
 
 namespace {
@@ -56,7 +57,7 @@ class OwnMemory : public testing::Test {};
 // Not the heaps of Boost, which allocate each timer, nor Skiplist, whose heights are random.
 using QueuesWithMemoryOfTheirOwn =
     testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>,
-                   LogWheel<256>, CalendarQueue, LadderQueue>;
+                   LogWheel<256>, CalendarQueue, LadderQueue, SegmentTree>;
 TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
 
 TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
@@ -243,6 +244,47 @@ TEST(LadderQueue, FiresFromTopWhatIsDueWithinTheLastBucket) {
   std::size_t fired = 0;
   for (Tick now = 9985; now < 9985 + 32; ++now) fired += queue.advance(now, IgnoreExpiry{});
   EXPECT_EQ(fired, 150U);
+}
+
+// The example in its header.
+TEST(SegmentTree, SplitsAFullSegmentAndJoinsSmallNeighbours) {
+  SegmentTree queue({.capacity = 18});
+  for (TimerId id = 0; id < 16; ++id) queue.schedule(id, Tick{10} * (id + 1));
+  EXPECT_EQ(queue.segments(), 1U);
+  queue.schedule(16, 15);
+  queue.schedule(17, 89);
+  EXPECT_EQ(queue.segments(), 2U);
+  for (const TimerId id : {12U, 13U, 14U, 15U, 7U}) queue.cancel(id);
+  EXPECT_EQ(queue.segments(), 2U);
+  queue.cancel(17);
+  EXPECT_EQ(queue.segments(), 1U);
+}
+
+TEST(SegmentTree, AChainStaysFull) {
+  constexpr TimerId kTimers = 1600;
+  SegmentTree queue({.capacity = kTimers + 2});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 100);
+  EXPECT_EQ(queue.segments(), kTimers / 16);
+  queue.schedule(kTimers, 99);
+  queue.schedule(kTimers + 1, 101);
+  EXPECT_EQ(queue.segments(), kTimers / 16 + 2);
+  for (TimerId id = 0; id < kTimers; ++id) {
+    if (id % 16 != 0) queue.cancel(id);
+  }
+  EXPECT_EQ(queue.segments(), kTimers / 16 / 16 + 3);
+  EXPECT_EQ(queue.advance(99, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.advance(100, IgnoreExpiry{}), kTimers / 16);
+  EXPECT_EQ(queue.advance(101, IgnoreExpiry{}), 1U);
+}
+
+TEST(SegmentTree, KeepsFewSegmentsWhateverIsCancelled) {
+  constexpr TimerId kTimers = 10'000;
+  SegmentTree queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1 + id * 7919U % 100'003U);
+  for (TimerId id = 0; id < kTimers; ++id) {
+    if (id % 10 != 0) queue.cancel(id);
+    EXPECT_LE(queue.segments(), queue.size() / 6 + 3);
+  }
 }
 
 TEST(Ring, WakesForNoSlotThatHasFired) {

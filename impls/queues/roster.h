@@ -15,6 +15,7 @@
 #include "queues/pairing_heap.h"
 #include "queues/ring.h"
 #include "queues/scan.h"
+#include "queues/segment_tree.h"
 #include "queues/skiplist.h"
 #include "queues/tick_map.h"
 #include "redis/redis_zset.h"
@@ -29,6 +30,7 @@ using Roster = TypeList<  //
     Scan,                 //
     TickMap,              //
     OrderedMap,           //
+    SegmentTree,          //
     BinaryHeap,           //
     QuadHeap,             //
     PairingHeap,          //

@@ -52,6 +52,7 @@ COLOURS = {
     "scan": "ink",
     "tick_map": "orange",
     "ordered_map": "green",
+    "segment_tree": "blue",
     "skiplist": "violet",
     "binary_heap": "blue",
     "quad_heap": "sky",
