@@ -1,6 +1,8 @@
 // The parts that backends share.
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "core/granularity.h"
 #include "core/index_lists.h"
 #include "core/joined_name.h"
+#include "core/radix_tree.h"
 
 namespace timerbench {
 namespace {
@@ -128,6 +131,83 @@ TEST_F(IndexListsTest, DrainDueLeavesTheRestInPlace) {
   lists_.drain_due(a_, 20, [&](TimerId id, Tick) { due.push_back(id); });
   EXPECT_EQ(due, (std::vector<TimerId>{1, 2}));
   EXPECT_EQ(drained(a_), (std::vector<TimerId>{7, 6}));
+}
+
+TEST_F(IndexListsTest, InsertsBehindWhatIsNotDueLater) {
+  for (const TimerId id : {4U, 2U, 7U, 5U}) {
+    lists_.set_deadline(id, Tick{10} * id);
+    EXPECT_TRUE(lists_.insert_sorted(a_, id));
+  }
+  lists_.set_deadline(3, 30);
+  EXPECT_FALSE(lists_.insert_sorted(a_, 3, 2));
+  EXPECT_FALSE(lists_.linked(3));
+  EXPECT_TRUE(lists_.insert_sorted(a_, 3, 3));
+  EXPECT_EQ(drained(a_), (std::vector<TimerId>{2, 3, 4, 5, 7}));
+}
+
+TEST_F(IndexListsTest, SortsWithoutChangingTheOrderOfEquals) {
+  lists_.sort(a_);
+  EXPECT_TRUE(lists_.empty(a_));
+  std::vector<TimerId> ids;
+  for (const TimerId id : {4U, 7U, 0U, 5U, 2U, 6U, 1U}) {
+    lists_.set_deadline(id, id / 2);
+    lists_.append(a_, id);
+  }
+  lists_.sort(a_);
+  EXPECT_FALSE(lists_.more_than(a_, 7));
+  EXPECT_TRUE(lists_.more_than(a_, 6));
+  lists_.unlink(5);  // by its links in both directions
+  lists_.drain(a_, [&](TimerId id, Tick) { ids.push_back(id); });
+  EXPECT_EQ(ids, (std::vector<TimerId>{0, 1, 2, 4, 7, 6}));
+}
+
+TEST_F(IndexListsTest, SplicesBehindTheOtherList) {
+  lists_.splice(a_, b_);
+  EXPECT_TRUE(lists_.empty(b_));
+  for (const TimerId id : {3U, 1U}) append(a_, id);
+  append(b_, 2);
+  lists_.splice(a_, b_);
+  EXPECT_TRUE(lists_.empty(a_));
+  EXPECT_EQ(drained(b_), (std::vector<TimerId>{2, 3, 1}));
+}
+
+TEST(RadixTree, FindsTheGreatestKeyThatIsNotGreater) {
+  constexpr std::uint32_t kValues = 200;
+  RadixTree tree(kValues);
+  std::map<Tick, std::uint32_t> model;
+  Tick random = 42;
+  const auto next_key = [&] {  // of any length
+    random = random * 6364136223846793005 + 1442695040888963407;
+    return random >> (random >> 32) % 64;
+  };
+  const auto expect_found = [&](Tick key) {
+    ASSERT_EQ(tree.find(key), std::prev(model.upper_bound(key))->second) << key;
+  };
+  for (int round = 0; round < 3; ++round) {
+    model = {{0, 0}};
+    tree.insert(0, 0);
+    for (std::uint32_t value = 1; value < kValues; ++value) {
+      Tick key = value == 1 ? ~Tick{0} : next_key();
+      while (model.contains(key)) ++key;
+      model[key] = value;
+      tree.insert(key, value);
+      EXPECT_EQ(tree.key(value), key);
+      EXPECT_LT(tree.nodes(), model.size());
+    }
+    while (model.size() > 1) {
+      for (const auto& [key, value] : model) {
+        expect_found(key);
+        expect_found(key == 0 ? 0 : key - 1);
+      }
+      expect_found(next_key());
+      const Tick erased = std::prev(model.upper_bound(next_key()))->first;
+      const Tick key = erased == 0 ? std::next(model.begin())->first : erased;
+      model.erase(key);
+      tree.erase(key);
+    }
+    tree.erase(0);
+    EXPECT_EQ(tree.nodes(), 0U);
+  }
 }
 
 }  // namespace

@@ -11,14 +11,18 @@
 
 #include "queues/avl_multiset.h"
 #include "queues/btree.h"
+#include "queues/calendar_queue.h"
 #include "queues/index_heap.h"
 #include "queues/kafka_wheel.h"
+#include "queues/ladder_queue.h"
 #include "queues/lazy_heap.h"
+#include "queues/log_calendar.h"
 #include "queues/log_wheel.h"
 #include "queues/ordered_map.h"
 #include "queues/radix_heap.h"
 #include "queues/ring.h"
 #include "queues/scan.h"
+#include "queues/segment_tree.h"
 #include "queues/tick_map.h"
 
 namespace {
@@ -64,10 +68,12 @@ namespace {
 template <class Queue>
 class OwnMemory : public testing::Test {};
 
-// Not the heaps of Boost, which allocate each timer, nor BTree, which frees nodes, nor Skiplist, whose heights are random.
+// Not the heaps of Boost, which allocate each timer, nor BTree, which frees nodes, nor Skiplist,
+// whose heights are random.
 using QueuesWithMemoryOfTheirOwn =
-    testing::Types<Scan, TickMap, OrderedMap, AvlMultiset, IndexHeap<4>, LazyHeap, RadixHeap,
-                   Ring<512>, KafkaWheel<20>, KafkaWheel<256>, LogWheel<256>>;
+    testing::Types<Scan, TickMap, OrderedMap, AvlMultiset, SegmentTree, IndexHeap<4>, LazyHeap,
+                   RadixHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>, LogWheel<256>,
+                   CalendarQueue, LadderQueue, LogCalendar<256>>;
 TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
 
 TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
@@ -293,6 +299,136 @@ TEST(RadixHeap, FiresWhatWasDueLongAgoInOrder) {
   queue.advance(1'000'000, [&](TimerId, Tick deadline) { fired.push_back(deadline); });
   EXPECT_EQ(fired.size(), 99U);
   EXPECT_TRUE(std::is_sorted(fired.begin(), fired.end()));
+}
+
+// The example in its header.
+TEST(CalendarQueue, EstimatesTheWidthFromTheFirstTimers) {
+  CalendarQueue queue({.capacity = 5});
+  for (TimerId id = 0; const Tick deadline : {1, 11, 21, 100}) queue.schedule(id++, deadline);
+  EXPECT_EQ(queue.buckets(), 2U);
+  EXPECT_EQ(queue.width(), 1U);
+  queue.schedule(4, 31);
+  EXPECT_EQ(queue.buckets(), 4U);
+  EXPECT_EQ(queue.width(), 30U);
+  EXPECT_EQ(queue.advance(1, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.next_wakeup(), 11U);
+}
+
+TEST(CalendarQueue, HasAsManyBucketsAsTimersWithinAFactorOfTwo) {
+  constexpr TimerId kTimers = 5000;
+  CalendarQueue queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) {
+    queue.schedule(id, 1 + id * 7919 % 100'000);
+    EXPECT_LE(queue.size(), 2 * queue.buckets());
+  }
+  for (TimerId id = 0; id < kTimers; ++id) {
+    if (id % 2 == 0) queue.cancel(id);
+    if (id % 2 == 1) queue.advance(queue.next_wakeup(), IgnoreExpiry{});
+    EXPECT_TRUE(queue.buckets() == 2 || queue.size() + 2 >= queue.buckets() / 2);
+  }
+}
+
+// The first 25 timers are due at once, the others far apart: days of one tick, of which nearly all
+// are empty.
+TEST(CalendarQueue, PassesAYearOfEmptyDaysForEachFireIfTheFirstTimersMislead) {
+  constexpr TimerId kTimers = 1000;
+  CalendarQueue queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, id < 25 ? 1 : Tick{100'000} * id);
+  EXPECT_EQ(queue.width(), 1U);
+  queue.advance(1, IgnoreExpiry{});
+  const std::uint64_t before = queue.work().passed;
+  EXPECT_EQ(queue.advance(queue.next_wakeup(), IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.work().passed - before, 2 * queue.buckets());
+}
+
+// The example in its header.
+TEST(LadderQueue, SortsABucketWhenTheClockComesToIt) {
+  LadderQueue queue({.capacity = 103});
+  for (TimerId id = 0; id < 100; ++id) queue.schedule(id, Tick{20} * (id + 1));
+  EXPECT_TRUE(queue.widths().empty());
+  EXPECT_EQ(queue.advance(20, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.widths(), std::vector<Tick>{32});
+  EXPECT_EQ(queue.next_wakeup(), 32U);
+  queue.schedule(100, 30);
+  queue.schedule(101, 60);
+  queue.schedule(102, 2001);
+  EXPECT_EQ(queue.next_wakeup(), 30U);
+  EXPECT_EQ(queue.advance(51, IgnoreExpiry{}), 2U);
+  EXPECT_EQ(queue.next_wakeup(), 60U);
+}
+
+TEST(LadderQueue, SpreadsBottomWhenAnInsertWouldPassTooMany) {
+  LadderQueue queue({.capacity = 54});
+  queue.schedule(0, 1);
+  queue.schedule(1, 1'000'000);
+  queue.advance(1, IgnoreExpiry{});
+  for (TimerId id = 2; id < 53; ++id) queue.schedule(id, 1000 - id);  // the last one passes 50
+  EXPECT_EQ(queue.widths(), std::vector<Tick>{1 << 19});
+  queue.schedule(53, 900);
+  EXPECT_EQ(queue.widths(), (std::vector<Tick>{1 << 19, 1 << 13, 1 << 7}));
+  EXPECT_EQ(queue.advance(900, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.advance(998, IgnoreExpiry{}), 51U);
+}
+
+TEST(LadderQueue, NeverSpreadsEqualDeadlines) {
+  constexpr TimerId kTimers = 10'000;
+  LadderQueue queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, id == 0 ? 1 : kNever - 1);
+  EXPECT_EQ(queue.advance(1, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.advance(kNever - 1, IgnoreExpiry{}), kTimers - 1U);
+  EXPECT_LE(queue.work().moved, 2 * 12 * kTimers);
+}
+
+// What a rung covers ends where Top begins, also in the middle of a bucket.
+TEST(LadderQueue, FiresFromTopWhatIsDueWithinTheLastBucket) {
+  LadderQueue queue({.capacity = 200});
+  for (TimerId id = 0; id < 100; ++id) queue.schedule(id, 1000 + id % 2 * 9000);
+  EXPECT_EQ(queue.advance(1000, IgnoreExpiry{}), 50U);
+  for (TimerId id = 100; id < 200; ++id) queue.schedule(id, 9985 + id % 32);
+  std::size_t fired = 0;
+  for (Tick now = 9985; now < 9985 + 32; ++now) fired += queue.advance(now, IgnoreExpiry{});
+  EXPECT_EQ(fired, 150U);
+}
+
+// The example in its header.
+TEST(SegmentTree, SplitsAFullSegmentAndJoinsSmallNeighbours) {
+  SegmentTree queue({.capacity = 18});
+  for (TimerId id = 0; id < 16; ++id) queue.schedule(id, Tick{10} * (id + 1));
+  EXPECT_EQ(queue.segments(), 1U);
+  queue.schedule(16, 15);
+  queue.schedule(17, 89);
+  EXPECT_EQ(queue.segments(), 2U);
+  for (const TimerId id : {12U, 13U, 14U, 15U, 7U}) queue.cancel(id);
+  EXPECT_EQ(queue.segments(), 2U);
+  queue.cancel(17);
+  EXPECT_EQ(queue.segments(), 1U);
+}
+
+TEST(SegmentTree, AChainStaysFull) {
+  constexpr TimerId kTimers = 1600;
+  SegmentTree queue({.capacity = kTimers + 2});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 100);
+  EXPECT_EQ(queue.segments(), kTimers / 16);
+  queue.schedule(kTimers, 99);
+  queue.schedule(kTimers + 1, 101);
+  EXPECT_EQ(queue.segments(), kTimers / 16 + 2);
+  for (TimerId id = 0; id < kTimers; ++id) {
+    if (id % 16 != 0) queue.cancel(id);
+  }
+  EXPECT_EQ(queue.segments(), kTimers / 16 / 16 + 3);
+  EXPECT_EQ(queue.advance(99, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.advance(100, IgnoreExpiry{}), kTimers / 16);
+  EXPECT_EQ(queue.advance(101, IgnoreExpiry{}), 1U);
+}
+
+TEST(SegmentTree, KeepsFewSegmentsWhateverIsCancelled) {
+  constexpr TimerId kTimers = 10'000;
+  SegmentTree queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1 + id * 7919U % 100'003U);
+  for (TimerId id = 0; id < kTimers; ++id) {
+    if (id % 10 != 0) queue.cancel(id);
+    EXPECT_LE(queue.segments(), queue.size() / 6 + 3);
+  }
 }
 
 TEST(Ring, WakesForNoSlotThatHasFired) {

@@ -8,6 +8,8 @@
 //   set_deadline  1 line
 //   unlink        3 lines: the links, those of both neighbours
 //   drain         2 lines a timer: the links, the deadline
+//   sort          2 lines a timer, log n times
+//   insert_sorted 2 lines for each timer that is due later, and those of append
 //
 // Arming in the order of the ids and into few lists touches one new line in four timers. Unlinking
 // at random is what costs, and walking a list, which is a chain of dependent loads. A list is
@@ -15,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -65,6 +68,13 @@ class IndexLists {
 
   bool empty(List list) const { return head(list).next == index(list); }
 
+  // Whether a list has more than so many timers; looks at no more of them than that.
+  bool more_than(List list, std::size_t count) const {
+    std::uint32_t id = head(list).next;
+    for (; id != index(list) && count > 0; --count) id = links_[id].next;
+    return id != index(list);
+  }
+
   // The timer that was appended first.
   std::optional<TimerId> first(List list) const {
     return empty(list) ? std::nullopt : std::optional<TimerId>(head(list).next);
@@ -81,6 +91,53 @@ class IndexLists {
     links_[tail].next = id;
     end.prev = id;
     return tail == index(list);
+  }
+
+  // Puts a timer that is in no list into one that is in the order of deadlines, behind those that
+  // are not due later; the place is sought from the end. Does nothing and returns false if more than
+  // `most` timers are due later.
+  bool insert_sorted(List list, TimerId id, std::size_t most = ~std::size_t{0}) {
+    std::uint32_t before = head(list).prev;
+    for (; before != index(list) && deadlines_[before] > deadlines_[id]; --most) {
+      if (most == 0) return false;
+      before = links_[before].prev;
+    }
+    const std::uint32_t behind = std::exchange(links_[before].next, id);
+    links_[behind].prev = id;
+    links_[id] = {behind, before};
+    return true;
+  }
+
+  // Puts the timers of a list in the order of deadlines: a merge sort, stable and without memory.
+  void sort(List list) {
+    const std::uint32_t end = index(list);
+    std::array<std::uint32_t, 32> runs;  // run i is of 2^i timers, if there is one
+    runs.fill(end);
+    for (std::uint32_t id = head(list).next; id != end;) {
+      std::uint32_t run = id;
+      id = std::exchange(links_[id].next, end);
+      std::size_t i = 0;
+      for (; runs[i] != end; ++i) run = merge(std::exchange(runs[i], end), run, end);
+      runs[i] = run;
+    }
+    std::uint32_t sorted = end;
+    for (const std::uint32_t run : runs) sorted = merge(run, sorted, end);
+    links_[end].next = sorted;
+    for (std::uint32_t before = end, id = sorted;; before = id, id = links_[id].next) {
+      links_[id].prev = before;
+      if (id == end) break;
+    }
+  }
+
+  // Puts all timers of one list at the end of another.
+  void splice(List from, List to) {
+    if (empty(from)) return;
+    const auto [first, last] = head(from);
+    head(from) = {index(from), index(from)};
+    const std::uint32_t tail = std::exchange(head(to).prev, last);
+    links_[tail].next = first;
+    links_[first].prev = tail;
+    links_[last].next = index(to);
   }
 
   // Returns the list that this left empty, or kNoList. REQUIRES: linked(id).
@@ -152,6 +209,21 @@ class IndexLists {
     at = links_[at].prev;
     __builtin_prefetch(&links_[at]);
     return at;
+  }
+
+  // Merges two chains that are linked by `next` and sorted; returns the first of the merged one. Of
+  // equal deadlines, those of a come first.
+  std::uint32_t merge(std::uint32_t a, std::uint32_t b, std::uint32_t end) {
+    std::uint32_t first = end;
+    std::uint32_t* tail = &first;
+    while (a != end && b != end) {
+      std::uint32_t& least = deadlines_[b] < deadlines_[a] ? b : a;
+      *tail = least;
+      tail = &links_[least].next;
+      least = *tail;
+    }
+    *tail = a != end ? a : b;
+    return first;
   }
 
   static std::uint32_t index(List list) { return static_cast<std::uint32_t>(list); }

@@ -116,6 +116,8 @@ class LogCalendar {
   std::size_t size() const { return logs_.size(); }
   AdvanceWork work() const { return logs_.work(); }
 
+  std::size_t agenda_size() const { return agenda_.size(); }
+
   // Entries in all buckets and the agenda, dead ones too. O(buckets).
   std::size_t entries() const { return logs_.entries() + agenda_.size(); }
 

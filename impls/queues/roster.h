@@ -4,10 +4,12 @@
 #include "core/type_list.h"
 #include "queues/avl_multiset.h"
 #include "queues/btree.h"
+#include "queues/calendar_queue.h"
 #include "queues/dary_heap.h"
 #include "queues/fibonacci_heap.h"
 #include "queues/index_heap.h"
 #include "queues/kafka_wheel.h"
+#include "queues/ladder_queue.h"
 #include "queues/lazy_heap.h"
 #include "queues/log_calendar.h"
 #include "queues/log_wheel.h"
@@ -18,6 +20,7 @@
 #include "queues/radix_heap.h"
 #include "queues/ring.h"
 #include "queues/scan.h"
+#include "queues/segment_tree.h"
 #include "queues/skiplist.h"
 #include "queues/tick_map.h"
 #include "redis/redis_zset.h"
@@ -34,6 +37,7 @@ using Roster = TypeList<  //
     OrderedMap,           //
     AvlMultiset,          //
     BTree,                //
+    SegmentTree,          //
     BinaryHeap,           //
     QuadHeap,             //
     IndexHeap<2>,         //
@@ -54,6 +58,8 @@ using Roster = TypeList<  //
     KafkaWheel<512>,      //
     KafkaWheelFloor<20>,  //
     LogWheel<256>,        //
+    CalendarQueue,        //
+    LadderQueue,          //
     LogCalendar<256>>;
 
 }  // namespace timerbench

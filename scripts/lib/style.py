@@ -30,7 +30,8 @@ SHAPES = ("o", "s", "D", "^", "v")  # matplotlib's names; filled or open
 FAMILIES: dict[str, tuple[str, set[str]]] = {
     "radix": ("o", {"radix"}),
     "heap": ("o", {"heap"}),
-    "wheel": ("s", {"wheel", "calendar"}),
+    "calendar": ("s", {"calendar", "ladder"}),
+    "wheel": ("s", {"wheel"}),
     "ring": ("D", {"ring"}),
     "tree": ("^", {"btree", "map", "multiset", "skiplist", "tree"}),
     "list": ("v", {"list", "scan"}),
@@ -38,7 +39,7 @@ FAMILIES: dict[str, tuple[str, set[str]]] = {
     "control": ("", {"control", "null"}),
     "other": ("^", set()),
 }
-OPEN = {"radix", "server", "other"}  # families whose markers are open
+OPEN = {"calendar", "radix", "server", "other"}  # families whose markers are open
 
 # Families of names without such a word.
 FAMILY_OF = {
@@ -55,6 +56,7 @@ COLOURS = {
     "ordered_map": "green",
     "avl_multiset": "sky",
     "btree": "red",
+    "segment_tree": "blue",
     "skiplist": "violet",
     "binary_heap": "blue",
     "quad_heap": "sky",
@@ -75,6 +77,9 @@ COLOURS = {
     "kafka_wheel_512": "green",
     "kafka_wheel_floor_20": "ink",
     "log_wheel_256": "sky",
+    "calendar_queue": "blue",
+    "ladder_queue": "sky",
+    "log_calendar_256": "orange",
     "java_timer": "sky",
     "delay_queue": "orange",
     "system_timer": "red",

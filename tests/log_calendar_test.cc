@@ -1,0 +1,101 @@
+// What a calendar of logs promises beyond the contract: short buckets are sorted whole, long ones
+// are split, and no load makes the agenda long.
+#include "queues/log_calendar.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace timerbench {
+namespace {
+
+using Calendar = LogCalendar<256>;
+using Fires = std::vector<std::pair<TimerId, Tick>>;
+
+template <class Queue>
+Fires fired_by(Queue& queue, Tick now) {
+  Fires fires;
+  queue.advance(now, [&](TimerId id, Tick deadline) { fires.emplace_back(id, deadline); });
+  return fires;
+}
+
+bool is_ordered(const Fires& fires) {
+  return std::is_sorted(fires.begin(), fires.end(),
+                        [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+TEST(LogCalendarTest, TheExampleOfItsHead) {
+  LogCalendar<4> calendar({.capacity = 3});
+  constexpr TimerId kA = 0, kB = 1, kC = 2;
+  calendar.schedule(kA, 22);
+  calendar.schedule(kB, 21);
+  EXPECT_EQ(calendar.next_wakeup(), 20u);
+  EXPECT_TRUE(fired_by(calendar, 20).empty());
+  EXPECT_EQ(calendar.next_wakeup(), 21u);
+  calendar.schedule(kC, 23);
+  EXPECT_EQ(calendar.agenda_size(), 3u);
+  calendar.schedule(kA, 40);
+  EXPECT_EQ(calendar.entries(), 3u);
+  EXPECT_EQ(fired_by(calendar, 23), (Fires{{kB, 21}, {kC, 23}}));
+  EXPECT_EQ(fired_by(calendar, 40), (Fires{{kA, 40}}));
+}
+
+TEST(LogCalendarTest, OneTickFiresWithoutTheAgenda) {
+  constexpr TimerId kTimers = 10'000;
+  Calendar calendar({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) calendar.schedule(id, 1'000'000'007);
+  EXPECT_TRUE(fired_by(calendar, 1'000'000'006).empty());
+  EXPECT_EQ(calendar.agenda_size(), 0u);
+  EXPECT_EQ(fired_by(calendar, 1'000'000'007).size(), kTimers);
+}
+
+TEST(LogCalendarTest, TheAgendaStaysShortWhateverIsArmedForItsSpan) {
+  constexpr TimerId kTimers = 5'000;
+  Calendar calendar({.capacity = kTimers + 1});
+  const Tick begin = Tick{1} << 40;
+  calendar.schedule(kTimers, begin + 1'000'000'000);
+  calendar.advance(begin, IgnoreExpiry{});  // opens a bucket that is as wide as 2^32 ticks
+  for (TimerId id = 0; id < kTimers; ++id) {
+    calendar.schedule(id, begin + 1 + id * std::uint64_t{2'654'435'761} % 999'999'937);
+    EXPECT_LE(calendar.agenda_size(), 128u);
+  }
+  const Fires fires = fired_by(calendar, begin + 1'000'000'000);
+  EXPECT_EQ(fires.size(), kTimers + 1);
+  EXPECT_TRUE(is_ordered(fires));
+  EXPECT_EQ(calendar.entries(), 0u);
+}
+
+TEST(LogCalendarTest, WhatIsCancelledAndArmedAgainInTheAgendaFiresOnce) {
+  Calendar calendar({.capacity = 4});
+  for (TimerId id = 0; id < 4; ++id) calendar.schedule(id, 10'000 + id);
+  const Tick wakeup = calendar.next_wakeup();
+  calendar.advance(wakeup, IgnoreExpiry{});
+  ASSERT_EQ(calendar.agenda_size(), 4u);
+  EXPECT_TRUE(calendar.cancel(2));
+  calendar.schedule(2, 10'002);  // its entry still waits
+  calendar.schedule(3, 10'000);  // before its entry, which is dead
+  calendar.schedule(3, 10'003);
+  EXPECT_EQ(calendar.entries(), 5u);
+  EXPECT_EQ(fired_by(calendar, 20'000),
+            (Fires{{0, 10'000}, {1, 10'001}, {2, 10'002}, {3, 10'003}}));
+  EXPECT_EQ(calendar.entries(), 0u);
+}
+
+TEST(LogCalendarTest, MovingNearerForEverLeavesFewEntries) {
+  constexpr TimerId kTimers = 100;
+  Calendar calendar({.capacity = kTimers});
+  constexpr Tick kDeadline = Tick{1} << 60;
+  for (Tick round = 0; round < 2'000; ++round) {
+    for (TimerId id = 0; id < kTimers; ++id)
+      calendar.schedule(id, kDeadline - round * (Tick{1} << 40));
+    for (TimerId id = 0; id < kTimers; ++id) calendar.schedule(id, kDeadline + 1);
+    calendar.advance(round, IgnoreExpiry{});
+  }
+  EXPECT_LE(calendar.entries(), 1'024 + 3 * kTimers);
+}
+
+}  // namespace
+}  // namespace timerbench
