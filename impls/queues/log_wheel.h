@@ -1,17 +1,15 @@
 // Hierarchical timing wheel whose buckets are append-only logs.
 //
-// A bucket is a log of ids (core/id_logs.h). A timer is 16 bytes: its deadline, and the granule at
-// which its one live entry will be looked at. Nothing is unlinked. Cancelling forgets the deadline
-// and leaves the entry. Moving a timer later only stores the deadline: when its entry is looked at,
-// the timer is found to be due later and gets an entry there. Arming it again is the same, while the
-// entry of a cancelled arming still waits. Only moving a timer to before its look appends an entry,
-// and the old one is dead: it is not where the timer says.
+// A bucket is a log of ids, and nothing is unlinked (core/timer_logs.h, which says how levels, looks
+// and dead entries work). Cancelling forgets the deadline and leaves the entry. Moving a timer later
+// only stores the deadline: when its entry is looked at, the timer is found to be due later and gets
+// an entry there. Arming it again is the same, while the entry of a cancelled arming still waits.
+// Only moving a timer to before its look appends an entry, and the old one is dead: it is not where
+// the timer says.
 //
-// Level n has buckets of Slots^n granules, for the block of Slots buckets in which the hand is and
-// for the next block. An entry goes to the lowest level that reaches its granule. A bucket of an
-// upper level is looked at when it begins: what is still due in it cascades to a lower level. A long
-// one is looked at in parts, at each advance() while the hand is in the bucket before it. Nothing is
-// appended to it meanwhile, and no advance() has to look at all of it.
+// A bucket of an upper level is looked at when it begins: what is still due in it cascades to a
+// lower level. A long one is looked at in parts, at each advance() while the hand is in the bucket
+// before it, so no advance() has to look at all of it.
 //
 // Example: 4 slots a level, granularity 1, start at 0. Buckets are written as [first granule, end).
 //   schedule(a, 3)    level 0 reaches granule 7: a goes to bucket [3, 4)
@@ -26,22 +24,12 @@
 //   advance(8)        the dead entry of b is dropped
 //
 // Invariants:
-//   1. hand_ is not after the last advance(). Granule g is the g-th multiple of the granularity.
-//   2. A timer's look is the first granule of the bucket that has its live entry, or kNever if it
-//      has none. A pending timer has a live entry. All other entries are dead; dead_ counts them.
-//   3. The look of a pending timer is at most its granule and after the hand. Only what was due by
+//   1. Those of core/timer_logs.h. The hand is not after the last advance().
+//   2. The look of a pending timer is at most its granule and after the hand. Only what was due by
 //      the hand when it was armed has the hand itself as its look.
-//   4. An entry of level n is less than 2 * Slots buckets ahead of the level's hand, so that a slot
-//      stands for one bucket, and more than one if n > 0: the bucket that follows the hand is not
-//      appended to.
-//   5. A bucket is queued if and only if it has entries. next_ is the first granule of the first
-//      queued bucket, or kNever.
-//   6. While more entries are dead than half of the pending timers and kSlack, each new entry and
-//      each advance() that does something sweeps.
-// So no timer is late: a pending timer's entry is looked at when the hand reaches its look (4, 5),
-// which is not after its granule (3). None fires twice: firing takes the look away (2), and an entry
-// that is not its timer's look is dropped. A dead entry that its timer's look happens to name is
-// taken for the live one, which then is dead itself.
+// So no timer is late: a pending timer's entry is looked at when the hand reaches its look, which is
+// not after its granule. None fires twice: firing takes the look away, and an entry that is not its
+// timer's look is dropped.
 //
 // Cost:
 //   schedule O(1): the timer's line, and for a new entry the end of a log (core/id_logs.h), for the
@@ -166,7 +154,7 @@ class LogWheel {
     const Tick instant = logs_.granularity().instant(hand);
     logs_.take(logs_.at_hand(0), logs_.kAll, [&](TimerId id) {
       Timer& timer = logs_[id];
-      if (timer.deadline <= instant) {  // so this is its look, by invariant 3
+      if (timer.deadline <= instant) {  // so this is its look, by invariant 2
         fire(id, logs_.fire(timer));
       } else {
         logs_.look_again(id, timer, hand, place());
