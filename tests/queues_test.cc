@@ -7,6 +7,7 @@
 
 #include "queues/kafka_wheel.h"
 #include "queues/lazy_heap.h"
+#include "queues/linux_wheel.h"
 #include "queues/log_wheel.h"
 #include "queues/ordered_map.h"
 #include "queues/ring.h"
@@ -51,8 +52,9 @@ template <class Queue>
 class OwnMemory : public testing::Test {};
 
 // Not the heaps of Boost, which allocate each timer, nor Skiplist, whose heights are random.
-using QueuesWithMemoryOfTheirOwn = testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>,
-                                                  KafkaWheel<20>, KafkaWheel<256>, LogWheel<256>>;
+using QueuesWithMemoryOfTheirOwn =
+    testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>,
+                   LogWheel<256>, LinuxWheel>;
 TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
 
 TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
@@ -118,6 +120,41 @@ TEST(LazyHeap, TellsManyArmingsOfOneTimerApart) {
   EXPECT_EQ(queue.advance(700, IgnoreExpiry{}), 0U);
   EXPECT_EQ(queue.advance(701, IgnoreExpiry{}), 1U);
   EXPECT_EQ(queue.advance(1000, IgnoreExpiry{}), 0U);
+}
+
+// The example of its head comment.
+TEST(LinuxWheel, FiresWhenABucketBegins) {
+  LinuxWheel queue({.capacity = 3});
+  for (const Tick deadline : {62, 66, 1000})
+    queue.schedule(static_cast<TimerId>(queue.size()), deadline);
+  for (const Tick instant : {62, 72, 1024}) {
+    EXPECT_EQ(queue.next_wakeup(), instant);
+    EXPECT_EQ(queue.advance(instant - 1, IgnoreExpiry{}), 0U);
+    EXPECT_EQ(queue.advance(instant, IgnoreExpiry{}), 1U);
+  }
+}
+
+// The first deadline of a level is the latest for its delay, when a bucket has just begun.
+TEST(LinuxWheel, IsLateByABucketOf63AtMost) {
+  for (int level = 1; level <= 15; ++level) {
+    const Tick bucket = Tick{1} << (3 * level);
+    const Tick delay = 63 * bucket / 8;
+    const Tick start = bucket / 8 + 1;  // deadline % bucket == 1
+    LinuxWheel queue({.capacity = 2, .start = start});
+    queue.schedule(0, start + delay);
+    EXPECT_EQ(queue.next_wakeup(), start + delay + bucket - 1);
+    queue.schedule(1, start + delay - 1);  // of the level below
+    EXPECT_LT(queue.next_wakeup(), start + delay - 1 + bucket / 8);
+  }
+}
+
+TEST(LinuxWheel, DoesNotWakeUpForACancelledTimer) {
+  LinuxWheel queue({.capacity = 100});
+  for (TimerId id = 0; id < 100; ++id) queue.schedule(id, 1 + 997 * id);
+  for (TimerId id = 0; id < 99; ++id) queue.cancel(id);
+  const Tick wakeup = queue.next_wakeup();
+  EXPECT_EQ(queue.advance(wakeup - 1, IgnoreExpiry{}), 0U);
+  EXPECT_EQ(queue.advance(wakeup, IgnoreExpiry{}), 1U);
 }
 
 TEST(LogWheel, StaysAsItWasWhenMemoryRunsOutWhileArming) {

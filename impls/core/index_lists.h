@@ -55,6 +55,9 @@ class IndexLists {
     return List{static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(n)};
   }
 
+  // The n of which `list` is nth(first, n).
+  static std::size_t number(List first, List list) { return index(list) - index(first); }
+
   bool linked(TimerId id) const { return links_[id].next != kUnlinked; }
 
   Tick deadline(TimerId id) const { return deadlines_[id]; }

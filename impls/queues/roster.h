@@ -6,6 +6,7 @@
 #include "queues/fibonacci_heap.h"
 #include "queues/kafka_wheel.h"
 #include "queues/lazy_heap.h"
+#include "queues/linux_wheel.h"
 #include "queues/log_wheel.h"
 #include "queues/null.h"
 #include "queues/one_store.h"
@@ -42,6 +43,7 @@ using Roster = TypeList<  //
     KafkaWheel<256>,      //
     KafkaWheel<512>,      //
     KafkaWheelFloor<20>,  //
-    LogWheel<256>>;
+    LogWheel<256>,        //
+    LinuxWheel>;
 
 }  // namespace timerbench

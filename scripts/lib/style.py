@@ -68,6 +68,7 @@ COLOURS = {
     "kafka_wheel_512": "green",
     "kafka_wheel_floor_20": "ink",
     "log_wheel_256": "sky",
+    "linux_wheel": "blue",
     "java_timer": "sky",
     "delay_queue": "orange",
     "system_timer": "red",
