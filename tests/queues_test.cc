@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
 #include "queues/kafka_wheel.h"
+#include "queues/lawn.h"
 #include "queues/lazy_heap.h"
 #include "queues/linux_wheel.h"
 #include "queues/log_wheel.h"
@@ -54,7 +56,7 @@ class OwnMemory : public testing::Test {};
 // Not the heaps of Boost, which allocate each timer, nor Skiplist, whose heights are random.
 using QueuesWithMemoryOfTheirOwn =
     testing::Types<Scan, TickMap, OrderedMap, LazyHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>,
-                   LogWheel<256>, LinuxWheel>;
+                   LogWheel<256>, LinuxWheel, Lawn>;
 TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
 
 TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
@@ -155,6 +157,85 @@ TEST(LinuxWheel, DoesNotWakeUpForACancelledTimer) {
   const Tick wakeup = queue.next_wakeup();
   EXPECT_EQ(queue.advance(wakeup - 1, IgnoreExpiry{}), 0U);
   EXPECT_EQ(queue.advance(wakeup, IgnoreExpiry{}), 1U);
+}
+
+// The example of its head comment.
+TEST(Lawn, TellsTheHeapLateThatAFirstTimerHasGone) {
+  Lawn queue({.capacity = 3});
+  constexpr TimerId kA = 0;
+  constexpr TimerId kB = 1;
+  constexpr TimerId kC = 2;
+  queue.schedule(kA, 30);
+  queue.schedule(kB, 100);
+  queue.advance(10, IgnoreExpiry{});
+  queue.schedule(kC, 40);
+  queue.schedule(kA, 110);
+  EXPECT_EQ(queue.next_wakeup(), 30U);
+  EXPECT_EQ(queue.advance(30, IgnoreExpiry{}), 0U);
+  EXPECT_EQ(queue.next_wakeup(), 40U);
+  EXPECT_EQ(queue.advance(40, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.delays(), 1U);
+  EXPECT_EQ(queue.advance(105, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.next_wakeup(), 110U);
+}
+
+TEST(Lawn, HasNoMoreListsThanTimers) {
+  Lawn queue({.capacity = 10});
+  for (Tick delay = 1; delay <= 10'000; ++delay) {
+    queue.schedule(static_cast<TimerId>(delay * delay % 10), delay);
+    EXPECT_LE(queue.delays(), queue.size());
+  }
+  for (TimerId id = 0; id < 10; ++id) queue.cancel(id);
+  EXPECT_EQ(queue.delays(), 0U);
+  EXPECT_EQ(queue.next_wakeup(), kNever);
+}
+
+// A deadline that has passed and a delay may be the same number.
+TEST(Lawn, KeepsOrderAmongDelaysAndPastDeadlines) {
+  Lawn queue({.capacity = 4, .start = 5});
+  queue.schedule(0, 9);  // delay 4
+  queue.schedule(1, 4);
+  queue.advance(5, IgnoreExpiry{});
+  queue.schedule(1, 4);
+  queue.schedule(2, 3);
+  queue.schedule(3, 4);
+  std::vector<Tick> fired;
+  queue.advance(9, [&](TimerId, Tick deadline) { fired.push_back(deadline); });
+  EXPECT_EQ(fired, (std::vector<Tick>{3, 4, 4, 9}));
+}
+
+template <class Queue>
+class ShortOfMemory : public testing::Test {};
+
+using QueuesThatGrow = testing::Types<TickMap, Lawn>;
+TYPED_TEST_SUITE(ShortOfMemory, QueuesThatGrow);
+
+TYPED_TEST(ShortOfMemory, StaysAsItWasWhenArmingFails) {
+  constexpr TimerId kTimers = 300;
+  TypeParam queue(QueueConfig{.capacity = kTimers});
+  int failures = 0;
+  for (TimerId id = 0; id < kTimers; ++id) {
+    const TimerId moved = id / 2;
+    if (id > 0) queue.schedule(moved, 1'000 + moved);
+    is_out_of_memory = true;
+    for (const TimerId failing : {moved, id}) {
+      const std::size_t before = queue.size();
+      try {
+        queue.schedule(failing, 2'000 + id);
+      } catch (const std::bad_alloc&) {
+        EXPECT_EQ(queue.size(), before);
+        ++failures;
+      }
+    }
+    is_out_of_memory = false;
+    queue.schedule(moved, 1'000 + moved);
+    queue.schedule(id, 1'000 + id);
+  }
+  EXPECT_GT(failures, 0);
+  for (TimerId id = 0; id < kTimers; ++id) {
+    EXPECT_EQ(queue.advance(999 + id, IgnoreExpiry{}), 0U);
+    EXPECT_EQ(queue.advance(1'000 + id, IgnoreExpiry{}), 1U);
+  }
 }
 
 TEST(LogWheel, StaysAsItWasWhenMemoryRunsOutWhileArming) {

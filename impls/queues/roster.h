@@ -5,6 +5,7 @@
 #include "queues/dary_heap.h"
 #include "queues/fibonacci_heap.h"
 #include "queues/kafka_wheel.h"
+#include "queues/lawn.h"
 #include "queues/lazy_heap.h"
 #include "queues/linux_wheel.h"
 #include "queues/log_wheel.h"
@@ -27,6 +28,7 @@ using Roster = TypeList<  //
     OneStore,             //
     Scan,                 //
     TickMap,              //
+    Lawn,                 //
     OrderedMap,           //
     BinaryHeap,           //
     QuadHeap,             //

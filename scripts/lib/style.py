@@ -32,7 +32,7 @@ FAMILIES: dict[str, tuple[str, set[str]]] = {
     "wheel": ("s", {"wheel", "calendar"}),
     "ring": ("D", {"ring"}),
     "tree": ("^", {"map", "skiplist", "tree"}),
-    "list": ("v", {"list", "scan"}),
+    "list": ("v", {"list", "scan", "lawn"}),
     "server": ("o", {"redis"}),
     "control": ("", {"control", "null"}),
     "other": ("^", set()),
@@ -50,6 +50,7 @@ FAMILY_OF = {
 COLOURS = {
     "one_store": "ink",
     "scan": "ink",
+    "lawn": "blue",
     "tick_map": "orange",
     "ordered_map": "green",
     "skiplist": "violet",
