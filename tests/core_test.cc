@@ -16,6 +16,7 @@ namespace {
 
 template <std::size_t Bits>
 void expect_like_a_set(const Bitmap<Bits>& bitmap, const std::set<std::size_t>& members) {
+  ASSERT_EQ(bitmap.count(), members.size());
   for (std::size_t i = 0; i < Bits; ++i) {
     ASSERT_EQ(bitmap.test(i), members.contains(i));
     const auto up = members.lower_bound(i);

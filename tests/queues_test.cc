@@ -90,7 +90,7 @@ TEST(LazyHeap, KeepsNoMoreDeadEntriesThanLiveOnes) {
   std::size_t most = 0;
   for (int i = 0; i < 100'000; ++i) {  // behind an early timer no dead entry comes to the top
     queue.schedule(static_cast<TimerId>(1 + i % 99), 1'000'000);
-    most = std::max(most, queue.entries());
+    most = std::max(most, queue.queued());
   }
   EXPECT_GT(most, 100U);
   EXPECT_LE(most, 2 * 100U + 100);
@@ -107,8 +107,8 @@ TEST(LazyHeap, KeepsNoMoreDeadEntriesThanLiveOnesAfterFires) {
   std::size_t most_dead = 0;
   for (Tick now = 1; now <= 100; ++now) {
     queue.advance(now, IgnoreExpiry{});
-    EXPECT_LE(queue.entries(), 2 * queue.size() + 64) << now;
-    most_dead = std::max(most_dead, queue.entries() - queue.size());
+    EXPECT_LE(queue.queued(), 2 * queue.size() + 64) << now;
+    most_dead = std::max(most_dead, queue.queued() - queue.size());
   }
   EXPECT_EQ(queue.size(), 1U);
   EXPECT_GT(most_dead, 0U);
@@ -174,7 +174,7 @@ TEST(Lawn, TellsTheHeapLateThatAFirstTimerHasGone) {
   EXPECT_EQ(queue.advance(30, IgnoreExpiry{}), 0U);
   EXPECT_EQ(queue.next_wakeup(), 40U);
   EXPECT_EQ(queue.advance(40, IgnoreExpiry{}), 1U);
-  EXPECT_EQ(queue.delays(), 1U);
+  EXPECT_EQ(queue.queued(), 1U);
   EXPECT_EQ(queue.advance(105, IgnoreExpiry{}), 1U);
   EXPECT_EQ(queue.next_wakeup(), 110U);
 }
@@ -183,10 +183,10 @@ TEST(Lawn, HasNoMoreListsThanTimers) {
   Lawn queue({.capacity = 10});
   for (Tick delay = 1; delay <= 10'000; ++delay) {
     queue.schedule(static_cast<TimerId>(delay * delay % 10), delay);
-    EXPECT_LE(queue.delays(), queue.size());
+    EXPECT_LE(queue.queued(), queue.size());
   }
   for (TimerId id = 0; id < 10; ++id) queue.cancel(id);
-  EXPECT_EQ(queue.delays(), 0U);
+  EXPECT_EQ(queue.queued(), 0U);
   EXPECT_EQ(queue.next_wakeup(), kNever);
 }
 

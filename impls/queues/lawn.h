@@ -118,8 +118,8 @@ class Lawn {
 
   std::size_t size() const { return size_; }
 
-  // How many lists have timers.
-  std::size_t delays() const { return live_; }
+  // Lists in the heap, which all have timers.
+  std::size_t queued() const { return live_; }
 
  private:
   using List = IndexLists::List;

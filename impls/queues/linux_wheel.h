@@ -124,6 +124,13 @@ class LinuxWheel {
 
   std::size_t size() const { return size_; }
 
+  // Buckets that have timers.
+  std::size_t queued() const {
+    std::size_t queued = 0;
+    for (unsigned level = 0; level < level_count_; ++level) queued += pending_[level].count();
+    return queued;
+  }
+
  private:
   using List = IndexLists::List;
 

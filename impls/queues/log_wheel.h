@@ -141,6 +141,13 @@ class LogWheel {
   std::size_t size() const { return size_; }
   AdvanceWork work() const { return work_; }
 
+  // Buckets that have entries.
+  std::size_t queued() const {
+    std::size_t queued = 0;
+    for (unsigned level = 0; level < level_count_; ++level) queued += queued_[level].count();
+    return queued;
+  }
+
   // Entries in all buckets, dead ones too. O(buckets).
   std::size_t entries() const {
     std::size_t entries = 0;

@@ -41,6 +41,7 @@ using Roster = TypeList<  //
     Ring<512>,            //
     Ring<65536>,          //
     KafkaWheel<20>,       //
+    KafkaWheel<60>,       //
     KafkaWheel<64>,       //
     KafkaWheel<256>,      //
     KafkaWheel<512>,      //

@@ -64,6 +64,7 @@ COLOURS = {
     "ring_512": "orange",
     "ring_65536": "sky",
     "kafka_wheel_20": "red",
+    "kafka_wheel_60": "yellow",
     "kafka_wheel_64": "violet",
     "kafka_wheel_256": "orange",
     "kafka_wheel_512": "green",
