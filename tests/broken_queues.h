@@ -1,6 +1,6 @@
 // Deliberately broken timer queues, to prove that the checks bite.
 //
-// Five small sound queues, a hierarchical wheel, a ring with rounds, a heap, one with lazy deletion
+// Small sound queues, such as a hierarchical wheel, a ring with rounds, a heap, one with lazy deletion
 // and a wheel of logs, are each written once. A bug is a deviation of a line or two,
 // `if constexpr (kBug == ...)` or a condition that names it. None of them is undefined behaviour,
 // and none hangs: a broken queue gives wrong answers.
@@ -825,23 +825,25 @@ class BrokenLogWheel {
   Logs far_;
 };
 
-// Of Precision::relative, late by so many 63rds of the delay: a timer waits under that instant. Sound
-// up to eight.
-template <Tick k63rds>
+// Of Precision::relative, late by 8/63 of the delay and so many ticks: a timer waits under that
+// instant. Sound without the ticks.
+template <Tick kTicks>
 class LateByAPart {
  public:
-  static constexpr Traits traits{.name = k63rds <= 8 ? "late_by_8_63rds" : "broken_late_by_9_63rds",
+  static constexpr Traits traits{.name = kTicks == 0 ? "late_by_a_part" : "broken_late_by_a_part",
                                  .summary = "fires a part of its delay late",
                                  .precision = Precision::relative,
                                  .ordered = false,
                                  .paper = ""};
 
-  explicit LateByAPart(const QueueConfig& config) : waiting_(config), deadlines_(config.capacity) {}
+  explicit LateByAPart(const QueueConfig& config)
+      : granularity_(config.granularity), waiting_(config), deadlines_(config.capacity) {}
 
   void schedule(TimerId id, Tick deadline) {
     const Tick delay = deadline - std::min(deadline, waiting_.now());
-    const Tick late = delay / 63 * k63rds + delay % 63 * k63rds / 63;
-    waiting_.schedule(id, deadline + std::min(late, kNever - 1 - deadline));
+    const Tick late = delay / 63 * 8 + delay % 63 * 8 / 63 + kTicks;
+    const Tick rounded = std::min(granularity_.instant(granularity_.ceil(deadline)), kNever - 1);
+    waiting_.schedule(id, rounded + std::min(late, kNever - 1 - rounded));
     deadlines_[id] = deadline;
   }
 
@@ -856,14 +858,49 @@ class LateByAPart {
   std::size_t size() const { return waiting_.size(); }
 
  private:
+  Granularity granularity_;
   Model waiting_;  // by latest instant
   std::vector<Tick> deadlines_;
+};
+
+// The sound one of these, but it does not notice that an earlier timer is armed.
+class RelativeWakeupStuck : public LateByAPart<0> {
+ public:
+  static constexpr Traits traits{.name = "broken_relative_wakeup_stuck",
+                                 .summary = "wakes up for the timer that was armed first",
+                                 .precision = Precision::relative,
+                                 .ordered = false,
+                                 .paper = ""};
+  using LateByAPart::LateByAPart;
+
+  void schedule(TimerId id, Tick deadline) {
+    LateByAPart::schedule(id, deadline);
+    wakeup_ = size() == 1 ? LateByAPart::next_wakeup() : wakeup_;
+  }
+
+  bool cancel(TimerId id) {
+    const bool cancelled = LateByAPart::cancel(id);
+    wakeup_ = LateByAPart::next_wakeup();
+    return cancelled;
+  }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    const std::size_t fired = LateByAPart::advance(now, sink);
+    wakeup_ = LateByAPart::next_wakeup();
+    return fired;
+  }
+
+  Tick next_wakeup() const { return wakeup_; }
+
+ private:
+  Tick wakeup_ = kNever;
 };
 
 using SoundQueues =
     std::tuple<BrokenWheel<Bug::none>, BrokenWheel<Bug::none, 100>, BrokenRing<Bug::none>,
                BrokenHeap<Bug::none>, BrokenLazyHeap<Bug::none>, BrokenLogWheel<Bug::none>,
-               LateByAPart<8>>;
+               LateByAPart<0>>;
 
 // What a trace can show.
 using BrokenOnTraces = std::tuple<  //
@@ -893,7 +930,7 @@ using BrokenOnTraces = std::tuple<  //
     BrokenHeap<Bug::cancel_denies>, BrokenHeap<Bug::next_wakeup_stuck>,  //
     BrokenLogWheel<Bug::forgets_the_look>, BrokenLogWheel<Bug::copy_fires_twice>,
     BrokenLogWheel<Bug::reclaims_a_waiting_entry>,
-    BrokenLogWheel<Bug::cascade_ahead_misses_late_entries>, LateByAPart<9>>;
+    BrokenLogWheel<Bug::cascade_ahead_misses_late_entries>, LateByAPart<1>, RelativeWakeupStuck>;
 
 // What no random trace shows: it takes a smaller now, a stopwatch, longer jumps, more calls or ids.
 using BrokenBeyondTraces =

@@ -67,6 +67,20 @@ INSTANTIATE_TEST_SUITE_P(Bugs, BrokenOnRandomTracesTest,
                          testing::ValuesIn(backends_of(static_cast<BrokenOnTraces*>(nullptr))),
                          name_of);
 
+// A queue that is too late tells so by next_wakeup() too, but what is wrong is its lateness.
+TEST(BrokenRelativeTest, IsNamedForItsLatenessOrForItsWakeup) {
+  const auto found = [](const Backend& backend) {
+    const auto by_trace = counterexample(backend, seconds(10));
+    return broken_rule(backend).value_or("none") + by_trace.value().violation.text;
+  };
+  const std::string late = found(make_backend<LateByAPart<1>>());
+  EXPECT_NE(late.find("rule 2"), std::string::npos) << late;
+  EXPECT_EQ(late.find("rule 9"), std::string::npos) << late;
+  const std::string stuck = found(make_backend<RelativeWakeupStuck>());
+  EXPECT_NE(stuck.find("rule 9"), std::string::npos) << stuck;
+  EXPECT_EQ(stuck.find("rule 2"), std::string::npos) << stuck;
+}
+
 // A trace is replayed as the conditions say.
 TEST(FindViolationTest, KeepsToTheConditions) {
   const StopFlag never = false;

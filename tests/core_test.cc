@@ -11,12 +11,14 @@
 #include "core/index_lists.h"
 #include "core/joined_name.h"
 #include "core/radix_tree.h"
+#include "core/tick_table.h"
 
 namespace timerbench {
 namespace {
 
 template <std::size_t Bits>
 void expect_like_a_set(const Bitmap<Bits>& bitmap, const std::set<std::size_t>& members) {
+  ASSERT_EQ(bitmap.count(), members.size());
   for (std::size_t i = 0; i < Bits; ++i) {
     ASSERT_EQ(bitmap.test(i), members.contains(i));
     const auto up = members.lower_bound(i);
@@ -51,6 +53,33 @@ TEST(BitmapTest, IsASet) {
   bitmap_is_a_set<65>();
   bitmap_is_a_set<512>();
   bitmap_is_a_set<5000>();
+}
+
+TEST(TickTableTest, IsAMap) {
+  TickTable table;
+  std::map<Tick, std::uint32_t> expected;
+  std::uint64_t random = 1;
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    // Neighbours, and multiples of a power of two.
+    const Tick step = random >> 63 == 0 ? 1 : Tick{1} << 50;
+    const Tick key = (random >> 33) % (i < 10'000 ? 50 : 2'000) * step;
+    const auto* entry = table.find(key);
+    ASSERT_EQ(entry != nullptr, expected.contains(key));
+    if (entry == nullptr) {
+      table.insert(key, i);
+      expected[key] = i;
+    } else {
+      ASSERT_EQ(entry->value, expected[key]);
+      table.erase(key);
+      expected.erase(key);
+    }
+    ASSERT_EQ(table.size(), expected.size());
+  }
+  ASSERT_GT(expected.size(), 100U);
+  std::map<Tick, std::uint32_t> entries;
+  for (const auto& [key, value] : table.entries()) entries[key] = value;
+  EXPECT_EQ(entries, expected);
 }
 
 TEST(GranularityTest, RoundsBothWaysAndKeepsTheEndOfTime) {

@@ -106,6 +106,18 @@ TEST(DelaysTest, BimodalHasTwoModes) {
   EXPECT_EQ(share_below(values, 66'001), 1);
 }
 
+TEST(DelaysTest, LoguniformHasAsManyInEachOctave) {
+  const auto values = draws("loguniform 1s 8766d", 100'000, 1e9);  // 24 years
+  constexpr double kOctaves = 29.5;
+  for (const std::uint32_t first : {4U, 1U << 10, 1U << 20, 1U << 28}) {
+    const double share = share_below(values, 2 * first) - share_below(values, first);
+    EXPECT_NEAR(share, 1 / kOctaves, 0.003) << first;
+  }
+  EXPECT_EQ(std::ranges::min(values), 1U);
+  EXPECT_LE(std::ranges::max(values), 8766U * 86'400);
+  EXPECT_GT(std::ranges::max(values), 8700U * 86'400);
+}
+
 TEST(DelaysTest, CamelHasTwoHumps) {
   const auto values = draws("camel 1ms 60001ms");
   EXPECT_NEAR(share_below(values, 18'002) - share_below(values, 12'000), 0.45 + 0.01, 0.01);

@@ -15,7 +15,9 @@
 #include "queues/index_heap.h"
 #include "queues/kafka_wheel.h"
 #include "queues/ladder_queue.h"
+#include "queues/lawn.h"
 #include "queues/lazy_heap.h"
+#include "queues/linux_wheel.h"
 #include "queues/log_calendar.h"
 #include "queues/log_wheel.h"
 #include "queues/ordered_map.h"
@@ -72,8 +74,8 @@ class OwnMemory : public testing::Test {};
 // whose heights are random.
 using QueuesWithMemoryOfTheirOwn =
     testing::Types<Scan, TickMap, OrderedMap, AvlMultiset, SegmentTree, IndexHeap<4>, LazyHeap,
-                   RadixHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>, LogWheel<256>,
-                   CalendarQueue, LadderQueue, LogCalendar<256>>;
+                   RadixHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>, LogWheel<256>, LinuxWheel,
+                   Lawn, CalendarQueue, LadderQueue, LogCalendar<256>>;
 TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
 
 TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {
@@ -136,7 +138,7 @@ TEST(LazyHeap, KeepsNoMoreDeadEntriesThanLiveOnes) {
   std::size_t most = 0;
   for (int i = 0; i < 100'000; ++i) {  // behind an early timer no dead entry comes to the top
     queue.schedule(static_cast<TimerId>(1 + i % 99), 1'000'000);
-    most = std::max(most, queue.entries());
+    most = std::max(most, queue.queued());
   }
   EXPECT_GT(most, 100U);
   EXPECT_LE(most, 2 * 100U + 100);
@@ -153,8 +155,8 @@ TEST(LazyHeap, KeepsNoMoreDeadEntriesThanLiveOnesAfterFires) {
   std::size_t most_dead = 0;
   for (Tick now = 1; now <= 100; ++now) {
     queue.advance(now, IgnoreExpiry{});
-    EXPECT_LE(queue.entries(), 2 * queue.size() + 64) << now;
-    most_dead = std::max(most_dead, queue.entries() - queue.size());
+    EXPECT_LE(queue.queued(), 2 * queue.size() + 64) << now;
+    most_dead = std::max(most_dead, queue.queued() - queue.size());
   }
   EXPECT_EQ(queue.size(), 1U);
   EXPECT_GT(most_dead, 0U);
@@ -211,6 +213,120 @@ TEST(BTree, StaysAsItWasWhenMemoryRunsOut) {
   std::vector<std::pair<Tick, TimerId>> fired;
   queue.advance(6000, [&](TimerId id, Tick deadline) { fired.emplace_back(deadline, id); });
   EXPECT_TRUE(std::equal(fired.begin(), fired.end(), expected.begin(), expected.end()));
+}
+
+// The example of its head comment.
+TEST(LinuxWheel, FiresWhenABucketBegins) {
+  LinuxWheel queue({.capacity = 3});
+  for (const Tick deadline : {62, 66, 1000})
+    queue.schedule(static_cast<TimerId>(queue.size()), deadline);
+  for (const Tick instant : {62, 72, 1024}) {
+    EXPECT_EQ(queue.next_wakeup(), instant);
+    EXPECT_EQ(queue.advance(instant - 1, IgnoreExpiry{}), 0U);
+    EXPECT_EQ(queue.advance(instant, IgnoreExpiry{}), 1U);
+  }
+}
+
+// The first deadline of a level is the latest for its delay, when a bucket has just begun.
+TEST(LinuxWheel, IsLateByABucketOf63AtMost) {
+  for (int level = 1; level <= 15; ++level) {
+    const Tick bucket = Tick{1} << (3 * level);
+    const Tick delay = 63 * bucket / 8;
+    const Tick start = bucket / 8 + 1;  // deadline % bucket == 1
+    LinuxWheel queue({.capacity = 2, .start = start});
+    queue.schedule(0, start + delay);
+    EXPECT_EQ(queue.next_wakeup(), start + delay + bucket - 1);
+    queue.schedule(1, start + delay - 1);  // of the level below
+    EXPECT_LT(queue.next_wakeup(), start + delay - 1 + bucket / 8);
+  }
+}
+
+TEST(LinuxWheel, DoesNotWakeUpForACancelledTimer) {
+  LinuxWheel queue({.capacity = 100});
+  for (TimerId id = 0; id < 100; ++id) queue.schedule(id, 1 + 997 * id);
+  for (TimerId id = 0; id < 99; ++id) queue.cancel(id);
+  const Tick wakeup = queue.next_wakeup();
+  EXPECT_EQ(queue.advance(wakeup - 1, IgnoreExpiry{}), 0U);
+  EXPECT_EQ(queue.advance(wakeup, IgnoreExpiry{}), 1U);
+}
+
+// The example of its head comment.
+TEST(Lawn, TellsTheHeapLateThatAFirstTimerHasGone) {
+  Lawn queue({.capacity = 3});
+  constexpr TimerId kA = 0;
+  constexpr TimerId kB = 1;
+  constexpr TimerId kC = 2;
+  queue.schedule(kA, 30);
+  queue.schedule(kB, 100);
+  queue.advance(10, IgnoreExpiry{});
+  queue.schedule(kC, 40);
+  queue.schedule(kA, 110);
+  EXPECT_EQ(queue.next_wakeup(), 30U);
+  EXPECT_EQ(queue.advance(30, IgnoreExpiry{}), 0U);
+  EXPECT_EQ(queue.next_wakeup(), 40U);
+  EXPECT_EQ(queue.advance(40, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.queued(), 1U);
+  EXPECT_EQ(queue.advance(105, IgnoreExpiry{}), 1U);
+  EXPECT_EQ(queue.next_wakeup(), 110U);
+}
+
+TEST(Lawn, HasNoMoreListsThanTimers) {
+  Lawn queue({.capacity = 10});
+  for (Tick delay = 1; delay <= 10'000; ++delay) {
+    queue.schedule(static_cast<TimerId>(delay * delay % 10), delay);
+    EXPECT_LE(queue.queued(), queue.size());
+  }
+  for (TimerId id = 0; id < 10; ++id) queue.cancel(id);
+  EXPECT_EQ(queue.queued(), 0U);
+  EXPECT_EQ(queue.next_wakeup(), kNever);
+}
+
+// A deadline that has passed and a delay may be the same number.
+TEST(Lawn, KeepsOrderAmongDelaysAndPastDeadlines) {
+  Lawn queue({.capacity = 4, .start = 5});
+  queue.schedule(0, 9);  // delay 4
+  queue.schedule(1, 4);
+  queue.advance(5, IgnoreExpiry{});
+  queue.schedule(1, 4);
+  queue.schedule(2, 3);
+  queue.schedule(3, 4);
+  std::vector<Tick> fired;
+  queue.advance(9, [&](TimerId, Tick deadline) { fired.push_back(deadline); });
+  EXPECT_EQ(fired, (std::vector<Tick>{3, 4, 4, 9}));
+}
+
+template <class Queue>
+class ShortOfMemory : public testing::Test {};
+
+using QueuesThatGrow = testing::Types<TickMap, Lawn>;
+TYPED_TEST_SUITE(ShortOfMemory, QueuesThatGrow);
+
+TYPED_TEST(ShortOfMemory, StaysAsItWasWhenArmingFails) {
+  constexpr TimerId kTimers = 300;
+  TypeParam queue(QueueConfig{.capacity = kTimers});
+  int failures = 0;
+  for (TimerId id = 0; id < kTimers; ++id) {
+    const TimerId moved = id / 2;
+    if (id > 0) queue.schedule(moved, 1'000 + moved);
+    is_out_of_memory = true;
+    for (const TimerId failing : {moved, id}) {
+      const std::size_t before = queue.size();
+      try {
+        queue.schedule(failing, 2'000 + id);
+      } catch (const std::bad_alloc&) {
+        EXPECT_EQ(queue.size(), before);
+        ++failures;
+      }
+    }
+    is_out_of_memory = false;
+    queue.schedule(moved, 1'000 + moved);
+    queue.schedule(id, 1'000 + id);
+  }
+  EXPECT_GT(failures, 0);
+  for (TimerId id = 0; id < kTimers; ++id) {
+    EXPECT_EQ(queue.advance(999 + id, IgnoreExpiry{}), 0U);
+    EXPECT_EQ(queue.advance(1'000 + id, IgnoreExpiry{}), 1U);
+  }
 }
 
 TEST(LogWheel, StaysAsItWasWhenMemoryRunsOutWhileArming) {

@@ -158,6 +158,7 @@ TEST(WorkloadTest, TimersEndAsTheirSourcesSay) {
       {"moved_earlier", 0, 0, 1, 0},
       {"pacing", 1, 0, 0, 0},
       {"jobs", 0.98, 0.02, 0, 0.003},
+      {"lifetime", 1, 0, 0, 0},
       {"herds", 1, 0, 0, 0},
       {"sparse", 0, 0, 0, 0},
   };
@@ -280,6 +281,7 @@ TEST(WorkloadTest, DefaultTracesAreWhatTheyWere) {
                                                       {"moved_earlier", 11138296324446460296U},
                                                       {"pacing", 12294355482666859730U},
                                                       {"jobs", 16031486479537158169U},
+                                                      {"lifetime", 4855611142860449808U},
                                                       {"herds", 17183312085983461513U},
                                                       {"sparse", 11912802078487910996U},
                                                       {"arrivals", 2990988439049538396U},
@@ -313,9 +315,9 @@ TEST(WorkloadTest, WhatIsMeasuredAndPerWhat) {
       {"leases", {1000, 5000}},        {"cache_ttl", {1000, 5000}},
       {"orders", {1000, 5000}},        {"session", {999, 5000, 2e4}},
       {"moved_earlier", {1000, 5000}}, {"pacing", {1000, 5000, 1e3}},
-      {"jobs", {1000, 5000, 1e9}},     {"herds", {1000, 5000}},
-      {"sparse", {1000, 5000}},        {"arrivals", {2910, 5000, 1e3}},
-      {"herd", {1000, 1000, 1e3}}};
+      {"jobs", {1000, 5000, 1e9}},     {"lifetime", {1000, 5000, 1e9}},
+      {"herds", {1000, 5000}},         {"sparse", {1000, 5000}},
+      {"arrivals", {2910, 5000, 1e3}}, {"herd", {1000, 1000, 1e3}}};
   for (const Workload& workload : workloads()) {
     const Trace trace = generate(workload.name, {.size = 1000, .items = 5000, .seed = 3});
     const TraceInfo& info = trace.info();
@@ -368,6 +370,7 @@ TEST(WorkloadTest, ItemsAreWhatTheyAreCalled) {
       {"moved_earlier", moves},
       {"pacing", fires},
       {"jobs", schedules},
+      {"lifetime", fires},
       {"herds", fires},
       {"sparse", advances},
       {"arrivals", schedules},

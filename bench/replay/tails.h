@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -40,8 +41,10 @@ struct Tails {
   AdvanceCall worst;                  // the longest, of the shortest time of each
   std::vector<AdvanceCall> timeline;  // the longest in each stretch of operations, likewise
   bool explained = false;             // the backend reports moved, passed and level
-  double clock_ns = 0;                // the median of two clock reads in a row
-  bool stopped = false;               // before the end: the figures are invalid
+  // The most things that the backend kept in order at the beginning of an advance() or at the end.
+  std::optional<std::size_t> most_queued;
+  double clock_ns = 0;   // the median of two clock reads in a row
+  bool stopped = false;  // before the end: the figures are invalid
 };
 
 template <TimerQueue Queue>
@@ -54,6 +57,7 @@ class TailsRecorder {
         least_(least) {}
 
   std::size_t advance(Tick now, Outcome& outcome, std::uint64_t op) {
+    count_queued();
     const AdvanceWork before = work();
     const auto start = Clock::now();
     const std::size_t fired = queue_.advance(now, DigestFires(outcome, now));
@@ -87,6 +91,7 @@ class TailsRecorder {
   Tails take() {
     tails_.schedule = schedules_.durations();
     tails_.cancel = cancels_.durations();
+    count_queued();
     return std::move(tails_);
   }
 
@@ -102,6 +107,12 @@ class TailsRecorder {
   AdvanceWork work() const {
     if constexpr (requires { queue_.work(); }) return queue_.work();
     return {};
+  }
+
+  void count_queued() {
+    if constexpr (requires { queue_.queued(); }) {
+      tails_.most_queued = std::max(tails_.most_queued.value_or(0), queue_.queued());
+    }
   }
 
   double least_of_all(double ns) {

@@ -108,6 +108,7 @@ void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
         state.counters["worst_level"] = static_cast<double>(tails.worst.level);
       }
     }
+    if (tails.most_queued) state.counters["most_queued"] = static_cast<double>(*tails.most_queued);
     state.counters["clock_ns"] = tails.clock_ns;
     tails_[cell.name].push_back(std::move(tails));
   });

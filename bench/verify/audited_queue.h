@@ -58,12 +58,13 @@ class AuditedQueue {
   Tick earliest(Tick deadline) const;
   Tick latest(Tick deadline) const;  // for a timer armed now
   void check_fire(TimerId id, Tick deadline, Tick now, Tick& last_due);
-  void check_observers() const;
+  void check_observers();
 
   Traits traits_;
   Tick granularity_;
   Tick now_;
   LoggedQueue queue_;
+  Tick wakeup_ = kNever;         // next_wakeup() after the last call
   std::vector<Tick> deadlines_;  // of pending timers, by id
   Model due_;                    // pending timers by the latest instant of their fire
   std::vector<TimerId> fired_;

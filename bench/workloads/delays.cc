@@ -105,6 +105,7 @@ Delays::Delays(std::string_view text) {
   static constexpr Form kForms[] = {
       {"constant", Kind::constant, "d", "constant 30s"},
       {"uniform", Kind::uniform, "dd", "uniform 1ms 60s"},
+      {"loguniform", Kind::loguniform, "dd", "loguniform 1s 1h"},
       {"exponential", Kind::exponential, "d", "exponential 10s"},
       {"lognormal", Kind::lognormal, "dd", "lognormal 20ms 60ms"},
       {"pareto", Kind::pareto, "dnd", "pareto 10ms 1.2 1h"},
@@ -161,6 +162,11 @@ DelaySampler::DelaySampler(const Delays& delays, double unit_ns)
       break;
     case Kind::uniform:
     case Kind::camel: last_ = in_ticks(delays, 1, unit_ns); break;
+    case Kind::loguniform:
+      fine_ = std::llround(given[0] / unit_ns * kFine);
+      octaves_ = std::llround(std::log2(given[1] / given[0]) * kFine);
+      last_ = in_ticks(delays, 1, unit_ns);
+      break;
     case Kind::bimodal:
       last_ = in_ticks(delays, 1, unit_ns);
       share_ = given[2];
@@ -213,6 +219,10 @@ std::uint64_t DelaySampler::draw(Random& random) {
   switch (kind_) {
     case Kind::constant: return first_;
     case Kind::uniform: return between(first_, last_);
+    case Kind::loguniform: {
+      const auto range = static_cast<std::int64_t>(random.next() >> 32);  // of 2^32
+      return std::min(last_, times_power_of_two(fine_, range * octaves_ >> kFineBits) >> kFineBits);
+    }
     case Kind::exponential: return random.exponential(first_) >> 32;
     case Kind::lognormal: {
       const std::int64_t deviation = random.normal() >> kFineBits;

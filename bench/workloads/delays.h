@@ -2,6 +2,7 @@
 //
 //   constant 30s                 always the same
 //   uniform 1ms 60s              between the two, whole ticks
+//   loguniform 1s 1h             between the two, every octave as likely as the next
 //   exponential 10s              with that mean, at least a tick
 //   lognormal 20ms 60ms          with that median and upper quartile
 //   pareto 10ms 1.2 1h           with that least value and shape; larger values become the third
@@ -50,6 +51,7 @@ class Delays {
   enum class Kind {
     constant,
     uniform,
+    loguniform,
     exponential,
     lognormal,
     pareto,
@@ -85,8 +87,8 @@ class DelaySampler {
   Kind kind_;
   std::uint64_t first_, last_ = 0, step_ = 0;  // in ticks
   double share_ = 0;                           // of the first mode
-  // In units of 2^-16: the median or least value in ticks, and how often a deviation of 1 doubles
-  // it.
+  // In units of 2^-16: the median or least value in ticks, and how often a deviation of 1, or the
+  // whole range, doubles it.
   std::uint64_t fine_ = 0;
   std::int64_t octaves_ = 0;
   std::uint64_t turn_ = 0;  // how many were drawn

@@ -14,6 +14,7 @@
 #include "workloads/jobs.h"
 #include "workloads/keepalive.h"
 #include "workloads/leases.h"
+#include "workloads/lifetime.h"
 #include "workloads/moved_earlier.h"
 #include "workloads/orders.h"
 #include "workloads/pacing.h"
@@ -78,12 +79,13 @@ const std::vector<Workload>& workloads() {
       workload<Session>(100'000),          //
       workload<MovedEarlier>(50'000),      //
       // events: nearly all fire
-      workload<Pacing>(100'000),  //
-      workload<Jobs>(1'000'000),  //
-      workload<Herds>(100'000),   //
-      workload<Sparse>(100'000),  //
-      workload<Arrivals>(1'000),  //
-      workload<Herd>(100'000),    //
+      workload<Pacing>(100'000),    //
+      workload<Jobs>(1'000'000),    //
+      workload<Lifetime>(100'000),  //
+      workload<Herds>(100'000),     //
+      workload<Sparse>(100'000),    //
+      workload<Arrivals>(1'000),    //
+      workload<Herd>(100'000),      //
   };
   return roster;
 }

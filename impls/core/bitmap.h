@@ -37,6 +37,12 @@ class Bitmap {
     }
   }
 
+  std::size_t count() const {
+    std::size_t count = 0;
+    for (const std::uint64_t word : words_) count += static_cast<std::size_t>(std::popcount(word));
+    return count;
+  }
+
   // The distance from i to the next member in the same word, or 0. REQUIRES: i < Bits.
   std::size_t near(std::size_t i) const {
     const std::uint64_t above = words_[i / 64] >> (i % 64) >> 1;

@@ -90,6 +90,13 @@ class TimerLogs {
     return entries;
   }
 
+  // Buckets that have entries.
+  std::size_t queued() const {
+    std::size_t queued = 0;
+    for (unsigned level = 0; level < level_count_; ++level) queued += queued_[level].count();
+    return queued;
+  }
+
   void arm(Timer& timer, Tick deadline) {
     size_ += timer.deadline == kNever;
     timer.deadline = deadline;

@@ -10,8 +10,9 @@
 //  1. Never early.  The sink is called by advance(now) for a deadline d only if now >= d.
 //  2. On time.  A timer fires in the first advance(now) with now >= round_up(d, granularity). For
 //     Precision::exact the granularity does not matter; for `granular` it is the rounding; for
-//     `relative` (a wheel that never cascades) the latest instant is d + (d - scheduled_at) * 8 / 63,
-//     which is what Linux' levels of 64 slots come to, entered at a distance of 63.
+//     `relative` (a wheel that never cascades) the latest instant is later than that by
+//     (d - scheduled_at) * 8 / 63, which is what Linux' levels of 64 slots come to, entered at a
+//     distance of 63.
 //  3. Once.  An id has at most one pending deadline. schedule() on a pending id moves it. It fires
 //     once per arming.
 //  4. Cancel returns true exactly when a pending timer was removed: false for a fired, a cancelled
@@ -58,7 +59,7 @@ struct QueueConfig {
 enum class Precision {
   exact,     // fires in the first advance() at or after the deadline
   granular,  // the deadline is rounded up to a multiple of the granularity
-  relative,  // late by at most 8/63 of the delay
+  relative,  // late by at most 8/63 of the delay, and the rounding
   early,     // the deadline is rounded down to a multiple of the granularity
   none,      // keeps no promise: a control that shows what the harness itself costs
 };
@@ -117,6 +118,9 @@ struct AdvanceWork {
   std::uint64_t passed = 0;  // timers or entries looked at that neither fired nor moved
   std::uint32_t level = 0;   // from which a timer was moved last
 };
+
+// A queue that keeps things in order, timers or groups of them, has `std::size_t queued() const`: how
+// many they are now. A heap orders its timers, a hierarchical wheel the buckets that it has queued.
 
 // A queue whose calls may return before they are carried out also has `void sync()`: it returns
 // when they all are, and throws what went wrong with them. Whoever measures waits for it.

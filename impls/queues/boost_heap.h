@@ -70,6 +70,7 @@ class BoostHeap {
 
   Tick next_wakeup() const { return heap_.empty() ? kNever : heap_.top().deadline; }
   std::size_t size() const { return heap_.size(); }
+  std::size_t queued() const { return heap_.size(); }
 
  protected:
   void cancel_all() {

@@ -73,6 +73,7 @@ class BTree {
 
   Tick next_wakeup() const { return tree_.empty() ? kNever : tree_.begin()->deadline; }
   std::size_t size() const { return tree_.size(); }
+  std::size_t queued() const { return tree_.size(); }
 
  private:
   struct Key {

@@ -121,6 +121,7 @@ class CalendarQueue {
 
   Tick next_wakeup() const { return size_ == 0 ? kNever : std::max(next_, now_); }
   std::size_t size() const { return size_; }
+  std::size_t queued() const { return size_; }
   AdvanceWork work() const { return work_; }
 
   std::size_t buckets() const { return buckets_; }

@@ -104,6 +104,7 @@ class IndexHeap {
 
   Tick next_wakeup() const { return heap_[kRoot].deadline; }
   std::size_t size() const { return end_ - kRoot; }
+  std::size_t queued() const { return size(); }
 
  private:
   using Place = std::uint32_t;

@@ -144,6 +144,7 @@ class LadderQueue {
 
   Tick next_wakeup() const { return size_ == 0 ? kNever : std::max(next_, now_); }
   std::size_t size() const { return size_; }
+  std::size_t queued() const { return size_; }
   AdvanceWork work() const { return work_; }
 
   // The ticks of a bucket of each rung, from the first to the lowest.

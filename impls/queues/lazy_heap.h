@@ -9,7 +9,7 @@
 // Invariants:
 //   1. No entry is due before its parent.
 //   2. A pending timer has exactly one live entry; an id that is not pending has none.
-//   3. dead_ is the number of dead entries: entries() is size() + dead_.
+//   3. dead_ is the number of dead entries: queued() is size() + dead_.
 //   4. The top is live.
 //   5. dead_ is at most size() + 64.
 //
@@ -89,7 +89,7 @@ class LazyHeap {
   }
 
   // Entries in the heap, dead ones too: at most 2 * size() + 64.
-  std::size_t entries() const { return heap_.size(); }
+  std::size_t queued() const { return heap_.size(); }
 
   Tick next_wakeup() const { return heap_.empty() ? kNever : heap_.front().deadline; }
   std::size_t size() const { return size_; }

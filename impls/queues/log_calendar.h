@@ -116,6 +116,8 @@ class LogCalendar {
   std::size_t size() const { return logs_.size(); }
   AdvanceWork work() const { return logs_.work(); }
 
+  // Buckets that have entries, and timers of the agenda.
+  std::size_t queued() const { return logs_.queued() + agenda_.size(); }
   std::size_t agenda_size() const { return agenda_.size(); }
 
   // Entries in all buckets and the agenda, dead ones too. O(buckets).

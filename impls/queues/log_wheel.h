@@ -110,6 +110,9 @@ class LogWheel {
   std::size_t size() const { return logs_.size(); }
   AdvanceWork work() const { return logs_.work(); }
 
+  // Buckets that have entries.
+  std::size_t queued() const { return logs_.queued(); }
+
   // Entries in all buckets, dead ones too. O(buckets).
   std::size_t entries() const { return logs_.entries(); }
 

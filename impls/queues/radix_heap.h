@@ -111,6 +111,7 @@ class RadixHeap {
   }
 
   std::size_t size() const { return size_; }
+  std::size_t queued() const { return size_; }
   AdvanceWork work() const { return work_; }
 
  private:

@@ -10,7 +10,9 @@
 #include "queues/index_heap.h"
 #include "queues/kafka_wheel.h"
 #include "queues/ladder_queue.h"
+#include "queues/lawn.h"
 #include "queues/lazy_heap.h"
+#include "queues/linux_wheel.h"
 #include "queues/log_calendar.h"
 #include "queues/log_wheel.h"
 #include "queues/null.h"
@@ -34,6 +36,7 @@ using Roster = TypeList<  //
     OneStore,             //
     Scan,                 //
     TickMap,              //
+    Lawn,                 //
     OrderedMap,           //
     AvlMultiset,          //
     BTree,                //
@@ -53,6 +56,7 @@ using Roster = TypeList<  //
     Ring<512>,            //
     Ring<65536>,          //
     KafkaWheel<20>,       //
+    KafkaWheel<60>,       //
     KafkaWheel<64>,       //
     KafkaWheel<256>,      //
     KafkaWheel<512>,      //
@@ -60,6 +64,7 @@ using Roster = TypeList<  //
     LogWheel<256>,        //
     CalendarQueue,        //
     LadderQueue,          //
-    LogCalendar<256>>;
+    LogCalendar<256>,     //
+    LinuxWheel>;
 
 }  // namespace timerbench

@@ -117,6 +117,7 @@ class Skiplist {
 
   Tick next_wakeup() const { return deadline_of(link(kHeader, 0).forward); }
   std::size_t size() const { return size_; }
+  std::size_t queued() const { return size_; }
 
   // How many timers come before this one. REQUIRES: id is pending.
   std::size_t rank(TimerId id) const { return path_to(nodes_[id]).rank[0]; }

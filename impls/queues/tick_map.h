@@ -6,7 +6,7 @@
 //
 // Invariants:
 //   1. A pending timer is in the list of its deadline, rounded up to a tick.
-//   2. slots_ has an entry for a tick exactly if the tick's list has timers. All other lists are
+//   2. ticks_ has an entry for a tick exactly if the tick's list has timers. All other lists are
 //      empty and in free_.
 //   3. No tick before unseen_ has timers.
 //
@@ -18,22 +18,21 @@
 //   advance O(fired + ticks passed); O(fired + lists + d log d) for d due lists, when more ticks
 //     have passed than there are lists
 //   next_wakeup O(1): the first tick not yet looked at, which may have no timers
-//   24 bytes a timer and about 50 a tick; map nodes come from a pool, so that nothing is allocated
-//     after warm-up
+//   24 bytes a timer and about 30 a tick; nothing is given back, so that nothing is allocated after
+//     warm-up
 //
 // Good: for dense deadlines and steady ticks.
-// Bad: for sparse deadlines, where each timer needs a map node of its own and most ticks find
-//   nothing; for past deadlines, which make advance() look back that far.
+// Bad: for sparse deadlines, where each timer needs an entry of the map and most ticks find nothing;
+//   for past deadlines, which make advance() look back that far.
 // Follows: the array with a slot for each tick.
 #pragma once
 
 #include <algorithm>
-#include <memory_resource>
-#include <unordered_map>
 #include <vector>
 
 #include "core/granularity.h"
 #include "core/index_lists.h"
+#include "core/tick_table.h"
 #include "core/timer_queue.h"
 
 namespace timerbench {
@@ -50,25 +49,24 @@ class TickMap {
       : granularity_(config.granularity),
         now_(config.start),
         unseen_(granularity_.floor(config.start) + 1),
-        lists_(config.capacity, config.capacity) {}
+        lists_(config.capacity, config.capacity + std::size_t{1}) {}
 
   void schedule(TimerId id, Tick deadline) {
-    cancel(id);
     const Tick tick = granularity_.ceil(deadline);
-    auto [slot, is_new] = slots_.try_emplace(tick);
-    if (is_new) slot->second = take_list();
+    const List list = list_of(tick);
+    if (lists_.linked(id)) {
+      if (const List emptied = lists_.unlink(id); emptied != list) retire(emptied, id);
+      --size_;
+    }
     lists_.set_deadline(id, deadline);
-    lists_.append(slot->second, id);
+    lists_.append(list, id);
     unseen_ = std::min(unseen_, tick);
     ++size_;
   }
 
   bool cancel(TimerId id) {
     if (!lists_.linked(id)) return false;
-    if (const List emptied = lists_.unlink(id); emptied != IndexLists::kNoList) {
-      slots_.erase(granularity_.ceil(lists_.deadline(id)));
-      free_.push_back(emptied);
-    }
+    retire(lists_.unlink(id), id);
     --size_;
     return true;
   }
@@ -80,13 +78,13 @@ class TickMap {
     const Tick tick = granularity_.floor(now);
     const std::size_t before = size_;
     if (tick >= unseen_) {
-      if (tick - unseen_ < slots_.size()) {
+      if (tick - unseen_ < ticks_.size()) {
         for (; unseen_ <= tick; ++unseen_) {
-          if (const auto slot = slots_.find(unseen_); slot != slots_.end()) fire(slot, sink);
+          if (const auto* entry = ticks_.find(unseen_)) fire(*entry, sink);
         }
       } else {
         find_due(tick);
-        for (const Tick due : due_) fire(slots_.find(due), sink);
+        for (const Tick due : due_) fire(*ticks_.find(due), sink);
       }
       unseen_ = tick + 1;
     }
@@ -99,29 +97,43 @@ class TickMap {
 
  private:
   using List = IndexLists::List;
-  using Slots = std::pmr::unordered_map<Tick, List>;
 
   template <class Sink>
-  void fire(Slots::iterator slot, Sink& sink) {
-    lists_.drain(slot->second, [&](TimerId id, Tick deadline) {
+  void fire(TickTable::Entry entry, Sink& sink) {
+    const List list{entry.value};
+    lists_.drain(list, [&](TimerId id, Tick deadline) {
       --size_;
       sink(id, deadline);
     });
-    free_.push_back(slot->second);
-    slots_.erase(slot);
+    free_.push_back(list);
+    ticks_.erase(entry.key);
+  }
+
+  // Frees the list that this timer has left empty, or kNoList.
+  void retire(List emptied, TimerId id) {
+    if (emptied == IndexLists::kNoList) return;
+    ticks_.erase(granularity_.ceil(lists_.deadline(id)));
+    free_.push_back(emptied);
   }
 
   // Fills due_ with the ticks up to `last` that have timers, in order.
   void find_due(Tick last) {
     due_.clear();
-    for (const auto& [tick, list] : slots_) {
+    for (const auto& [tick, list] : ticks_.entries()) {
       if (tick <= last) due_.push_back(tick);
     }
     std::sort(due_.begin(), due_.end());
   }
 
-  List take_list() {
-    if (free_.empty()) return lists_.add_list();
+  // Changes nothing that matters if it throws std::bad_alloc.
+  List list_of(Tick tick) {
+    if (const auto* entry = ticks_.find(tick)) return List{entry->value};
+    if (free_.empty()) {
+      // For all lists, so that freeing one needs no memory.
+      if (free_.capacity() <= ticks_.size()) free_.reserve(2 * ticks_.size() + 1);
+      free_.push_back(lists_.add_list());
+    }
+    ticks_.insert(tick, static_cast<std::uint32_t>(free_.back()));
     const List list = free_.back();
     free_.pop_back();
     return list;
@@ -133,9 +145,8 @@ class TickMap {
   std::size_t size_ = 0;
   IndexLists lists_;
   std::vector<List> free_;
+  TickTable ticks_;
   std::vector<Tick> due_;  // scratch of advance()
-  std::pmr::unsynchronized_pool_resource pool_;
-  Slots slots_{&pool_};
 };
 static_assert(TimerQueue<TickMap>);
 

@@ -178,7 +178,7 @@ function worstCard(campaign, where, cells) {
       'p',
       {class: 'note'},
       'The same trace is replayed three times, and the least duration is shown, so that interruptions do not count. ' +
-        'Moved: timers that went down a level. Passed: timers that neither fired nor moved. Level: the highest that was touched. Empty: the backend does not count them.',
+        'Moved: timers that went down a level. Passed: timers that neither fired nor moved. Level: the highest that was touched. Most queued: how many timers, or buckets or lists of them, were kept in order at a time. Empty: the backend does not count them.',
     ),
     tableOf(
       [
@@ -198,6 +198,7 @@ function worstCard(campaign, where, cells) {
         {title: 'moved', value: value('worst_moved')},
         {title: 'passed', value: value('worst_passed')},
         {title: 'level', value: value('worst_level')},
+        {title: 'most queued', value: value('most_queued')},
         {
           title: 'a clock read',
           value: value('clock_ns'),
