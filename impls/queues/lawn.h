@@ -49,7 +49,7 @@
 //   5, and 2 for 100.
 // Follows: Lev-Libfeld 2019, "Lawn: an unbound low latency timer data structure"; Node.js.
 // Deviates: Lawn looks at the first timer of every list to find what is due; the heap is Node's.
-//   Node rounds to whole milliseconds and fires all that is due of a list before it looks at another.
+//   Node rounds to whole milliseconds and fires all that is due of a list before that of another.
 #pragma once
 
 #include <algorithm>
