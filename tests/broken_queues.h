@@ -1,7 +1,7 @@
 // Deliberately broken timer queues, to prove that the checks bite.
 //
-// Small sound queues, such as a hierarchical wheel, a ring with rounds, a heap, one with lazy deletion
-// and a wheel of logs, are each written once. A bug is a deviation of a line or two,
+// Small sound queues, such as a hierarchical wheel, a ring with rounds, a heap, one with lazy
+// deletion and a wheel of logs, are each written once. A bug is a deviation of a line or two,
 // `if constexpr (kBug == ...)` or a condition that names it. None of them is undefined behaviour,
 // and none hangs: a broken queue gives wrong answers.
 #pragma once

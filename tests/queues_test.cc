@@ -295,6 +295,18 @@ TEST(Lawn, KeepsOrderAmongDelaysAndPastDeadlines) {
   EXPECT_EQ(fired, (std::vector<Tick>{3, 4, 4, 9}));
 }
 
+TEST(Lawn, KeepsOrderWhenAFirstTimerHasGone) {
+  Lawn queue({.capacity = 3});
+  queue.schedule(0, 30);
+  queue.advance(10, IgnoreExpiry{});
+  queue.schedule(1, 40);  // behind the first, of which the heap still knows when it is cancelled
+  queue.schedule(2, 35);
+  queue.cancel(0);
+  std::vector<Tick> fired;
+  queue.advance(50, [&](TimerId, Tick deadline) { fired.push_back(deadline); });
+  EXPECT_EQ(fired, (std::vector<Tick>{35, 40}));
+}
+
 template <class Queue>
 class ShortOfMemory : public testing::Test {};
 

@@ -7,8 +7,8 @@
 
 namespace timerbench {
 
-// Holds `options.size` timers. The clock goes from one due instant to the next, like that of a driver
-// that sleeps until then.
+// Holds `options.size` timers. The clock goes from one due instant to the next, like that of a
+// driver that sleeps until then.
 inline Trace hold_timers(TraceWriter trace, const Delays& delay, const WorkloadOptions& options) {
   const TimerId size = options.size;
   const std::uint64_t fires = options.items != 0 ? options.items

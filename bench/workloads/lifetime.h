@@ -1,6 +1,6 @@
-// Deadlines of a life: tokens, sessions, certificates, contracts and jobs beside each other, a second
-// to 24 years ahead. It is the load of which Kafka's wheel is said to queue few buckets: five levels
-// of 60 slots, as of seconds, minutes and hours, span 60^5 s, which is 24.6 years.
+// Deadlines of a life: tokens, sessions, certificates, contracts and jobs beside each other, a
+// second to 24 years ahead. It is the load of which Kafka's wheel is said to queue few buckets:
+// five levels of 60 slots, as of seconds, minutes and hours, span 60^5 s, which is 24.6 years.
 //
 // Timers are held: each fires and is armed again. Delays are customary in kind, their distribution
 // is not published. Ticks are 1 s.

@@ -119,8 +119,9 @@ struct AdvanceWork {
   std::uint32_t level = 0;   // from which a timer was moved last
 };
 
-// A queue that keeps things in order, timers or groups of them, has `std::size_t queued() const`: how
-// many they are now. A heap orders its timers, a hierarchical wheel the buckets that it has queued.
+// A queue that keeps things in order, timers or groups of them, has `std::size_t queued() const`:
+// how many they are now. A heap orders its timers, a hierarchical wheel the buckets that it has
+// queued.
 
 // A queue whose calls may return before they are carried out also has `void sync()`: it returns
 // when they all are, and throws what went wrong with them. Whoever measures waits for it.

@@ -12,9 +12,9 @@
 // cascade once more. A bucket emptied by cancels stays queued until its time and costs an empty
 // wakeup. Both are Kafka's behaviour.
 //
-// However many timers there are, at most Slots buckets of a level are queued. Five levels of 60 slots
-// of a second, as of seconds, minutes and hours, span 24 years and queue 300 buckets at most; in the
-// workload lifetime, 294 for 10^6 timers.
+// However many timers there are, at most Slots buckets of a level are queued. Five levels of 60
+// slots of a second, as of seconds, minutes and hours, span 24 years and queue 300 buckets at most;
+// in the workload lifetime, 294 for 10^6 timers.
 //
 // Example: 4 slots a level, granularity 1, start at 0. Buckets are written as [first tick, end).
 //   schedule(a, 3)    level 0 holds ticks 1 to 3: a goes to bucket [3, 4)
@@ -52,10 +52,10 @@
 // Good: for any mix of delays, above all when most timers are cancelled.
 // Bad: when one long advance() hurts: a cascade moves a whole bucket at once, along two chains of
 //   dependent misses. Few slots mean many levels and more cascades, many slots mean longer ones.
-// Follows: Kafka's SystemTimer, TimingWheel and TimerTaskList; Varghese & Lauck 1987, scheme 7. With 64
-//   slots, a word of the bitmap for each level, it is tokio's wheel too, except that tokio has six
-//   levels, puts a timer on the level of the highest digit in which deadline and clock differ, and
-//   forgets a bucket that cancels have emptied.
+// Follows: Kafka's SystemTimer, TimingWheel and TimerTaskList; Varghese & Lauck 1987, scheme 7.
+//   With 64 slots, a word of the bitmap for each level, it is tokio's wheel too, except that tokio
+//   has six levels, puts a timer on the level of the highest digit in which deadline and clock
+//   differ, and forgets a bucket that cancels have emptied.
 // Deviates: the delay queue is a bitmap of queued buckets on each level, not a heap (a bucket's
 //   instant follows from its place, so its key cannot change while it is queued); deadlines are
 //   rounded up to the tick, where Kafka rounds them down and fires early (kafka_wheel_floor does

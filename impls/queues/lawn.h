@@ -1,4 +1,4 @@
-// Lawn: one queue for each distinct delay, first in, first out, and a heap of these queues.
+// A list for each distinct delay, first in, first out, and a heap of these lists.
 //
 // Time does not go back, so timers of the same delay are due in the order in which they were armed:
 // a list that is only appended to is sorted. Programs use few different delays, for delays are
@@ -32,9 +32,9 @@
 //      than its two children in the heap.
 //   4. homes_[n] says what list n is the list of, and its place in the heap.
 //
-// Cost, for k distinct delays:
-//   schedule O(1), O(log k) for the first timer of a delay: 4 lines (core/index_lists.h) and a probe
-//     of the table; moving a timer adds the lines of cancel
+// Cost:
+//   schedule O(1), O(log k) for the first timer of one of k delays: 4 lines (core/index_lists.h)
+//     and a probe of the table; moving a timer adds the lines of cancel
 //   cancel O(1), O(log k) for the last timer of a delay: the links of the timer and its two
 //     neighbours (3 lines)
 //   advance O(fired log k), and as much for each list whose first timer was cancelled
@@ -43,13 +43,13 @@
 //
 // Good: for time-outs, whose delays are few constants.
 // Bad: for random delays: each timer then needs a list, an entry of the heap and one of the table.
-//   With 10^5 timers whose delays are a random choice of k, each armed again when it fires, it takes
-//   0.2 of the time of lazy_heap for k = 5, 0.3 for 20, 0.6 for 1000, and more from about 10^4 on, a
-//   delay for ten timers. It takes 1.3 of the time of kafka_wheel_256, which rounds, for 5, and 2 for
-//   100.
+//   With 10^5 timers whose delays are a random choice of k, each armed again when it fires, it
+//   takes 0.2 of the time of lazy_heap for k = 5, 0.3 for 20, 0.6 for 1000, and more from about
+//   10^4 on, a delay for ten timers. It takes 1.3 of the time of kafka_wheel_256, which rounds, for
+//   5, and 2 for 100.
 // Follows: Lev-Libfeld 2019, "Lawn: an unbound low latency timer data structure"; Node.js.
-// Deviates: Lawn looks at the first timer of each list at each tick; the heap is Node's. Node rounds
-//   to whole milliseconds and fires a list to its end before another.
+// Deviates: Lawn looks at the first timer of every list to find what is due; the heap is Node's.
+//   Node rounds to whole milliseconds and fires all that is due of a list before that of another.
 #pragma once
 
 #include <algorithm>
@@ -138,8 +138,8 @@ class Lawn {
   List list(std::uint32_t number) const { return IndexLists::nth(first_list_, number); }
   TickTable& table(bool is_due) { return is_due ? by_deadline_ : by_delay_; }
 
-  // The list of this key; a new one is in the heap under `deadline`. Changes nothing that matters if
-  // it throws std::bad_alloc.
+  // The list of this key; a new one is in the heap under `deadline`. Changes nothing that matters
+  // if it throws std::bad_alloc.
   List list_of(bool is_due, Tick key, Tick deadline) {
     if (const auto* entry = table(is_due).find(key)) return list(entry->value);
     if (live_ == heap_.size()) add_list();

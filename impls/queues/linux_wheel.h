@@ -5,9 +5,10 @@
 // that bucket begins, and so is never moved. The price is lateness: a timer far ahead waits for the
 // next multiple of its level's bucket. Most time-outs are cancelled, so hardly one pays it.
 //
-// A level is entered at a distance of 63 buckets of the level below, for from within a bucket, the
-// bucket that begins 64 further on is one more, and 65 do not fit. So a timer of level n is at least
-// 63 * 8^(n-1) ticks ahead and is less than 8^n ticks late: 8/63 of its delay, 12.7 %.
+// A level reaches less than 63 of its buckets ahead. The clock may be within a bucket and deadlines
+// are rounded up, so the farthest timer is in the 64th bucket that begins after the clock; a 65th
+// would share its slot with the first. So a timer of level n is at least 63 * 8^(n-1) ticks ahead
+// and is less than 8^n ticks late: 8/63 of its delay, 12.7 %.
 //
 // Example: granularity 1, start at 0. Buckets are named by the tick at which they begin.
 //   schedule(a, 62)    level 0 reaches 62 ticks ahead: a goes to bucket 62
@@ -40,9 +41,9 @@
 // Good: for time-outs, above all many: no advance() does more than fire.
 // Bad: when a timer has to fire on time. A bucket fires as a whole, so far deadlines come in herds.
 // Follows: Linux 4.8 (Gleixner 2016), kernel/time/timer.c.
-// Deviates: 21 levels instead of 8 or 9, which reach the end of time: Linux fires what is beyond its
-//   last level early. A deadline is rounded up, where Linux adds a whole bucket, for its clock may be
-//   anywhere within a tick. The clock is that of the last advance() and does not lag.
+// Deviates: 21 levels instead of 8 or 9, which reach the end of time: Linux fires what is beyond
+//   its last level early. A deadline is rounded up, where Linux adds a whole bucket, for its clock
+//   may be anywhere within a tick. The clock is that of the last advance() and does not lag.
 #pragma once
 
 #include <algorithm>

@@ -22,8 +22,8 @@
 //     warm-up
 //
 // Good: for dense deadlines and steady ticks.
-// Bad: for sparse deadlines, where each timer needs an entry of the map and most ticks find nothing;
-//   for past deadlines, which make advance() look back that far.
+// Bad: for sparse deadlines, where each timer needs an entry of the map and most ticks find
+//   nothing; for past deadlines, which make advance() look back that far.
 // Follows: the array with a slot for each tick.
 #pragma once
 
