@@ -94,8 +94,8 @@ class IndexLists {
   }
 
   // Puts a timer that is in no list into one that is in the order of deadlines, behind those that
-  // are not due later; the place is sought from the end. Does nothing and returns false if more than
-  // `most` timers are due later.
+  // are not due later; the place is sought from the end. Does nothing and returns false if more
+  // than `most` timers are due later.
   bool insert_sorted(List list, TimerId id, std::size_t most = ~std::size_t{0}) {
     std::uint32_t before = head(list).prev;
     for (; before != index(list) && deadlines_[before] > deadlines_[id]; --most) {

@@ -22,9 +22,9 @@
 //   next_wakeup()     11
 //
 // Invariants:
-//   1. A pending timer is in the list of bucket (day % buckets), where its day is (deadline / width)
-//      or, if it was due already when it was armed, (now / width). Each list is in the order of
-//      deadlines.
+//   1. A pending timer is in the list of bucket (day % buckets), where its day is (deadline /
+//      width) or, if it was due already when it was armed, (now / width). Each list is in the order
+//      of deadlines.
 //   2. No pending timer is due before the hand's day, but for those that were due when armed, which
 //      are in the list of that day or of a later one.
 //   3. next_ is not after the first deadline. Only a cancel or a move makes it earlier.
@@ -35,8 +35,8 @@
 //   schedule O(1) if the width is right, a division by it: 4 lines (core/index_lists.h), and 2 for
 //     each timer of the bucket that is due later; O(n) if the width is wrong, or to resize
 //   cancel O(1): the links of the timer and its two neighbours (3 lines); O(n) to resize
-//   advance O(fired) if the width is right: 2 lines a day; O(n) for each instant that fires if it is
-//     wrong, or to resize
+//   advance O(fired) if the width is right: 2 lines a day; O(n) for each instant that fires if it
+//     is wrong, or to resize
 //   next_wakeup O(1): the first deadline, or that of a cancelled timer before it
 //   16 bytes a timer, and 4 to 8 for the buckets
 //

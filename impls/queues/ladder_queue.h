@@ -12,8 +12,8 @@
 // Bottom is spread over a new rung.
 //
 // Example: start at 0. 100 timers are armed for the ticks 20, 40, ... 2000: they go to Top.
-//   advance(20)       1980 / 100 is below 32: Top is spread over buckets of 32 ticks. Bucket [0, 32)
-//                     is taken, and 20 fires
+//   advance(20)       1980 / 100 is below 32: Top is spread over buckets of 32 ticks. Bucket
+//                     [0, 32) is taken, and 20 fires
 //   next_wakeup()     32, when the next bucket is taken; its first timer is due at 40
 //   schedule(a, 30)   to Bottom, for the bucket was taken
 //   schedule(b, 60)   to bucket [32, 64)
@@ -22,15 +22,16 @@
 //   next_wakeup()     60
 //
 // Invariants:
-//   1. A pending timer is in overdue_ if it was due when it was armed; in Top if there is no rung or
-//      it is due after the first rung's last instant; else in its bucket on the first rung whose hand
-//      is not after that bucket; else in Bottom.
+//   1. A pending timer is in overdue_ if it was due when it was armed; in Top if there is no rung
+//      or it is due after the first rung's last instant; else in its bucket on the first rung whose
+//      hand is not after that bucket; else in Bottom.
 //   2. Each rung below the first covers the bucket before the hand of the rung above. No hand is
 //      after the first bucket that begins after the clock.
 //   3. Bottom is in the order of deadlines. All of it is due before the lowest rung's hand.
 //   4. A bucket with timers is marked in used_. A marked bucket may be empty, through cancels.
-//   5. A rung below another has buckets of a 64th of its width, but of 1 tick at least. So there are
-//      at most 12 rungs. The timers of a bucket of 1 tick have one deadline; it is never spread.
+//   5. A rung below another has buckets of a 64th of its width, but of 1 tick at least. So there
+//      are at most 12 rungs. The timers of a bucket of 1 tick have one deadline; it is never
+//      spread.
 //   6. No timer of Top is due before top_min_ or after top_max_, and none at all before next_.
 //
 // Cost:
@@ -47,15 +48,15 @@
 //   cost 28 to 188 ns for exponential, camel, Pareto and triangular delays, and where half are 1 to
 //   3 ticks and half up to 10^9. Of these the last two make calendar_queue collapse: in the same
 //   run it took 14.6 us (10^6) and 27 us (10^4), the ladder 142 ns and 37 ns.
-// Bad: when one advance() must be short: Top is spread in one, which takes 57 ms for 10^6 timers that
-//   are all due 30 to 60 s ahead. And when ticks are many and timers few.
+// Bad: when one advance() must be short: Top is spread in one, which takes 57 ms for 10^6 timers
+//   that are all due 30 to 60 s ahead. And when ticks are many and timers few.
 // Follows: Tang, Goh, Thng 2005, Ladder queue.
 // Deviates: widths are powers of two, so that a bucket is found by a shift, and a rung below the
 //   first has 64 buckets, not 50. The first has not as many as timers, but at most 4097: to append
 //   to more costs more misses than a further rung. A hand does not skip empty buckets ahead of the
 //   clock, since a timer may be armed for them; a bitmap finds the next one. The timers of a bucket
-//   are counted when it is taken. The number of rungs has no other limit than the widths. Timers can
-//   be cancelled and moved.
+//   are counted when it is taken. The number of rungs has no other limit than the widths. Timers
+//   can be cancelled and moved.
 #pragma once
 
 #include <algorithm>
@@ -199,8 +200,8 @@ class LadderQueue {
     return bucket < rung.end ? bucket : kNone;
   }
 
-  // The first deadline, or an earlier instant, at which a bucket or Top begins. REQUIRES: overdue_ is
-  // empty.
+  // The first deadline, or an earlier instant, at which a bucket or Top begins. REQUIRES: overdue_
+  // is empty.
   Tick next_work() const {
     if (size_ == 0) return kNever;
     if (const auto first = lists_.first(bottom_)) return lists_.deadline(*first);
