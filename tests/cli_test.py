@@ -439,7 +439,8 @@ class CliTest(unittest.TestCase):
         listed = timerbench("run", "--suite=quick", "--benchmark_list_tests").stdout.split()
         cells = [cell.removesuffix("/manual_time").split("/") for cell in listed]
         self.assertEqual({cell[0] for cell in cells}, {"quick"})
-        backends = json.loads(timerbench("list", "--json").stdout)["backends"]
+        backends = {cell[3] for cell in cells}
+        self.assertLessEqual({"null", "scan", "ring_512", "ring_65536"}, backends)
         self.assertEqual(len(cells), len(backends) * (7 * 3 + 1))
         self.assertEqual(
             {cell[1] for cell in cells},
@@ -455,6 +456,13 @@ class CliTest(unittest.TestCase):
             },
         )
         self.assertEqual(len({tuple(cell) for cell in cells}), len(cells))
+
+    def test_a_suite_without_backends_has_all(self) -> None:
+        listed = timerbench("run", "--suite=smoke", "--benchmark_list_tests").stdout.split()
+        cells = [cell.removesuffix("/manual_time").split("/") for cell in listed]
+        backends = json.loads(timerbench("list", "--json").stdout)["backends"]
+        self.assertEqual({cell[3] for cell in cells}, {backend["name"] for backend in backends})
+        self.assertEqual(len(cells), 7 * len(backends))
 
     def test_a_suite_of_the_users_own_is_a_file(self) -> None:
         suite = self.folder / "mine.toml"

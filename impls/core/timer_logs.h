@@ -5,8 +5,8 @@
 // says that it is looked at elsewhere.
 //
 // Level n has buckets of Slots^n granules, for the block of Slots buckets in which the hand is and
-// for the next block. An entry goes to the lowest level that reaches its granule. What is found in a
-// bucket and is not due cascades: it gets a new entry. Functions that find such timers take a
+// for the next block. An entry goes to the lowest level that reaches its granule. What is found in
+// a bucket and is not due cascades: it gets a new entry. Functions that find such timers take a
 // function place(id, timer, due), which gives the timer an entry; append() is the plain one.
 //
 // A long bucket of an upper level cascades in parts, while the hand is in the bucket before it.

@@ -2,11 +2,11 @@
 // choose.
 //
 // Timers wait in the logs of log_wheel (core/timer_logs.h): levels of Slots buckets, from one tick
-// wide to the end of time. So cancelling and moving later is one store here too. What differs is how
-// a bucket is opened. A long one cascades to narrower buckets, a short one is not split further:
-// its timers go to the agenda, a small sorted array, whatever its width. So the width of a bucket
-// that is sorted follows the load, wherever it changes, and nothing is ever resized. A bucket of one
-// tick needs no order and fires as it is.
+// wide to the end of time. So cancelling and moving later is one store here too. What differs is
+// how a bucket is opened. A long one cascades to narrower buckets, a short one is not split
+// further: its timers go to the agenda, a small sorted array, whatever its width. So the width of a
+// bucket that is sorted follows the load, wherever it changes, and nothing is ever resized. A
+// bucket of one tick needs no order and fires as it is.
 //
 // A timer that is armed for the span of a bucket that was opened goes to the agenda as well, unless
 // it is full: then it goes to the logs.
@@ -34,8 +34,8 @@
 //   schedule O(1): the timer's line, and for a new entry that of log_wheel, or a place in the
 //     agenda, at most 2 KiB in the nearest cache
 //   cancel O(1): the timer's line
-//   advance O(fired + looked at): as log_wheel, and for each timer of a bucket wider than a tick its
-//     share of sorting at most kShort others
+//   advance O(fired + looked at): as log_wheel, and for each timer of a bucket wider than a tick
+//     its share of sorting at most kShort others
 //   next_wakeup O(1): the first of the agenda or the first tick of the next bucket, where nothing
 //     may be due
 //   16 bytes a timer and 5 an entry, about 1.5 entries a timer at most; 8 a bucket of each level
@@ -43,8 +43,8 @@
 //
 // Good: for exact timers in any number, at any resolution.
 // Bad: for few timers, as log_wheel; where a granularity will do, log_wheel need not sort.
-// Follows: Brown 1988, calendar queues; Tang, Goh & Thng 2005, ladder queues, which split what is too
-//   long and sort what is short; Varghese & Lauck 1987, scheme 7.
+// Follows: Brown 1988, calendar queues; Tang, Goh & Thng 2005, ladder queues, which split what is
+//   too long and sort what is short; Varghese & Lauck 1987, scheme 7.
 // Deviates: widths are fixed on each level, and the choice is between levels; buckets are logs.
 #pragma once
 

@@ -1,11 +1,11 @@
 // Hierarchical timing wheel whose buckets are append-only logs.
 //
-// A bucket is a log of ids, and nothing is unlinked (core/timer_logs.h, which says how levels, looks
-// and dead entries work). Cancelling forgets the deadline and leaves the entry. Moving a timer later
-// only stores the deadline: when its entry is looked at, the timer is found to be due later and gets
-// an entry there. Arming it again is the same, while the entry of a cancelled arming still waits.
-// Only moving a timer to before its look appends an entry, and the old one is dead: it is not where
-// the timer says.
+// A bucket is a log of ids, and nothing is unlinked (core/timer_logs.h, which says how levels,
+// looks and dead entries work). Cancelling forgets the deadline and leaves the entry. Moving a
+// timer later only stores the deadline: when its entry is looked at, the timer is found to be due
+// later and gets an entry there. Arming it again is the same, while the entry of a cancelled arming
+// still waits. Only moving a timer to before its look appends an entry, and the old one is dead: it
+// is not where the timer says.
 //
 // A bucket of an upper level is looked at when it begins: what is still due in it cascades to a
 // lower level. A long one is looked at in parts, at each advance() while the hand is in the bucket
@@ -26,10 +26,10 @@
 // Invariants:
 //   1. Those of core/timer_logs.h. The hand is not after the last advance().
 //   2. The look of a pending timer is at most its granule and after the hand. Only what was due by
-//      the hand when it was armed has the hand itself as its look.
-// So no timer is late: a pending timer's entry is looked at when the hand reaches its look, which is
-// not after its granule. None fires twice: firing takes the look away, and an entry that is not its
-// timer's look is dropped.
+//      the hand when it was armed has the hand itself as its look. So no timer is late: a pending
+//      timer's entry is looked at when the hand reaches its look, which is not after its granule.
+//      None fires twice: firing takes the look away, and an entry that is not its timer's look is
+//      dropped.
 //
 // Cost:
 //   schedule O(1): the timer's line, and for a new entry the end of a log (core/id_logs.h), for the
@@ -43,7 +43,8 @@
 //   16 bytes a timer and 5 an entry, about 1.5 entries a timer at most; 8 a bucket of each level
 //     that there can be: 32 KiB for 256 slots
 //
-// Good: for many timers, above all when most are moved or cancelled, and when a long advance() hurts.
+// Good: for many timers, above all when most are moved or cancelled, and when a long advance()
+//   hurts.
 // Bad: for few timers, which fit into a cache anyway: each look is work that a linked list saves.
 // Follows: Varghese & Lauck 1987, scheme 7; logs as in Rosenblum & Ousterhout 1992; timers that are
 //   found late as in nginx and libev.
