@@ -25,7 +25,7 @@ import plot
 import style
 from tables import replays as table
 from console import Failure, duration
-from figures import against_size, all_figures, overview, per_workload
+from figures import against_size, all_figures, limit, overview, per_workload
 from figures.paper import paper_figures
 from reports import CostReport
 from results.replays import Results, load
@@ -598,6 +598,32 @@ class FigureTest(CostScratch):
         ]
         self.assertEqual(scan, (3.0, "left"))
         self.assertEqual(skiplist, (1e6, "right"))
+
+    def test_the_distance_to_one_store_is_of_the_same_round(self) -> None:
+        names = [f"my_heap_{i}" for i in range(limit.MOST)]
+        entries = [
+            *measured("fill", 10, "one_store", 1.0, 4.0, 2.0, precision="none"),
+            *measured("fill", 10, "null", 0.5, 2.0, 1.0, precision="none"),
+            *measured("fill", 10, "scan", 5.0, 8.0, 6.0),
+            *measured("drain", 10, "one_store", 1.0, precision="none", item="fire"),
+            *measured("drain", 10, "scan", 5.0, item="fire"),
+            *(one for name in names for one in measured("fill", 10, name, 50.0, 50.0, 50.0)),
+            *failed("fill", 100, "scan"),
+        ]
+        results = self.load(entries)
+        self.assertEqual([*map(round, results.distances("fill", 10, "scan"))], [2, 3, 5])
+        self.assertEqual(results.distances("drain", 10, "scan"), [], "it stores nothing")
+        texts = texts_of(limit.draw(results))
+        self.assertIn("scan  ✕ timeout at 100", texts)
+        self.assertFalse({*names, "null", "one_store"} & {text.split("  ")[0] for text in texts})
+        self.assertTrue(any("without drain, where one_store has" in text for text in texts))
+
+        results.keep({"scan", names[0]}, {"fill", "drain"})
+        self.assertEqual([*map(round, results.distances("fill", 10, "scan"))], [2, 3, 5])
+        self.assertIn(f"{names[0]}  ×25.0", texts_of(limit.draw(results)))
+
+        without = self.load([one for one in entries if "one_store" not in one["name"]])
+        self.assertNotIn("limit", dict(all_figures(without, 10)))
 
     def test_labels_keep_their_order_and_distance(self) -> None:
         for wanted in ([0.5] * 12, [0.0, 0.01, 0.9, 0.91, 0.92], [1.0] * 3, [-1.0, -1.0, 0.0, 0.5]):

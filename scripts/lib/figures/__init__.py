@@ -5,7 +5,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from figures import against_size, overview, per_workload
+from figures import against_size, limit, overview, per_workload
 from results.replays import Results
 
 
@@ -19,4 +19,6 @@ def all_figures(
         if len(results.sizes(workload)) > 1 and results.costs(workload):
             yield f"cost_{workload}", partial(against_size.draw, results, workload, width)
     yield f"cost_per_workload_{size}", partial(per_workload.draw, results, size, width)
+    if limit.workloads_of(results):
+        yield "limit", partial(limit.draw, results, width)
     yield "overview", partial(overview.draw, results, width)

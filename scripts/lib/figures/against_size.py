@@ -52,7 +52,7 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
         ylim=limits_around(results.costs(workload), margin=1.5),
     )
     _shade_harness(axes, results, workload)
-    _label_ends(axes, [_draw_line(axes, results, workload, backend) for backend in backends])
+    label_ends(axes, [_draw_line(axes, results, workload, backend) for backend in backends])
 
     axes.xaxis.set_major_locator(FixedLocator(sizes))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -65,7 +65,7 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
         f"{what_is_shown(results)}; at the right in ns at the largest size"
         + note_on_marks(results, workload),
     )
-    _explain_precisions(figure, precisions, columns, footer)
+    explain_precisions(figure, precisions, columns, footer)
     write_footer(figure, results)
     return figure
 
@@ -112,8 +112,10 @@ def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> End
     return EndLabel(f"{name}  {failure or last}", tint, end, bool(failure))
 
 
-def _label_ends(axes: Axes, labels: list[EndLabel]) -> None:
-    """Writes the labels in a column at the right, each as close to its line as possible."""
+def label_ends(axes: Axes, labels: list[EndLabel]) -> None:
+    """Writes the labels in a column at the right, each as close to its line as possible. The limits
+    of the axes must be known.
+    """
     inches = axes.figure.get_figheight() * axes.get_position().height
     gap = min(1.3 * LABEL_SIZE / 72 / inches, 1.1 / len(labels))
     bottom, top = map(math.log, axes.get_ylim())
@@ -180,7 +182,7 @@ def _shade_harness(axes: Axes, results: Results, workload: str) -> None:
         axes.fill_between(*zip(*costs), axes.get_ylim()[0], color=SHADE, zorder=0, linewidth=0)
 
 
-def _explain_precisions(figure: Figure, precisions: set[str], columns: int, footer: float) -> None:
+def explain_precisions(figure: Figure, precisions: set[str], columns: int, footer: float) -> None:
     handles = [
         Line2D(
             [],

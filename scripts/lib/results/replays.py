@@ -26,6 +26,9 @@ from words import FEWER, LATE, MARKS, NOISY
 
 MARGIN = 0.03  # a ratio within this margin counts as equivalent
 
+FLOOR = "one_store"  # the control that does the least that a backend can do
+STORES_NOTHING = ("fire", "tick")  # items of workloads that only advance
+
 FEW = 10  # cells; with fewer, each keeps its mark even if most have one
 
 
@@ -107,7 +110,7 @@ class Results(Grid[Cell]):
             cell.memory_reads.append(read)
 
     def keep(self, backends: set[str], scenarios: set[str]) -> None:
-        self.twin_ratios  # computes them for all cells
+        self.twin_ratios, self.floors  # computes them for all cells
         super().keep(backends, scenarios)
 
     @property
@@ -137,6 +140,25 @@ class Results(Grid[Cell]):
     def reach(self) -> list[float]:
         """How far from 1 the intervals of the twins' ratios reach, in logarithms and ascending."""
         return half_widths(self.twin_ratios)
+
+    @cached_property
+    def floors(self) -> dict[tuple[str, int], Cell]:
+        """The cells of FLOOR with a figure, by workload and size; none where it stores nothing."""
+        return {
+            (workload, size): cell
+            for (workload, size, backend), cell in self.cells.items()
+            if backend == FLOOR and cell.has_figure and self.item(workload) not in STORES_NOTHING
+        }
+
+    def distances(self, workload: str, size: int, backend: str) -> list[float]:
+        """Returns the cost over that of FLOOR for each round that has both, ascending. The cost of
+        the harness is in both: at small sizes a store adds less to it than the noise, so the rest
+        would be no measure.
+        """
+        floor, cell = self.floors.get((workload, size)), self.cell(workload, size, backend)
+        if not (floor and cell and cell.has_figure):
+            return []
+        return sorted(map(math.exp, paired_log_ratios(floor.by_round, cell.by_round)))
 
     @property
     def memory_reads(self) -> list[float]:
