@@ -5,8 +5,10 @@
 
 namespace timerbench {
 
-// "ring_512" is of the family "ring". A name without a number is a family of its own.
+// "ring_512" is of the family "ring", and so is "ring_512_without_rounds". A name without a number is
+// a family of its own.
 inline std::string_view family(std::string_view name) {
+  name = name.substr(0, name.find("_with"));
   const std::size_t end = name.find_last_not_of("0123456789");
   return end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
 }

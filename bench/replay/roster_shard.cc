@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <utility>
 
+#if TIMERBENCH_ABLATION
+#include "ablation/roster.h"
+#endif
 #include "extra_backends.h"  // made by CMake from TIMERBENCH_EXTRA_BACKENDS
 #include "queues/roster.h"
 #include "replay/make_backend.h"
@@ -27,7 +30,11 @@ constexpr auto concatenated(TypeList<A...>, TypeList<B...>) {
   return TypeList<A..., B...>{};
 }
 
-constexpr auto kAll = concatenated(Roster{}, ExtraBackends{});
+#if !TIMERBENCH_ABLATION
+using AblationRoster = TypeList<>;
+#endif
+
+constexpr auto kAll = concatenated(Roster{}, concatenated(AblationRoster{}, ExtraBackends{}));
 
 }  // namespace
 

@@ -1,9 +1,9 @@
 // Append-only logs of ids in chunks of one cache line: the buckets of a log wheel.
 //
-// A log is one pointer: where its next id goes. Its ids lie side by side in chunks of 13, and each
-// chunk knows the one before it. Nothing is ever unlinked: a log is read chunk by chunk, the newest
-// first, and what was read is free again. So what the ids name can be prefetched long before it is
-// needed, where a linked list is a chain of dependent misses.
+// A log is one pointer: where its next id goes. Its ids lie side by side in chunks, 13 in one line,
+// and each chunk knows the one before it. Nothing is ever unlinked: a log is read chunk by chunk, the
+// newest first, and what was read is free again. So what the ids name can be prefetched long before
+// it is needed, where a linked list is a chain of dependent misses.
 //
 //   append  1 line, which the append before has touched; one in 13 takes a free chunk, another line
 //   take    1 line for 13 ids
@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,9 +22,15 @@
 
 namespace timerbench {
 
+template <std::size_t Lines = 1>
 class IdLogs {
+  static_assert(std::has_single_bit(Lines));
+
+  static constexpr std::size_t kBytes = 64 * Lines;  // of a chunk
+  static constexpr std::size_t kBlock = 64;          // chunks: no block takes long to be had
+
  public:
-  static constexpr std::size_t kIds = 13;  // of a chunk
+  static constexpr std::size_t kIds = (kBytes - 12) / sizeof(TimerId);  // of a chunk
 
   class Log {
    public:
@@ -31,7 +38,7 @@ class IdLogs {
 
    private:
     friend IdLogs;
-    // The next id goes here. At the end of a line the chunk is full, or there is none.
+    // The next id goes here. At the end of a chunk it is full, or there is none.
     TimerId* end_ = nullptr;
   };
 
@@ -40,7 +47,7 @@ class IdLogs {
 
   // Returns whether the log was empty. Throws std::bad_alloc and then has done nothing.
   bool append(Log& log, TimerId id) {
-    const bool takes_chunk = reinterpret_cast<std::uintptr_t>(log.end_) % kLine == 0;
+    const bool takes_chunk = reinterpret_cast<std::uintptr_t>(log.end_) % kBytes == 0;
     const bool was_empty = log.empty();
     if (takes_chunk) add_chunk(log);
     *log.end_++ = id;
@@ -54,16 +61,15 @@ class IdLogs {
   }
 
   // Takes the newest chunks out of the log, at most so many, and calls visit(id) for each of their
-  // ids, and fetch(id) before that. visit() may append to other logs. Throws std::bad_alloc if the
+  // ids, and fetch(id) as many chunks ahead of that. visit() may append to other logs. Throws std::bad_alloc if the
   // memory for that cannot be had; the ids that were not visited are still there then.
-  template <class Fetch, class Visit>
+  template <int kAhead, class Fetch, class Visit>
   void take(Log& log, std::size_t chunks, Fetch&& fetch, Visit&& visit) {
     if (log.empty()) return;
     // To fetch what a short log names would be too late. Of a long one, chunks are read twice as
     // far ahead as the ids in them.
-    constexpr int kAhead = 3;
     const Chunk* fetched = newest(log);
-    const bool is_long = fetched->older != nullptr;
+    const bool is_long = kAhead > 0 && fetched->older != nullptr;
     const Chunk* read = fetched;
     const auto fetch_chunk = [&] {
       if (fetched == nullptr) return;
@@ -87,20 +93,17 @@ class IdLogs {
   }
 
  private:
-  static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kBlock = 64;  // chunks: a page, so that none takes long
-
-  struct alignas(kLine) Chunk {
+  struct alignas(kBytes) Chunk {
     Chunk* older;          // the chunk before this one in its log, or nullptr
     std::uint32_t number;  // of this chunk in its log, counted from 1
     std::array<TimerId, kIds> ids;
   };
-  static_assert(sizeof(Chunk) == kLine);  // so a full chunk ends at a line
+  static_assert(sizeof(Chunk) == kBytes);  // so a full chunk ends where one can begin
 
   // REQUIRES: the log is not empty.
   static Chunk* newest(const Log& log) {
     TimerId* const last = log.end_ - 1;
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(last) % kLine;
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(last) % kBytes;
     return reinterpret_cast<Chunk*>(reinterpret_cast<std::byte*>(last) - offset);
   }
 

@@ -41,7 +41,15 @@
 
 namespace timerbench {
 
-template <std::size_t Slots>
+// What can be chosen. The suite ablation shows what each of the defaults is worth.
+struct LogDesign {
+  int chunks_ahead = 3;          // timers are fetched so many chunks before they are looked at
+  std::size_t at_once = 800;     // a bucket of more entries is cascaded ahead
+  std::size_t lines = 1;         // of a chunk
+  bool leaves_the_entry = true;  // when a timer is cancelled or moved later; else it dies
+};
+
+template <std::size_t Slots, LogDesign kDesign = LogDesign{}>
 class TimerLogs {
   static_assert(std::has_single_bit(Slots) && Slots >= 4, "slots by shifting, at most 32 levels");
 
@@ -50,9 +58,11 @@ class TimerLogs {
   static constexpr std::size_t kBuckets = 2 * Slots;  // of a level
   static constexpr std::size_t kSlack = 1024;         // dead entries that do not matter
   static constexpr std::size_t kChunksSwept = 2;      // by a call
-  static constexpr std::size_t kAtOnce = 800;         // a bucket of more is cascaded ahead
+  using Logs = IdLogs<kDesign.lines>;
 
  public:
+  using Log = typename Logs::Log;
+
   static constexpr std::size_t kAll = ~std::size_t{0};
 
   struct Timer {
@@ -86,7 +96,7 @@ class TimerLogs {
   // Entries in all buckets, dead ones too. O(buckets).
   std::size_t entries() const {
     std::size_t entries = 0;
-    for (const IdLogs::Log& log : logs_of_buckets_) entries += logs_.size(log);
+    for (const Log& log : logs_of_buckets_) entries += logs_.size(log);
     return entries;
   }
 
@@ -107,6 +117,10 @@ class TimerLogs {
     const bool was_pending = timer.deadline != kNever;
     timer.deadline = kNever;
     size_ -= was_pending;
+    if constexpr (!kDesign.leaves_the_entry) {
+      dead_ += timer.look != kNever;
+      timer.look = kNever;
+    }
     return was_pending;
   }
 
@@ -115,6 +129,11 @@ class TimerLogs {
     --size_;
     timer.look = kNever;
     return std::exchange(timer.deadline, kNever);
+  }
+
+  // Whether a timer needs another entry to be found in time at this granule.
+  static bool needs_entry(const Timer& timer, Tick due) {
+    return kDesign.leaves_the_entry ? timer.look > due : timer.look != due;
   }
 
   // Gives the timer an entry at this granule. The one that it has dies.
@@ -139,8 +158,8 @@ class TimerLogs {
   }
 
   // For a log that is none of the buckets.
-  void append(IdLogs::Log& log, TimerId id) { logs_.append(log, id); }
-  std::size_t size(const IdLogs::Log& log) const { return logs_.size(log); }
+  void append(Log& log, TimerId id) { logs_.append(log, id); }
+  std::size_t size(const Log& log) const { return logs_.size(log); }
 
   // What becomes of an entry at this granule if its timer is not due: it goes to the timer's
   // granule, or is dropped.
@@ -170,7 +189,7 @@ class TimerLogs {
 
   // Takes the log apart and calls look(id) for each of its entries.
   template <class Look>
-  void take(IdLogs::Log& log, Look&& look) {
+  void take(Log& log, Look&& look) {
     take(log, kAll, look);
   }
 
@@ -224,7 +243,7 @@ class TimerLogs {
       const Bucket bucket{level, hand(level) + 1};
       const Tick left = bucket.begin() - hand_;
       const Tick calls = left / std::clamp<Tick>(steps, 1, left);  // until it begins
-      cascade(bucket, size(bucket) / calls / IdLogs::kIds + 1, place);
+      cascade(bucket, size(bucket) / calls / Logs::kIds + 1, place);
       if (!is_queued(bucket)) following_ &= ~(1U << level);
     }
     find_next();
@@ -239,8 +258,8 @@ class TimerLogs {
 
  private:
   Tick hand(unsigned level) const { return hand_ >> (level * kBits); }
-  IdLogs::Log& log(Bucket bucket) { return logs_of_buckets_[number(bucket)]; }
-  const IdLogs::Log& log(Bucket bucket) const { return logs_of_buckets_[number(bucket)]; }
+  Log& log(Bucket bucket) { return logs_of_buckets_[number(bucket)]; }
+  const Log& log(Bucket bucket) const { return logs_of_buckets_[number(bucket)]; }
   static std::size_t number(Bucket bucket) { return bucket.level * kBuckets + bucket.slot(); }
   std::size_t most_dead() const { return kSlack + size_ / 2; }
 
@@ -251,16 +270,16 @@ class TimerLogs {
   }
 
   template <class Look>
-  void take(IdLogs::Log& log, std::size_t chunks, Look&& look) {
-    logs_.take(
-        log, chunks, [&](TimerId id) { __builtin_prefetch(&timers_[id], 1); }, look);
+  void take(Log& log, std::size_t chunks, Look&& look) {
+    const auto fetch = [&](TimerId id) { __builtin_prefetch(&timers_[id], 1); };
+    logs_.template take<kDesign.chunks_ahead>(log, chunks, fetch, look);
   }
 
   // Finds the levels on which a long bucket follows the hand.
   void find_following() {
     following_ = 0;
     for (unsigned level = 1; level < level_count_; ++level) {
-      if (size(Bucket{level, hand(level) + 1}) > kAtOnce) following_ |= 1U << level;
+      if (size(Bucket{level, hand(level) + 1}) > kDesign.at_once) following_ |= 1U << level;
     }
   }
 
@@ -322,8 +341,8 @@ class TimerLogs {
   unsigned following_ = 0;    // levels whose bucket after the hand is cascaded ahead, as bits
   AdvanceWork work_;
   std::vector<Timer> timers_;
-  IdLogs logs_;
-  std::array<IdLogs::Log, kLevels * kBuckets> logs_of_buckets_;
+  Logs logs_;
+  std::array<Log, kLevels * kBuckets> logs_of_buckets_;
   std::array<Bitmap<kBuckets>, kLevels> queued_;
 
   // The bucket that is swept next, or after the one that is not queued any more.

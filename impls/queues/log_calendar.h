@@ -77,7 +77,7 @@ class LogCalendar {
   void schedule(TimerId id, Tick deadline) {
     Timer& timer = logs_[id];
     const Tick due = std::max(deadline, now_);
-    if (timer.look > due) logs_.add_entry(id, timer, due, place());
+    if (logs_.needs_entry(timer, due)) logs_.add_entry(id, timer, due, place());
     logs_.arm(timer, deadline);
   }
 
@@ -243,7 +243,7 @@ class LogCalendar {
   TimerLogs<Slots> logs_;
   std::vector<Entry> agenda_;  // the latest first
   Tick agenda_last_ = 0;       // what is armed for up to this goes to the agenda
-  IdLogs::Log overdue_;
+  typename TimerLogs<Slots>::Log overdue_;
   std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
 };
 static_assert(TimerQueue<LogCalendar<256>>);

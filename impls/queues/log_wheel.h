@@ -61,7 +61,7 @@
 
 namespace timerbench {
 
-template <std::size_t Slots>
+template <std::size_t Slots, LogDesign kDesign = LogDesign{}>
 class LogWheel {
  public:
   static constexpr Traits traits{.name = kSettingName<"log_wheel", Slots>,
@@ -75,7 +75,7 @@ class LogWheel {
   void schedule(TimerId id, Tick deadline) {
     Timer& timer = logs_[id];
     const Tick due = std::max(logs_.granularity().ceil(deadline), logs_.hand());
-    if (timer.look > due) logs_.add_entry(id, timer, due, place());
+    if (logs_.needs_entry(timer, due)) logs_.add_entry(id, timer, due, place());
     logs_.arm(timer, deadline);
   }
 
@@ -118,7 +118,7 @@ class LogWheel {
   std::size_t entries() const { return logs_.entries(); }
 
  private:
-  using Timer = typename TimerLogs<Slots>::Timer;
+  using Timer = typename TimerLogs<Slots, kDesign>::Timer;
 
   auto place() {
     return [this](TimerId id, Timer& timer, Tick due) { logs_.append(id, timer, due); };
@@ -167,7 +167,7 @@ class LogWheel {
   }
 
   Tick now_;
-  TimerLogs<Slots> logs_;
+  TimerLogs<Slots, kDesign> logs_;
   std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
 };
 static_assert(TimerQueue<LogWheel<256>>);

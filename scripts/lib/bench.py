@@ -1,9 +1,9 @@
 """Runs a campaign: builds, verifies, and measures a suite in rounds. Then it prints the cheapest
 backends and the table, and draws the figures. A terminal shows the table from the first round on.
 
-The suites smoke, quick, full, timeouts, events, adversarial, kernel, map and paper measure what
-operations cost. They replay traces as fast as each structure allows. Three suites measure services
-of several threads on the wall clock and need a quiet machine:
+The suites smoke, quick, full, timeouts, events, adversarial, kernel, map, paper and ablation measure
+what operations cost. They replay traces as fast as each structure allows. Three suites measure
+services of several threads on the wall clock and need a quiet machine:
   accuracy     how late timers fire, at which load, and why
   contention   calls per second and their tails, against the number of threads
   purgatory    requests that are answered or time out: processor time against their rate
@@ -75,6 +75,7 @@ from style import RANKED
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
+ABLATION = ROOT / "build" / "ablation" / "timerbench"  # has the backends of impls/ablation too
 CACHE = ROOT / "build" / "traces"
 
 # Flags of timerbench run that this script sets itself, and what to use instead.
@@ -103,7 +104,8 @@ def main() -> int:
     folder = _folder(arguments, choice)
     if not choice:
         choice = _begun_there(folder)
-    return run_campaign(arguments, folder, choice, _command(choice), {"": TIMERBENCH})
+    program = ABLATION if choice[0] == "--suite=ablation" else TIMERBENCH
+    return run_campaign(arguments, folder, choice, _command(choice), {"": program})
 
 
 def run_campaign(
