@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "queues/log_ring.h"
+
 namespace timerbench {
 namespace {
 
@@ -243,6 +245,23 @@ TEST(LogWheelTest, AJumpLeavesNothingBehind) {
   EXPECT_EQ(fired_by(wheel, Tick{1} << 40), (std::vector<TimerId>{0, 1}));
   EXPECT_TRUE(fired_by(wheel, kNever - 2).empty());
   EXPECT_EQ(fired_by(wheel, kNever - 1), std::vector<TimerId>{2});
+}
+
+// The example of its head.
+TEST(LogRingTest, LooksAtALaterRoundOnceARound) {
+  LogRing<4> ring({.capacity = 2});
+  ring.schedule(0, 3);
+  ring.schedule(1, 9);
+  EXPECT_EQ(ring.next_wakeup(), 1u);
+  EXPECT_EQ(ring.advance(1, IgnoreExpiry{}), 0u);
+  EXPECT_EQ(ring.next_wakeup(), 3u);
+  EXPECT_EQ(ring.advance(3, IgnoreExpiry{}), 1u);
+  for (const Tick wakeup : {4, 5, 8}) {
+    EXPECT_EQ(ring.next_wakeup(), wakeup);
+    EXPECT_EQ(ring.advance(wakeup, IgnoreExpiry{}), 0u);
+  }
+  EXPECT_EQ(ring.next_wakeup(), 9u);
+  EXPECT_EQ(ring.advance(9, IgnoreExpiry{}), 1u);
 }
 
 }  // namespace

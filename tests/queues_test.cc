@@ -19,6 +19,7 @@
 #include "queues/lazy_heap.h"
 #include "queues/linux_wheel.h"
 #include "queues/log_calendar.h"
+#include "queues/log_ring.h"
 #include "queues/log_wheel.h"
 #include "queues/ordered_map.h"
 #include "queues/radix_heap.h"
@@ -74,8 +75,8 @@ class OwnMemory : public testing::Test {};
 // whose heights are random.
 using QueuesWithMemoryOfTheirOwn =
     testing::Types<Scan, TickMap, OrderedMap, AvlMultiset, SegmentTree, IndexHeap<4>, LazyHeap,
-                   RadixHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>, LogWheel<256>, LinuxWheel,
-                   Lawn, CalendarQueue, LadderQueue, LogCalendar<256>>;
+                   RadixHeap, Ring<512>, KafkaWheel<20>, KafkaWheel<256>, LogRing<512>,
+                   LogWheel<256>, LinuxWheel, Lawn, CalendarQueue, LadderQueue, LogCalendar<256>>;
 TYPED_TEST_SUITE(OwnMemory, QueuesWithMemoryOfTheirOwn);
 
 TYPED_TEST(OwnMemory, NothingIsAllocatedOnceWarm) {

@@ -168,7 +168,8 @@ class Colours(unittest.TestCase):
     def test_families(self) -> None:
         for name, family in (
             ("binary_heap", "heap"),
-            ("log_calendar", "wheel"),
+            ("log_calendar", "calendar"),
+            ("log_wheel", "wheel"),
             ("tick_map", "tree"),
             ("sharded_4_locked_kafka_wheel_256", "wheel"),
             ("redis_zset_poll", "server"),

@@ -1,4 +1,5 @@
-// Timers, and logs on levels in which their entries wait: what log_wheel and log_calendar share.
+// Timers, and logs on levels in which their entries wait: what log_wheel, log_ring and log_calendar
+// share.
 //
 // A timer is 16 bytes: its deadline, and the granule at which its one live entry will be looked at.
 // A bucket is a log of ids (core/id_logs.h). Nothing is unlinked: an entry is dead once its timer
@@ -8,6 +9,9 @@
 // for the next block. An entry goes to the lowest level that reaches its granule. What is found in
 // a bucket and is not due cascades: it gets a new entry. Functions that find such timers take a
 // function place(id, timer, due), which gives the timer an entry; append() is the plain one.
+//
+// A ring has one level, of Slots buckets. What is out of its reach goes to the bucket that is a number
+// of rounds before its granule.
 //
 // A long bucket of an upper level cascades in parts, while the hand is in the bucket before it.
 // Nothing is appended to it meanwhile, so that no advance() has to move all of it.
@@ -47,6 +51,7 @@ struct LogDesign {
   std::size_t at_once = 800;     // a bucket of more entries is cascaded ahead
   std::size_t lines = 1;         // of a chunk
   bool leaves_the_entry = true;  // when a timer is cancelled or moved later; else it dies
+  bool is_ring = false;
 };
 
 template <std::size_t Slots, LogDesign kDesign = LogDesign{}>
@@ -54,10 +59,10 @@ class TimerLogs {
   static_assert(std::has_single_bit(Slots) && Slots >= 4, "slots by shifting, at most 32 levels");
 
   static constexpr unsigned kBits = std::countr_zero(Slots);
-  static constexpr unsigned kLevels = (64 + kBits - 1) / kBits;
-  static constexpr std::size_t kBuckets = 2 * Slots;  // of a level
-  static constexpr std::size_t kSlack = 1024;         // dead entries that do not matter
-  static constexpr std::size_t kChunksSwept = 2;      // by a call
+  static constexpr unsigned kLevels = kDesign.is_ring ? 1 : (64 + kBits - 1) / kBits;
+  static constexpr std::size_t kBuckets = kDesign.is_ring ? Slots : 2 * Slots;  // of a level
+  static constexpr std::size_t kSlack = 1024;     // dead entries that do not matter
+  static constexpr std::size_t kChunksSwept = 2;  // by a call
   using Logs = IdLogs<kDesign.lines>;
 
  public:
@@ -148,11 +153,7 @@ class TimerLogs {
 
   // REQUIRES: due >= hand().
   void append(TimerId id, Timer& timer, Tick due) {
-    Bucket bucket{.level = 0, .position = due};
-    for (Tick hand = hand_; bucket.position - hand >= kBuckets; hand >>= kBits) {
-      bucket.position >>= kBits;
-      ++bucket.level;
-    }
+    const Bucket bucket = bucket_of(due);
     if (logs_.append(log(bucket), id)) enqueue(bucket);
     timer.look = bucket.begin();
   }
@@ -231,6 +232,30 @@ class TimerLogs {
     }
   }
 
+  // Moves the hand of a ring past buckets that were not opened: gives each pending timer an entry
+  // anew. What was due by then is at the hand. O(pending + dead).
+  void pass_rounds(Tick granule) {
+    Log passed;
+    for (std::size_t slot = queued_[0].next(0); slot != queued_[0].kNone;
+         slot = queued_[0].next(slot + 1)) {
+      const Bucket bucket{0, hand_ + (slot - hand_) % kBuckets};
+      take(bucket, kAll, [&](TimerId id) {
+        Timer& timer = timers_[id];
+        if (timer.look == bucket.begin() && timer.deadline != kNever) {
+          logs_.append(passed, id);
+          timer.look = kNever;  // so a second entry is found to be dead
+        } else {
+          drop(timer, bucket.begin());
+        }
+      });
+    }
+    hand_ = granule;
+    next_ = kNever;
+    take(passed, [&](TimerId id) {
+      append(id, timers_[id], std::max(granularity_.ceil(timers_[id].deadline), hand_));
+    });
+  }
+
   // Whether cascade_ahead() has something to do.
   bool cascades_ahead() const { return following_ != 0; }
 
@@ -262,6 +287,20 @@ class TimerLogs {
   const Log& log(Bucket bucket) const { return logs_of_buckets_[number(bucket)]; }
   static std::size_t number(Bucket bucket) { return bucket.level * kBuckets + bucket.slot(); }
   std::size_t most_dead() const { return kSlack + size_ / 2; }
+
+  Bucket bucket_of(Tick due) const {
+    if constexpr (kDesign.is_ring) {
+      const Tick ahead = due - hand_;
+      const Tick rest = ahead % kBuckets;  // 0 is the hand's slot: one bucket earlier then
+      return {0, ahead < kBuckets ? due : hand_ + (rest == 0 ? kBuckets - 1 : rest)};
+    }
+    Bucket bucket{.level = 0, .position = due};
+    for (Tick hand = hand_; bucket.position - hand >= kBuckets; hand >>= kBits) {
+      bucket.position >>= kBits;
+      ++bucket.level;
+    }
+    return bucket;
+  }
 
   void enqueue(Bucket bucket) {
     level_count_ = std::max(level_count_, bucket.level + 1);

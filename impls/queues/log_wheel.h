@@ -117,6 +117,10 @@ class LogWheel {
   // Entries in all buckets, dead ones too. O(buckets).
   std::size_t entries() const { return logs_.entries(); }
 
+ protected:
+  Tick now_;
+  TimerLogs<Slots, kDesign> logs_;
+
  private:
   using Timer = typename TimerLogs<Slots, kDesign>::Timer;
 
@@ -166,8 +170,6 @@ class LogWheel {
     });
   }
 
-  Tick now_;
-  TimerLogs<Slots, kDesign> logs_;
   std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
 };
 static_assert(TimerQueue<LogWheel<256>>);

@@ -14,6 +14,7 @@
 #include "queues/lazy_heap.h"
 #include "queues/linux_wheel.h"
 #include "queues/log_calendar.h"
+#include "queues/log_ring.h"
 #include "queues/log_wheel.h"
 #include "queues/null.h"
 #include "queues/one_store.h"
@@ -55,6 +56,7 @@ using Roster = TypeList<  //
     RedisZsetPoll,        //
     Ring<512>,            //
     Ring<65536>,          //
+    LogRing<65536>,       //
     KafkaWheel<20>,       //
     KafkaWheel<60>,       //
     KafkaWheel<64>,       //

@@ -72,6 +72,7 @@ COLOURS = {
     "redis_zset_poll": "orange",
     "ring_512": "orange",
     "ring_65536": "sky",
+    "log_ring_65536": "green",
     "kafka_wheel_20": "red",
     "kafka_wheel_60": "yellow",
     "kafka_wheel_64": "violet",

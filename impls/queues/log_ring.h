@@ -1,0 +1,62 @@
+// Ring of slots, each an append-only log: the hashed wheel with log_wheel's cure.
+//
+// It is log_wheel with one level (queues/log_wheel.h, core/timer_logs.h): cancelling and moving later
+// is one store, and what a slot names is fetched ahead. A timer of a later round is not counted down.
+// It is looked at once a round, and gets an entry for the next.
+//
+// Example: 4 slots, granularity 1, start at 0.
+//   schedule(a, 3)    slot 3
+//   schedule(b, 9)    two rounds and one slot ahead: slot 1
+//   advance(1)        b is found to be due later, 8 ahead, which is this slot: to the one before, 0
+//   advance(4)        a fires at 3; at 4 b is found again, 5 ahead: slot 1
+//   advance(9)        b is found at 5, 4 ahead, so it goes to slot 0 at 8, and from there to slot 1
+//
+// Invariants: those of log_wheel and core/timer_logs.h, for one level.
+//
+// Cost:
+//   schedule O(1): the timer's line, and for a new entry the end of a log (core/id_logs.h)
+//   cancel O(1): the timer's line
+//   advance O(fired + looked at): a pending timer is looked at once in Slots granules, or once if it
+//     goes further than that
+//   next_wakeup O(1): the next slot with entries, where all may be of later rounds
+//   16 bytes a timer, and 8 a slot; 5 an entry in long logs, but a slot with one entry has a chunk of
+//     64 bytes, so up to 64 an entry while timers are fewer than slots
+//
+// Good: for delays below Slots granules: no timer is ever moved from level to level.
+// Bad: for longer delays, each round looks at all of them; for few timers in many slots.
+// Follows: Varghese & Lauck 1987, scheme 6, and log_wheel.
+// Deviates: slots are logs, and rounds are not counted: each look compares deadlines.
+#pragma once
+
+#include "core/joined_name.h"
+#include "core/timer_queue.h"
+#include "queues/log_wheel.h"
+
+namespace timerbench {
+
+template <std::size_t Slots>
+class LogRing : public LogWheel<Slots, LogDesign{.is_ring = true}> {
+  using Wheel = LogWheel<Slots, LogDesign{.is_ring = true}>;
+
+ public:
+  static constexpr Traits traits{.name = kSettingName<"log_ring", Slots>,
+                                 .summary = "one ring of append-only logs",
+                                 .precision = Precision::granular,
+                                 .ordered = true,
+                                 .paper = "Varghese & Lauck 1987, scheme 6, on logs"};
+  using Wheel::Wheel;
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    const Tick end = logs_.granularity().floor(now);
+    if (now > now_ && end - logs_.hand() >= Slots) logs_.pass_rounds(end - (Slots - 1));
+    return Wheel::advance(now, sink);
+  }
+
+ private:
+  using Wheel::logs_;
+  using Wheel::now_;
+};
+static_assert(TimerQueue<LogRing<65536>>);
+
+}  // namespace timerbench
