@@ -10,6 +10,7 @@ import json
 import math
 import random
 import re
+import statistics
 import sys
 import time
 import unittest
@@ -29,6 +30,17 @@ from selenium.webdriver.support.ui import Select
 import style
 from results.replays import Cell, Results
 from results.replays import load as load_results
+from words import digits
+
+
+class Programs(unittest.TestCase):
+    def test_no_two_files_declare_the_same_name(self) -> None:
+        """All are programs of one page, where the later function would silently replace the other."""
+        files = sorted((ROOT / "scripts" / "lib" / "page" / "js").glob("*.js"))
+        declared = re.compile(r"^(?:async )?(?:class|const|function\*?|let) (\w+)", re.MULTILINE)
+        names = [name for file in files for name in declared.findall(file.read_text())]
+        self.assertGreater(len(names), 100)
+        self.assertEqual([name for name in set(names) if names.count(name) > 1], [])
 
 
 class Statistics(ReportTest):
@@ -146,6 +158,50 @@ class Pages(ReportTest):
         for point in band:
             self.assertAlmostEqual(point["low"] * point["high"], 1)
             self.assertGreater(point["high"], 1.009)
+        self.check_quiet()
+
+    def test_limit(self) -> None:
+        """Distances are those of the Python side, also if the floor is filtered out."""
+        entries: list[Any] = []
+        for size, scale in ((1000, 1.0), (100_000, 4.0)):
+            name = f"quick/churn/{size}"
+            entries += costs(name, "heap", "exact", 50 * scale)
+            entries += costs(name, "ring", "granular", 6)
+            entries += costs(name, "one_store", "none", scale)
+            entries += costs(name, "null", "none", 1)
+        drain = costs("quick/drain/1000", "heap", "exact", 5)
+        drain += costs("quick/drain/1000", "one_store", "none", 5)
+        entries += [one | {"label": one["label"].replace("request", "fire")} for one in drain]
+        entries += costs("quick/churn/1000", "oak", "exact", 70)
+        entries.append(failed("quick/churn/100000", "oak", "timeout: over 5 s"))
+        folder = self.campaign(entries)
+        page = self.report(folder)
+        self.open(page, "limit&s=100000")
+        results = load_results([folder])
+        distance = statistics.median(results.distances("churn", 100_000, "heap"))
+        self.assertIn(
+            f"The nearest exact backend, heap, costs {digits(distance)} times as much as one store on "
+            "churn at 10⁵ timers; the nearest granular backend, ring, 1.",
+            self.text(),
+        )
+        self.assertIn("without it the distance would be longer.", self.text())
+        self.assertRegex(self.text(), r"could save at most 19\d ns \(exact\) and 1.\d+ ns \(gran")
+        self.assertIn("Without drain: only advances are measured", self.text())
+        chart, every = self.tables()
+        self.assertIn(["10⁵", "oak", "exact", "timeout: over 5 s"], chart)
+        self.assertEqual([row[:2] for row in every[1:]], [["churn", "10³"], ["churn", "10⁵"]])
+        lines = "mounted[0].data.datasets.map(({label, data}) => [label, data.length])"
+        self.assertEqual(
+            self.run_js(lines), [[name, 2] for name in ("heap", "ring", "oak", "one_store")]
+        )
+        ticks = self.run_js("mounted[0].scales.y.ticks.map(({label}) => label)")
+        self.assertEqual(ticks, ["×1", "×2", "×10"])
+        self.choose("s", "1000")
+        self.assertIn("a store adds too little to tell", self.text())
+        self.open(page, "limit&s=100000&only=heap")
+        self.assertIn(f"heap, costs {digits(distance)} times", self.text())
+        self.open(self.report(self.generated()), "limit")
+        self.assertIn("No load here has a figure of one_store", self.text())
         self.check_quiet()
 
     def test_a_line_for_each_precision(self) -> None:

@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 PAGES = [
-    *("decide", "scaling", "map", "tails", "accuracy", "contention", "purgatory"),
+    *("decide", "scaling", "limit", "map", "tails", "accuracy", "contention", "purgatory"),
     *("memory", "pairwise", "backend", "machine", "raw"),
 ]
 ROUNDS = 10

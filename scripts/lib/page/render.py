@@ -17,8 +17,8 @@ CHART_JS = Path("/usr/share/javascript/chart.js/chart.min.js")  # from Debian's 
 # In the order of their dependencies.
 PROGRAMS = (
     *("statistics", "words", "results", "elements", "failures", "view", "svg", "charts"),
-    *("loads", "filter", "decide", "scaling", "map", "tails", "services", "memory", "pairwise"),
-    *("backend", "machine", "raw", "main"),
+    *("loads", "filter", "decide", "scaling", "limit", "map", "tails", "services", "memory"),
+    *("pairwise", "backend", "machine", "raw", "main"),
 )
 
 

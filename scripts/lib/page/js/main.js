@@ -17,6 +17,13 @@ const PAGES = [
     lead: 'The cost of an operation by the number of pending timers.',
   },
   {
+    id: 'limit',
+    title: 'Limit',
+    draw: drawLimit,
+    kind: 'costs',
+    lead: 'How many times as much as one store a timer costs: one store is the least that a backend can do.',
+  },
+  {
     id: 'map',
     title: 'Map',
     draw: drawMap,
