@@ -33,6 +33,16 @@ from results.replays import load as load_results
 from words import digits
 
 
+class Programs(unittest.TestCase):
+    def test_no_two_files_declare_the_same_name(self) -> None:
+        """All are programs of one page, where the later function would silently replace the other."""
+        files = sorted((ROOT / "scripts" / "lib" / "page" / "js").glob("*.js"))
+        declared = re.compile(r"^(?:async )?(?:class|const|function\*?|let) (\w+)", re.MULTILINE)
+        names = [name for file in files for name in declared.findall(file.read_text())]
+        self.assertGreater(len(names), 100)
+        self.assertEqual([name for name in set(names) if names.count(name) > 1], [])
+
+
 class Statistics(ReportTest):
     """What the page works out is what scripts/compare does."""
 

@@ -32,7 +32,7 @@ function drawLimit(view) {
       String(tellingSize(campaign, scenario, sizes)),
     ),
   );
-  view.answerWith(answerOf(campaign, scenario, size));
+  view.answerWith(limitAnswer(campaign, scenario, size));
   return [
     distancesCard(campaign, scenario),
     failuresNote(
@@ -78,7 +78,7 @@ function nearestOn(campaign, scenario, size) {
 }
 
 // What the nearest cost, how sure that is, and what to do.
-function answerOf(campaign, scenario, size) {
+function limitAnswer(campaign, scenario, size) {
   const nearest = nearestOn(campaign, scenario, size);
   const load = `${scenario} at ${power(size)} timers`;
   if (!nearest.length) return h('p', {}, `No ranked backend has a figure on ${load}.`);
