@@ -20,15 +20,14 @@ struct ChangedLogWheel : LogWheel<256, kDesign> {
   using LogWheel<256, kDesign>::LogWheel;
 };
 
-using AblationRoster = TypeList<                                                        //
-    LogWheel<64>,                                                                       //
-    LogWheel<1024>,                                                                     //
-    LogWheel<4096>,                                                                     //
-    ChangedLogWheel<"without_fetching", LogDesign{.chunks_ahead = 0}>,                  //
-    ChangedLogWheel<"without_lazy_moves", LogDesign{.leaves_the_entry = false}>,        //
-    ChangedLogWheel<"without_cascading_ahead", LogDesign{.at_once = ~std::size_t{0}}>,  //
-    ChangedLogWheel<"with_128_byte_chunks", LogDesign{.lines = 2}>,                     //
-    ChangedLogWheel<"with_256_byte_chunks", LogDesign{.lines = 4}>,                     //
+using AblationRoster = TypeList<  //
+    LogWheel<64>, LogWheel<1024>, LogWheel<4096>,
+    ChangedLogWheel<"without_fetching", LogDesign{.chunks_ahead = 0}>,
+    ChangedLogWheel<"without_lazy_moves", LogDesign{.leaves_the_entry = false}>,
+    ChangedLogWheel<"without_cascading_ahead", LogDesign{.at_once = ~std::size_t{0}}>,
+    ChangedLogWheel<"with_64_byte_chunks", LogDesign{.lines = 1, .chunks_ahead = 8}>,
+    ChangedLogWheel<"with_128_byte_chunks", LogDesign{.lines = 2, .chunks_ahead = 4}>,
+    ChangedLogWheel<"with_1024_byte_chunks", LogDesign{.lines = 16, .chunks_ahead = 1}>,
     LogWheelOfDeadlines>;
 
 }  // namespace timerbench

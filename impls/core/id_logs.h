@@ -1,12 +1,12 @@
-// Append-only logs of ids in chunks of one cache line: the buckets of a log wheel.
+// Append-only logs of ids in chunks of a few cache lines: the buckets of a log wheel.
 //
-// A log is one pointer: where its next id goes. Its ids lie side by side in chunks, 13 in one line,
+// A log is one pointer: where its next id goes. Its ids lie side by side in chunks, 61 in four lines,
 // and each chunk knows the one before it. Nothing is ever unlinked: a log is read chunk by chunk, the
 // newest first, and what was read is free again. So what the ids name can be prefetched long before
 // it is needed, where a linked list is a chain of dependent misses.
 //
-//   append  1 line, which the append before has touched; one in 13 takes a free chunk, another line
-//   take    1 line for 13 ids
+//   append  1 line, which the append before has touched; one in 61 takes a free chunk
+//   take    4 lines that follow each other for 61 ids
 //
 // Memory comes in blocks of chunks, when it is needed, and stays.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace timerbench {
 
-template <std::size_t Lines = 1>
+template <std::size_t Lines>
 class IdLogs {
   static_assert(std::has_single_bit(Lines));
 

@@ -47,9 +47,9 @@ namespace timerbench {
 
 // What can be chosen. The suite ablation shows what each of the defaults is worth.
 struct LogDesign {
-  int chunks_ahead = 3;          // timers are fetched so many chunks before they are looked at
+  std::size_t lines = 4;         // of a chunk; a processor that reads one has the next on their way
+  int chunks_ahead = 2;          // timers are fetched so many chunks before they are looked at
   std::size_t at_once = 800;     // a bucket of more entries is cascaded ahead
-  std::size_t lines = 1;         // of a chunk
   bool leaves_the_entry = true;  // when a timer is cancelled or moved later; else it dies
   bool is_ring = false;
 };
@@ -61,8 +61,8 @@ class TimerLogs {
   static constexpr unsigned kBits = std::countr_zero(Slots);
   static constexpr unsigned kLevels = kDesign.is_ring ? 1 : (64 + kBits - 1) / kBits;
   static constexpr std::size_t kBuckets = kDesign.is_ring ? Slots : 2 * Slots;  // of a level
-  static constexpr std::size_t kSlack = 1024;     // dead entries that do not matter
-  static constexpr std::size_t kChunksSwept = 2;  // by a call
+  static constexpr std::size_t kSlack = 1024;  // dead entries that do not matter
+  static constexpr std::size_t kSwept = 26;    // entries that a call sweeps, or a few more
   using Logs = IdLogs<kDesign.lines>;
 
  public:
@@ -145,7 +145,7 @@ class TimerLogs {
   template <class Place>
   void add_entry(TimerId id, Timer& timer, Tick due, Place&& place) {
     if (dead_ > most_dead()) [[unlikely]]
-      sweep(kChunksSwept, place);
+      sweep(kSwept, place);
     const bool dies = timer.look != kNever;  // unless the sweep has dropped its entry
     place(id, timer, due);
     dead_ += dies;
@@ -278,7 +278,7 @@ class TimerLogs {
   template <class Place>
   void tidy(std::size_t fired, Place&& place) {
     if (dead_ > most_dead()) [[unlikely]]
-      sweep(kChunksSwept + fired / 8, place);
+      sweep(kSwept + 2 * fired, place);
   }
 
  private:
@@ -333,15 +333,16 @@ class TimerLogs {
     }
   }
 
-  // Drops the dead entries of so many chunks, bucket by bucket. What lives goes to another bucket:
+  // Drops the dead of so many entries or a few more, bucket by bucket. What lives goes to another bucket:
   // to its timer's granule or, if that is in this bucket, to before it. So a second entry of the
   // same timer in the same bucket is found to be dead.
   template <class Place>
-  [[gnu::noinline]] void sweep(std::size_t chunks, Place&& place) {
-    for (; chunks > 0 && dead_ > most_dead(); --chunks) {
+  [[gnu::noinline]] void sweep(std::size_t entries, Place&& place) {
+    for (std::size_t swept = 0; swept < entries && dead_ > most_dead();) {
       const Bucket bucket = bucket_to_sweep();
       const Tick begin = bucket.begin();
       take(bucket, 1, [&](TimerId id) {
+        ++swept;
         Timer& timer = timers_[id];
         if (timer.look == begin && timer.deadline != kNever) {
           const Tick due = granularity_.ceil(timer.deadline);

@@ -34,9 +34,12 @@
 
 namespace timerbench {
 
+// Chunks are short, since there are many slots.
+inline constexpr LogDesign kLogRing{.lines = 1, .chunks_ahead = 6, .is_ring = true};
+
 template <std::size_t Slots>
-class LogRing : public LogWheel<Slots, LogDesign{.is_ring = true}> {
-  using Wheel = LogWheel<Slots, LogDesign{.is_ring = true}>;
+class LogRing : public LogWheel<Slots, kLogRing> {
+  using Wheel = LogWheel<Slots, kLogRing>;
 
  public:
   static constexpr Traits traits{.name = kSettingName<"log_ring", Slots>,
