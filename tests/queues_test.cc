@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <new>
 #include <set>
+#include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,8 +36,10 @@ std::size_t allocations = 0;
 bool is_out_of_memory = false;
 std::size_t last_allocations = 0;  // that succeed nevertheless
 
-void count_allocation() {
+void count_allocation(std::size_t bytes) {
+  constexpr std::size_t kMost = std::size_t{1} << 33;
   ++allocations;
+  if (bytes > kMost) throw std::bad_alloc();
   if (!is_out_of_memory) return;
   if (last_allocations == 0) throw std::bad_alloc();
   --last_allocations;
@@ -46,12 +50,12 @@ void count_allocation() {
 // The whole program allocates through these, which count. Not inlined, or GCC warns of a free() of
 // what did not come from malloc().
 void* operator new(std::size_t bytes) {
-  count_allocation();
+  count_allocation(bytes);
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  count_allocation();
+  count_allocation(bytes);
   const auto align = static_cast<std::size_t>(alignment);
   if (void* memory = std::aligned_alloc(align, (bytes + align - 1) / align * align)) return memory;
   throw std::bad_alloc();
@@ -214,6 +218,26 @@ TEST(BTree, StaysAsItWasWhenMemoryRunsOut) {
   std::vector<std::pair<Tick, TimerId>> fired;
   queue.advance(6000, [&](TimerId id, Tick deadline) { fired.emplace_back(deadline, id); });
   EXPECT_TRUE(std::equal(fired.begin(), fired.end(), expected.begin(), expected.end()));
+}
+
+TYPED_TEST(OwnMemory, HoldsNoTimerOrIsRefusedWithTheMemoryForAll) {
+  TypeParam queue(QueueConfig{.capacity = 0});
+  EXPECT_EQ(queue.advance(1'000'000, IgnoreExpiry{}), 0U);
+  EXPECT_EQ(queue.next_wakeup(), kNever);
+  if constexpr (!std::is_same_v<TypeParam, TickMap> && !std::is_same_v<TypeParam, Lawn>) {  // grow
+    EXPECT_THROW(TypeParam(QueueConfig{.capacity = 0xFFFF'FFFE}), std::bad_alloc);
+  }
+}
+
+template <class Queue>
+class Rounding : public testing::Test {};
+
+using QueuesThatRound =
+    testing::Types<TickMap, Ring<512>, LogRing<512>, KafkaWheel<20>, LogWheel<256>, LinuxWheel>;
+TYPED_TEST_SUITE(Rounding, QueuesThatRound);
+
+TYPED_TEST(Rounding, RefusesAGranularityOfNothing) {
+  EXPECT_THROW(TypeParam(QueueConfig{.capacity = 1, .granularity = 0}), std::invalid_argument);
 }
 
 // The example of its head comment.

@@ -1,6 +1,8 @@
 // Rounding of instants to granules, without division for the usual granularity of 1.
 #pragma once
 
+#include <stdexcept>
+
 #include "core/timer_queue.h"
 
 namespace timerbench {
@@ -8,7 +10,10 @@ namespace timerbench {
 // Granule n is the instant n * ticks.
 class Granularity {
  public:
-  explicit Granularity(Tick ticks) : ticks_(ticks), is_one_(ticks == 1) {}
+  // Throws std::invalid_argument if it is 0.
+  explicit Granularity(Tick ticks) : ticks_(ticks), is_one_(ticks == 1) {
+    if (ticks == 0) throw std::invalid_argument("the granularity is 0; it must be at least 1 tick");
+  }
 
   // The last granule not after t. kNever - 1 counts as the end of its granule, whatever the
   // granularity.

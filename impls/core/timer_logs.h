@@ -35,6 +35,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <utility>
 #include <vector>
 
@@ -91,7 +92,10 @@ class TimerLogs {
         timers_(config.capacity),
         logs_(config.capacity) {}
 
-  Timer& operator[](TimerId id) { return timers_[id]; }
+  Timer& operator[](TimerId id) {
+    assert(id < timers_.size());
+    return timers_[id];
+  }
   const Granularity& granularity() const { return granularity_; }
   std::size_t size() const { return size_; }  // pending timers
   AdvanceWork work() const { return work_; }
@@ -118,7 +122,7 @@ class TimerLogs {
   }
 
   bool cancel(TimerId id) {
-    Timer& timer = timers_[id];
+    Timer& timer = (*this)[id];
     const bool was_pending = timer.deadline != kNever;
     timer.deadline = kNever;
     size_ -= was_pending;

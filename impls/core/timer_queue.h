@@ -93,7 +93,8 @@ struct IgnoreExpiry {
 // REQUIRES of the caller: id < capacity; deadline < kNever and now < kNever (next_wakeup() of an
 // empty queue is no instant to advance to); one thread. A backend that needs something beyond
 // memory (a server) throws BackendUnavailable from its constructor and BackendError from any call;
-// all others throw nothing but std::bad_alloc.
+// all others throw nothing but std::bad_alloc, and std::invalid_argument from the constructor of a
+// granular or relative one if the granularity is 0.
 template <class Q>
 concept TimerQueue = std::constructible_from<Q, const QueueConfig&> &&
     requires(Q q, const Q& cq, TimerId id, Tick t) {

@@ -11,7 +11,8 @@
 //   advance(4)        a fires at 3; at 4 b is found again, 5 ahead: slot 1
 //   advance(9)        b is found at 5, 4 ahead, so it goes to slot 0 at 8, and from there to slot 1
 //
-// Invariants: those of log_wheel and core/timer_logs.h, for one level.
+// Invariants:
+//   1. Those of log_wheel and core/timer_logs.h, for one level.
 //
 // Cost:
 //   schedule O(1): the timer's line, and for a new entry the end of a log (core/id_logs.h)
