@@ -1,24 +1,15 @@
 #include "system/stop.h"
 
-#include <sys/time.h>
-
-#include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <system_error>
 
 namespace timerbench {
 namespace {
 
 StopFlag g_interrupted = false;
 StopFlag g_stop_replay = false;
-
-void set_timer(TimeLimit::Of of, double seconds) {
-  if (seconds > 0) seconds = std::max(seconds, 1e-6);  // 0 would be no limit
-  const double whole = std::floor(seconds);
-  const itimerval value{
-      {0, 0}, {static_cast<time_t>(whole), static_cast<suseconds_t>((seconds - whole) * 1e6)}};
-  setitimer(of == TimeLimit::Of::wall_time ? ITIMER_REAL : ITIMER_PROF, &value, nullptr);
-}
 
 }  // namespace
 
@@ -41,17 +32,31 @@ void handle_signals() {
 
 const StopFlag& interrupted() { return g_interrupted; }
 
-TimeLimit::TimeLimit(double seconds, Of of) : of_(of) {
+// The process's clock counts what the scheduler gives it. ITIMER_PROF counts the scheduler's ticks
+// that find it running, which on a shared processor may be half of that.
+TimeLimit::TimeLimit(double seconds, Of of) {
   struct sigaction action {};
   action.sa_handler = [](int) { g_stop_replay = true; };
   action.sa_flags = SA_RESTART;
-  sigaction(of == Of::wall_time ? SIGALRM : SIGPROF, &action, nullptr);
+  sigaction(SIGALRM, &action, nullptr);
   g_stop_replay = false;
   if (interrupted()) g_stop_replay = true;
-  set_timer(of, seconds);
+
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGALRM;
+  const clockid_t clock = of == Of::wall_time ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
+  if (timer_create(clock, &event, &timer_) != 0) {
+    throw std::system_error(errno, std::generic_category(), "timer_create");
+  }
+  const double whole = std::floor(seconds);
+  const auto rest = static_cast<long>((seconds - whole) * 1e9);
+  itimerspec value{{0, 0}, {static_cast<time_t>(whole), rest}};
+  if (seconds <= 1e-9) value.it_value.tv_nsec = 1;  // 0 would be no limit
+  timer_settime(timer_, 0, &value, nullptr);
 }
 
-TimeLimit::~TimeLimit() { set_timer(of_, 0); }
+TimeLimit::~TimeLimit() { timer_delete(timer_); }
 
 const StopFlag& TimeLimit::stop() const { return g_stop_replay; }
 

@@ -1,6 +1,8 @@
 // Ends long work early: after a time limit, or when the user presses Ctrl-C.
 #pragma once
 
+#include <time.h>
+
 #include <atomic>
 #include <stdexcept>
 
@@ -26,7 +28,8 @@ inline void throw_if_interrupted() {
   if (interrupted().load(std::memory_order_relaxed)) throw Interrupted();
 }
 
-// Sets stop() after some seconds, or on interruption. Only one may exist at a time.
+// Sets stop() after some seconds, or on interruption. Only one may exist at a time. Throws
+// std::system_error if the kernel has no timer left.
 class TimeLimit {
  public:
   // Of this process's own processor time, what other programs take does not count. Whatever waits
@@ -41,7 +44,7 @@ class TimeLimit {
   const StopFlag& stop() const;
 
  private:
-  Of of_;
+  timer_t timer_;
 };
 
 }  // namespace timerbench
