@@ -71,7 +71,7 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 
 // For arrays too, since those of the address sanitizer would not come here.
 void* operator new[](std::size_t bytes) { return operator new(bytes); }
-void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+[[gnu::noinline]] void* operator new[](std::size_t bytes, std::align_val_t alignment) {
   return operator new(bytes, alignment);
 }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
