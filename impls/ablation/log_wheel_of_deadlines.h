@@ -1,9 +1,9 @@
 // The log wheel whose entries are a deadline and an id, so that a cascade needs no look at timers.
 //
 // A timer is its deadline and its key, the granule of its one live entry. An entry carries its key
-// along and cascades by it alone. Only on the lowest level is the timer looked at: it fires, or gets
-// an entry at its later deadline, or the entry is not its key and is dropped. So what was moved or
-// cancelled in an upper bucket is carried down to its old granule.
+// along and cascades by it alone. Only on the lowest level is the timer looked at: it fires, or
+// gets an entry at its later deadline, or the entry is not its key and is dropped. So what was
+// moved or cancelled in an upper bucket is carried down to its old granule.
 //
 // Invariants:
 //   1. A pending timer has one entry whose key is its own, in the bucket of the lowest level that
@@ -20,8 +20,8 @@
 //   16 bytes a timer and 16 an entry; logs keep the memory of their longest time
 //
 // Good: to be compared with log_wheel, as the suite ablation does.
-// Bad: for use: a bucket is always cascaded at once, and dead entries are not swept, so moving timers
-//   nearer for ever takes ever more memory.
+// Bad: for use: a bucket is always cascaded at once, and dead entries are not swept, so moving
+//   timers nearer for ever takes ever more memory.
 // Follows: log_wheel, and Varghese & Lauck 1987, scheme 7.
 // Deviates: entries have deadlines.
 #pragma once

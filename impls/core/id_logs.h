@@ -1,9 +1,9 @@
 // Append-only logs of ids in chunks of a few cache lines: the buckets of a log wheel.
 //
-// A log is one pointer: where its next id goes. Its ids lie side by side in chunks, 61 in four lines,
-// and each chunk knows the one before it. Nothing is ever unlinked: a log is read chunk by chunk, the
-// newest first, and what was read is free again. So what the ids name can be prefetched long before
-// it is needed, where a linked list is a chain of dependent misses.
+// A log is one pointer: where its next id goes. Its ids lie side by side in chunks, 61 in four
+// lines, and each chunk knows the one before it. Nothing is ever unlinked: a log is read chunk by
+// chunk, the newest first, and what was read is free again. So what the ids name can be prefetched
+// long before it is needed, where a linked list is a chain of dependent misses.
 //
 //   append  1 line, which the append before has touched; one in 61 takes a free chunk
 //   take    4 lines that follow each other for 61 ids
@@ -61,8 +61,9 @@ class IdLogs {
   }
 
   // Takes the newest chunks out of the log, at most so many, and calls visit(id) for each of their
-  // ids, and fetch(id) as many chunks ahead of that. visit() may append to other logs. Throws std::bad_alloc if the
-  // memory for that cannot be had; the ids that were not visited are still there then.
+  // ids, and fetch(id) as many chunks ahead of that. visit() may append to other logs. Throws
+  // std::bad_alloc if the memory for that cannot be had; the ids that were not visited are still
+  // there then.
   template <int kAhead, class Fetch, class Visit>
   void take(Log& log, std::size_t chunks, Fetch&& fetch, Visit&& visit) {
     if (log.empty()) return;

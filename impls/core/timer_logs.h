@@ -10,8 +10,8 @@
 // a bucket and is not due cascades: it gets a new entry. Functions that find such timers take a
 // function place(id, timer, due), which gives the timer an entry; append() is the plain one.
 //
-// A ring has one level, of Slots buckets. What is out of its reach goes to the bucket that is a number
-// of rounds before its granule.
+// A ring has one level, of Slots buckets. What is out of its reach goes to the bucket that is a
+// number of rounds before its granule.
 //
 // A long bucket of an upper level cascades in parts, while the hand is in the bucket before it.
 // Nothing is appended to it meanwhile, so that no advance() has to move all of it.
@@ -133,13 +133,6 @@ class TimerLogs {
     return was_pending;
   }
 
-  // Ends the arming of a pending timer whose live entry is gone. Returns the deadline.
-  Tick fire(Timer& timer) {
-    --size_;
-    timer.look = kNever;
-    return std::exchange(timer.deadline, kNever);
-  }
-
   // Whether a timer needs another entry to be found in time at this granule.
   static bool needs_entry(const Timer& timer, Tick due) {
     return kDesign.leaves_the_entry ? timer.look > due : timer.look != due;
@@ -170,7 +163,7 @@ class TimerLogs {
   // granule, or is dropped.
   template <class Place>
   void look_again(TimerId id, Timer& timer, Tick look, Place&& place) {
-    if (timer.look == look && timer.deadline != kNever) {
+    if (waits(timer, look)) {
       place(id, timer, granularity_.ceil(timer.deadline));
       ++work_.moved;
     } else {
@@ -178,25 +171,37 @@ class TimerLogs {
     }
   }
 
-  void drop(Timer& timer, Tick look) {
-    if (timer.look == look) {
+  // Looks at an entry at this granule: calls fire(id, deadline) if its timer is due by this instant,
+  // else looks again. REQUIRES: a timer that is due by then is looked at here.
+  template <class Place, class Fire>
+  void look_at(TimerId id, Tick look, Tick instant, Place&& place, Fire&& fire) {
+    Timer& timer = timers_[id];
+    if (timer.deadline <= instant) {
+      --size_;
       timer.look = kNever;
+      fire(id, std::exchange(timer.deadline, kNever));
     } else {
-      --dead_;
+      look_again(id, timer, look, place);
     }
-    ++work_.passed;
+  }
+
+  // Looks at all entries of a bucket or another log, and fires in the order of deadlines.
+  template <class Where, class Place, class Sink>
+  void fire_in_order(Where&& where, Tick look, Tick instant, Place&& place, Sink& sink) {
+    due_now_.clear();
+    due_now_.reserve(size(where));
+    take(where, kAll, [&](TimerId id) {
+      look_at(id, look, instant, place,
+              [&](TimerId due, Tick deadline) { due_now_.emplace_back(deadline, due); });
+    });
+    std::sort(due_now_.begin(), due_now_.end());
+    for (const auto& [deadline, id] : due_now_) sink(id, deadline);
   }
 
   // The bucket of this level in which the hand is.
   Bucket at_hand(unsigned level) const { return {level, hand(level)}; }
   bool is_queued(Bucket bucket) const { return queued_[bucket.level].test(bucket.slot()); }
   std::size_t size(Bucket bucket) const { return logs_.size(log(bucket)); }
-
-  // Takes the log apart and calls look(id) for each of its entries.
-  template <class Look>
-  void take(Log& log, Look&& look) {
-    take(log, kAll, look);
-  }
 
   // Takes at most so many chunks out of the bucket and calls look(id) for each of their entries.
   template <class Look>
@@ -245,7 +250,7 @@ class TimerLogs {
       const Bucket bucket{0, hand_ + (slot - hand_) % kBuckets};
       take(bucket, kAll, [&](TimerId id) {
         Timer& timer = timers_[id];
-        if (timer.look == bucket.begin() && timer.deadline != kNever) {
+        if (waits(timer, bucket.begin())) {
           logs_.append(passed, id);
           timer.look = kNever;  // so a second entry is found to be dead
         } else {
@@ -255,7 +260,7 @@ class TimerLogs {
     }
     hand_ = granule;
     next_ = kNever;
-    take(passed, [&](TimerId id) {
+    take(passed, kAll, [&](TimerId id) {
       append(id, timers_[id], std::max(granularity_.ceil(timers_[id].deadline), hand_));
     });
   }
@@ -286,6 +291,20 @@ class TimerLogs {
   }
 
  private:
+  // Whether the entry at this granule is the live one of a pending timer.
+  static bool waits(const Timer& timer, Tick look) {
+    return timer.look == look && timer.deadline != kNever;
+  }
+
+  void drop(Timer& timer, Tick look) {
+    if (timer.look == look) {
+      timer.look = kNever;
+    } else {
+      --dead_;
+    }
+    ++work_.passed;
+  }
+
   Tick hand(unsigned level) const { return hand_ >> (level * kBits); }
   Log& log(Bucket bucket) { return logs_of_buckets_[number(bucket)]; }
   const Log& log(Bucket bucket) const { return logs_of_buckets_[number(bucket)]; }
@@ -337,9 +356,9 @@ class TimerLogs {
     }
   }
 
-  // Drops the dead of so many entries or a few more, bucket by bucket. What lives goes to another bucket:
-  // to its timer's granule or, if that is in this bucket, to before it. So a second entry of the
-  // same timer in the same bucket is found to be dead.
+  // Drops the dead of so many entries or a few more, bucket by bucket. What lives goes to another
+  // bucket: to its timer's granule or, if that is in this bucket, to before it. So a second entry
+  // of the same timer in the same bucket is found to be dead.
   template <class Place>
   [[gnu::noinline]] void sweep(std::size_t entries, Place&& place) {
     for (std::size_t swept = 0; swept < entries && dead_ > most_dead();) {
@@ -348,7 +367,7 @@ class TimerLogs {
       take(bucket, 1, [&](TimerId id) {
         ++swept;
         Timer& timer = timers_[id];
-        if (timer.look == begin && timer.deadline != kNever) {
+        if (waits(timer, begin)) {
           const Tick due = granularity_.ceil(timer.deadline);
           const bool stays = due >> (bucket.level * kBits) == bucket.position;
           place(id, timer, stays ? begin - 1 : due);
@@ -392,6 +411,8 @@ class TimerLogs {
   // The bucket that is swept next, or after the one that is not queued any more.
   unsigned swept_level_ = 0;
   std::size_t swept_slot_ = 0;
+
+  std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_in_order()
 };
 
 }  // namespace timerbench

@@ -120,10 +120,7 @@ class LadderQueue {
       --size_;
       sink(id, deadline);
     };
-    if (!lists_.empty(overdue_)) {
-      lists_.sort(overdue_);
-      lists_.drain(overdue_, fire);
-    }
+    if (!lists_.empty(overdue_)) lists_.drain_in_order(overdue_, fire);
     fire_bottom(fire);
     while (true) {
       if (rungs_in_use_ == 0) {

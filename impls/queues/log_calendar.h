@@ -49,7 +49,6 @@
 #pragma once
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "core/joined_name.h"
@@ -88,7 +87,8 @@ class LogCalendar {
     if (now < now_) return 0;
     const std::size_t before = size();
     const Tick steps = now - now_;
-    if (!overdue_.empty()) fire_overdue(sink);
+    // What was due when it was armed, in the order of rule 6.
+    if (!overdue_.empty()) logs_.fire_in_order(overdue_, now_, now_, place(), sink);
     for (;;) {
       const Tick next = logs_.next();
       const Tick first = agenda_.empty() ? kNever : agenda_.back().due;
@@ -201,42 +201,14 @@ class LogCalendar {
   template <class Sink>
   void fire_bucket(Sink& sink) {
     logs_.take(logs_.at_hand(0), logs_.kAll,
-               [&](TimerId id) { fire_or_look_again(id, now_, sink); });
+               [&](TimerId id) { logs_.look_at(id, now_, now_, place(), sink); });
   }
 
   template <class Sink>
   void fire_first(Sink& sink) {
-    const Entry entry = agenda_.back();
+    const auto [due, id] = agenda_.back();
     agenda_.pop_back();
-    fire_or_look_again(entry.id, entry.due, sink);
-  }
-
-  // An entry is found at this tick, which is not after any deadline that its timer can have.
-  template <class Sink>
-  void fire_or_look_again(TimerId id, Tick look, Sink& sink) {
-    Timer& timer = logs_[id];
-    if (timer.deadline == look) {
-      sink(id, logs_.fire(timer));
-    } else {
-      logs_.look_again(id, timer, look, place());
-    }
-  }
-
-  // Fires the timers that were due when they were armed, in the order of rule 6.
-  template <class Sink>
-  void fire_overdue(Sink& sink) {
-    due_now_.clear();
-    due_now_.reserve(logs_.size(overdue_));
-    logs_.take(overdue_, [&](TimerId id) {
-      Timer& timer = logs_[id];
-      if (timer.deadline <= now_) {
-        due_now_.emplace_back(logs_.fire(timer), id);
-      } else {
-        logs_.look_again(id, timer, now_, place());
-      }
-    });
-    std::sort(due_now_.begin(), due_now_.end());
-    for (const auto& [deadline, id] : due_now_) sink(id, deadline);
+    logs_.look_at(id, due, due, place(), sink);
   }
 
   Tick now_;
@@ -244,7 +216,6 @@ class LogCalendar {
   std::vector<Entry> agenda_;  // the latest first
   Tick agenda_last_ = 0;       // what is armed for up to this goes to the agenda
   typename TimerLogs<Slots>::Log overdue_;
-  std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
 };
 static_assert(TimerQueue<LogCalendar<256>>);
 

@@ -1,8 +1,8 @@
 // Ring of slots, each an append-only log: the hashed wheel with log_wheel's cure.
 //
-// It is log_wheel with one level (queues/log_wheel.h, core/timer_logs.h): cancelling and moving later
-// is one store, and what a slot names is fetched ahead. A timer of a later round is not counted down.
-// It is looked at once a round, and gets an entry for the next.
+// It is log_wheel with one level (queues/log_wheel.h, core/timer_logs.h): cancelling and moving
+// later is one store, and what a slot names is fetched ahead. A timer of a later round is not
+// counted down. It is looked at once a round, and gets an entry for the next.
 //
 // Example: 4 slots, granularity 1, start at 0.
 //   schedule(a, 3)    slot 3
@@ -17,11 +17,11 @@
 // Cost:
 //   schedule O(1): the timer's line, and for a new entry the end of a log (core/id_logs.h)
 //   cancel O(1): the timer's line
-//   advance O(fired + looked at): a pending timer is looked at once in Slots granules, or once if it
-//     goes further than that
+//   advance O(fired + looked at): a pending timer is looked at once in Slots granules, or once if
+//     it goes further than that
 //   next_wakeup O(1): the next slot with entries, where all may be of later rounds
-//   16 bytes a timer, and 8 a slot; 5 an entry in long logs, but a slot with one entry has a chunk of
-//     64 bytes, so up to 64 an entry while timers are fewer than slots
+//   16 bytes a timer, and 8 a slot; 5 an entry in long logs, but a slot with one entry has a chunk
+//     of 64 bytes, so up to 64 an entry while timers are fewer than slots
 //
 // Good: for delays below Slots granules: no timer is ever moved from level to level.
 // Bad: for longer delays, each round looks at all of them; for few timers in many slots.

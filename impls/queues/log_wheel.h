@@ -52,8 +52,6 @@
 #pragma once
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "core/joined_name.h"
 #include "core/timer_logs.h"
@@ -131,12 +129,9 @@ class LogWheel {
   // Fires the timers that were due when they were armed, in the order of rule 6.
   template <class Sink>
   void fire_overdue(Sink& sink) {
-    due_now_.clear();
     cascade_begun();  // what an advance() without memory has left
-    due_now_.reserve(logs_.size(logs_.at_hand(0)));
-    fire_bucket([&](TimerId id, Tick deadline) { due_now_.emplace_back(deadline, id); });
-    std::sort(due_now_.begin(), due_now_.end());
-    for (const auto& [deadline, id] : due_now_) sink(id, deadline);
+    const Tick hand = logs_.hand();
+    logs_.fire_in_order(logs_.at_hand(0), hand, logs_.granularity().instant(hand), place(), sink);
     logs_.find_next();
   }
 
@@ -155,22 +150,14 @@ class LogWheel {
     }
   }
 
-  // Empties the bucket of level 0 at the hand: calls fire(id, deadline) for what is due.
-  template <class Fire>
-  void fire_bucket(Fire&& fire) {
+  // Empties the bucket of level 0 at the hand.
+  template <class Sink>
+  void fire_bucket(Sink& sink) {
     const Tick hand = logs_.hand();
     const Tick instant = logs_.granularity().instant(hand);
-    logs_.take(logs_.at_hand(0), logs_.kAll, [&](TimerId id) {
-      Timer& timer = logs_[id];
-      if (timer.deadline <= instant) {  // so this is its look, by invariant 2
-        fire(id, logs_.fire(timer));
-      } else {
-        logs_.look_again(id, timer, hand, place());
-      }
-    });
+    logs_.take(logs_.at_hand(0), logs_.kAll,
+               [&](TimerId id) { logs_.look_at(id, hand, instant, place(), sink); });
   }
-
-  std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_overdue()
 };
 static_assert(TimerQueue<LogWheel<256>>);
 

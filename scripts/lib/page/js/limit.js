@@ -61,10 +61,6 @@ function distanceOf(campaign, cell) {
   return floor && cell.hasFigure ? relativeTo(floor, cell) : null;
 }
 
-function distanceWithInterval({y, low = 0, high = Infinity}) {
-  return ratioWithInterval({middle: y, low, high});
-}
-
 function harnessOf(campaign, scenario, size) {
   const cell = CAMPAIGNS[campaign.index].cell(scenario, size, 'null');
   return cell?.hasFigure ? cell : null;
@@ -199,11 +195,10 @@ function distancesCard(campaign, scenario) {
         value: ({distance}) => distance?.y,
         text: ({cell, distance}) =>
           distance
-            ? [distanceWithInterval(distance), doubtMarks(campaign, cell)]
+            ? [relationWithInterval(distance), doubtMarks(campaign, cell)]
             : cell.failure || null,
       },
-      {title: 'low', only: 'csv', value: ({distance}) => distance?.low},
-      {title: 'high', only: 'csv', value: ({distance}) => distance?.high},
+      ...boundsColumns(({distance}) => distance),
       {title: 'status', value: ({cell}) => cell.failure || 'ok', only: 'csv'},
     ],
     rows,
@@ -225,7 +220,7 @@ function distanceLines(campaign, scenario, drawn, rows, theme, width) {
             y: distance?.y ?? NaN,
             low: distance?.low,
             high: distance?.high,
-            text: `${backend} at ${power(cell.size)}: ${distance ? distanceWithInterval(distance) : cell.status}`,
+            text: `${backend} at ${power(cell.size)}: ${distance ? relationWithInterval(distance) : cell.status}`,
           })),
       ),
     )
@@ -327,7 +322,7 @@ function nearestCard(campaign, scenarios) {
             title: `${precision}, times one store`,
             value: ({nearest}) => nearest.get(precision)?.[1].y,
             text: ({nearest}) =>
-              nearest.has(precision) ? distanceWithInterval(nearest.get(precision)[1]) : null,
+              nearest.has(precision) ? relationWithInterval(nearest.get(precision)[1]) : null,
           },
         ]),
       ],

@@ -85,14 +85,7 @@ function drawScaling(view) {
                 title: `to ${baseline}`,
                 csv: 'ratio',
                 value: ({shown}) => shown?.y,
-                text: ({shown}) =>
-                  shown
-                    ? ratioWithInterval({
-                        middle: shown.y,
-                        low: shown.low ?? 0,
-                        high: shown.high ?? Infinity,
-                      })
-                    : null,
+                text: ({shown}) => (shown ? relationWithInterval(shown) : null),
               },
             ]
           : []),
@@ -139,6 +132,11 @@ function relativeTo(base, cell) {
   if (!ratios.length) return null;
   const {low, middle, high} = medianInterval(ratios);
   return {y: Math.exp(middle), ...boundsOf({low: Math.exp(low), high: Math.exp(high)})};
+}
+
+// Of what relativeTo() returns.
+function relationWithInterval({y, low = 0, high = Infinity}) {
+  return ratioWithInterval({middle: y, low, high});
 }
 
 function linesOf(campaign, scenario, rows, axis, isRelative, theme, width) {
