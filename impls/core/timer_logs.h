@@ -230,6 +230,12 @@ class TimerLogs {
     if (enters_block) find_following();
   }
 
+  // The first granule of the next block of Slots buckets on level 0.
+  Tick end_of_block() const { return (hand_ | (Slots - 1)) + 1; }
+
+  // As move_hand(). REQUIRES: granule < end_of_block().
+  void move_hand_in_block(Tick granule) { hand_ = granule; }
+
   // Finds next() anew, after entries were taken. REQUIRES: no entry is at the hand.
   void find_next() {
     const std::size_t near = queued_[0].near(hand_ % kBuckets);

@@ -24,8 +24,8 @@
 // Invariants:
 //   1. Those of core/timer_logs.h; the granularity is 1. A look is the first tick of a bucket, the
 //      tick at which the timer stands in the agenda, or, in overdue_, the time when it was armed.
-//   2. The hand is now_ after every operation. Bucketed timers are due after it.
-//   3. The agenda is sorted, holds at most kMost entries, and all of them are after now_.
+//   2. The hand is the last advance(). Bucketed timers are due after it.
+//   3. The agenda is sorted, holds at most kMost entries, and all of them are after the hand.
 //   4. A timer is in overdue_ if it was due when it was armed, until the next advance().
 // So timers fire in order: the agenda and the bucket that begins next are looked at in the order of
 // time, and nothing in a bucket is due before the bucket begins.
@@ -68,14 +68,13 @@ class LogCalendar {
       .paper = "Brown 1988; Tang, Goh & Thng 2005, on logs"};
 
   explicit LogCalendar(const QueueConfig& config)
-      : now_(config.start),
-        logs_({.capacity = config.capacity, .start = config.start, .granularity = 1}) {
+      : logs_({.capacity = config.capacity, .start = config.start, .granularity = 1}) {
     agenda_.reserve(kMost);
   }
 
   void schedule(TimerId id, Tick deadline) {
     Timer& timer = logs_[id];
-    const Tick due = std::max(deadline, now_);
+    const Tick due = std::max(deadline, now());
     if (logs_.needs_entry(timer, due)) logs_.add_entry(id, timer, due, place());
     logs_.arm(timer, deadline);
   }
@@ -84,33 +83,17 @@ class LogCalendar {
 
   template <class Sink>
   std::size_t advance(Tick now, Sink&& sink) {
-    if (now < now_) return 0;
-    const std::size_t before = size();
-    const Tick steps = now - now_;
-    // What was due when it was armed, in the order of rule 6.
-    if (!overdue_.empty()) logs_.fire_in_order(overdue_, now_, now_, place(), sink);
-    for (;;) {
-      const Tick next = logs_.next();
-      const Tick first = agenda_.empty() ? kNever : agenda_.back().due;
-      if (std::min(next, first) > now) break;
-      if (next <= first) {
-        move_clock(next);
-        open_buckets(sink);
-      } else {
-        fire_first(sink);
-      }
+    if (now < this->now()) return 0;
+    if (now < idle_until_) {
+      logs_.move_hand_in_block(now);
+      return 0;
     }
-    move_clock(now);
-    if (logs_.cascades_ahead()) logs_.cascade_ahead(steps, place());
-    const std::size_t fired = before - size();
-    logs_.tidy(fired, place());
-    return fired;
+    return look_and_fire(now, sink);
   }
 
   Tick next_wakeup() const {
     if (size() == 0) return kNever;
-    if (!overdue_.empty()) return now_;
-    return agenda_.empty() ? logs_.next() : std::min(logs_.next(), agenda_.back().due);
+    return overdue_.empty() ? next_look() : now();
   }
 
   std::size_t size() const { return logs_.size(); }
@@ -135,16 +118,45 @@ class LogCalendar {
   static constexpr std::size_t kMost = 128;  // entries of the agenda
   static constexpr std::size_t kShort = 32;  // a bucket of so many is not split
 
+  Tick now() const { return logs_.hand(); }
+  Tick first_of_agenda() const { return agenda_.empty() ? kNever : agenda_.back().due; }
+  Tick next_look() const { return std::min(logs_.next(), first_of_agenda()); }
+
+  template <class Sink>
+  std::size_t look_and_fire(Tick now, Sink& sink) {
+    const std::size_t before = size();
+    const Tick start = this->now();
+    // What was due when it was armed, in the order of rule 6.
+    if (!overdue_.empty()) logs_.fire_in_order(overdue_, start, start, place(), sink);
+    while (next_look() <= now) {
+      if (logs_.next() <= first_of_agenda()) {
+        logs_.move_hand(logs_.next());
+        open_buckets(sink);
+      } else {
+        fire_first(sink);
+      }
+    }
+    logs_.move_hand(now);
+    if (logs_.cascades_ahead()) logs_.cascade_ahead(now - start, place());
+    const std::size_t fired = before - size();
+    logs_.tidy(fired, place());
+    const bool is_busy = logs_.cascades_ahead() || !overdue_.empty();
+    idle_until_ = is_busy ? 0 : std::min(next_look(), logs_.end_of_block());
+    return fired;
+  }
+
+  // Gives the timer an entry that is looked at at this tick or before.
   auto place() {
     return [this](TimerId id, Timer& timer, Tick due) {
-      if (due <= now_) {
+      if (due <= now()) {
         logs_.append(overdue_, id);
-        timer.look = now_;
+        timer.look = now();
       } else if (due <= agenda_last_ && agenda_.size() < kMost) {
         add_to_agenda(id, timer, due);
       } else {
         logs_.append(id, timer, due);
       }
+      idle_until_ = std::min(idle_until_, timer.look);
     };
   }
 
@@ -156,11 +168,6 @@ class LogCalendar {
     const Entry entry{due, id};
     agenda_.insert(std::upper_bound(agenda_.begin(), agenda_.end(), entry, is_later), entry);
     timer.look = due;
-  }
-
-  void move_clock(Tick now) {
-    now_ = now;
-    logs_.move_hand(now);
   }
 
   // Empties the buckets that begin now, at most one on each level, widest first, since a cascade
@@ -201,7 +208,7 @@ class LogCalendar {
   template <class Sink>
   void fire_bucket(Sink& sink) {
     logs_.take(logs_.at_hand(0), logs_.kAll,
-               [&](TimerId id) { logs_.look_at(id, now_, now_, place(), sink); });
+               [&](TimerId id) { logs_.look_at(id, now(), now(), place(), sink); });
   }
 
   template <class Sink>
@@ -211,10 +218,10 @@ class LogCalendar {
     logs_.look_at(id, due, due, place(), sink);
   }
 
-  Tick now_;
   TimerLogs<Slots> logs_;
   std::vector<Entry> agenda_;  // the latest first
   Tick agenda_last_ = 0;       // what is armed for up to this goes to the agenda
+  Tick idle_until_ = 0;        // advance() to before this has nothing to do but to move the hand
   typename TimerLogs<Slots>::Log overdue_;
 };
 static_assert(TimerQueue<LogCalendar<256>>);
