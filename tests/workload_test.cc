@@ -239,7 +239,8 @@ TEST(WorkloadTest, SettingsThatDoNotFitAreRefused) {
     return "";
   };
   EXPECT_EQ(problem("requests", {{"latncy", "constant 1s"}}),
-            "requests has no parameter 'latncy'; did you mean 'latency'? It has timeout, latency");
+            "requests has no parameter 'latncy'; did you mean 'latency'? It has timeout, latency, "
+            "resolution");
   EXPECT_THAT(
       problem("requests", {{"latency", "often"}}),
       testing::StartsWith("latency: 'often' is no distribution of delays; write for example "
@@ -253,8 +254,31 @@ TEST(WorkloadTest, SettingsThatDoNotFitAreRefused) {
             "'constant 1ms': 1ms is shorter than the workload's tick of 1s");
   EXPECT_EQ(problem("hold", {{"delay", "constant 50d"}}),
             "'constant 50d': 50d is more than the 2^32 ticks of 1ms that a trace can tell");
+  EXPECT_EQ(problem("hold", {{"resolution", "0ns"}}), "resolution: '0s' is shorter than 1ns");
+  EXPECT_EQ(problem("hold", {{"resolution", "1ns"}, {"delay", "constant 5s"}}),
+            "'constant 5s': 5s is more than the 2^32 ticks of 1ns that a trace can tell");
   EXPECT_EQ(problem("moved_earlier", {{"nearer", "20s"}}),
             "period, nearer and farther must be in this order");
+}
+
+// The same delays, only finer: timers that share a tick of 1 ms have one each.
+TEST(WorkloadTest, AFinerResolutionSpreadsWhatFires) {
+  const auto hold = [](std::string resolution) {
+    return generate("hold",
+                    {.size = 1000,
+                     .items = 20'000,
+                     .settings = {{"delay", "exponential 100ms"}, {"resolution", resolution}}});
+  };
+  const Trace coarse = hold("1ms"), fine = hold("1ns");
+  EXPECT_EQ(coarse.info().unit_ns, 1e6);
+  EXPECT_EQ(fine.info().unit_ns, 1);
+  const auto median_ms = [](const Trace& trace) {
+    return stat_trace(trace).percentiles[3].delay * trace.info().unit_ns / 1e6;
+  };
+  EXPECT_NEAR(median_ms(coarse), 69, 3);  // the mean times ln 2
+  EXPECT_NEAR(median_ms(fine), 69, 3);
+  EXPECT_LT(count_ops(coarse.ops()).advances, 20'000U / 5);
+  EXPECT_GT(count_ops(fine.ops()).advances, 20'000U * 9 / 10);
 }
 
 // The digests of the operations, so that a change to a generator cannot pass unseen: it makes old

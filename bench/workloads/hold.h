@@ -39,8 +39,12 @@ struct Hold {
   static constexpr bool items_are_free = true;
 
   Delays delay{"exponential 10s"};
+  std::chrono::nanoseconds resolution = kDefaultResolution;
 
-  Parameters parameters() { return {{"delay", &delay, "how far ahead timers are armed"}}; }
+  Parameters parameters() {
+    return {{"delay", &delay, "how far ahead timers are armed"},
+            {"resolution", &resolution, kMeaningOfResolution}};
+  }
 
   Trace generate(const WorkloadOptions& options) const {
     return hold_timers(TraceWriter(*this, options), delay, options);

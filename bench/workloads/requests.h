@@ -3,7 +3,7 @@
 //
 // N sources that each renew themselves come close to Poisson arrivals. The trace begins in the
 // stationary state. Each struct below is a load that was published; all of them take other
-// distributions. The clock goes to every instant at which something happens, in ms.
+// distributions and ticks. The clock goes to every tick at which something happens.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,12 @@ namespace timerbench {
 struct RequestTimes {
   Delays timeout;
   Delays latency;
+  std::chrono::nanoseconds resolution = kDefaultResolution;
 
   Parameters parameters() {
     return {{"timeout", &timeout, "of a request"},
-            {"latency", &latency, "after which it is answered, unless timed out"}};
+            {"latency", &latency, "after which it is answered, unless timed out"},
+            {"resolution", &resolution, kMeaningOfResolution}};
   }
 };
 

@@ -9,14 +9,23 @@
 
 namespace timerbench {
 
+inline constexpr std::chrono::nanoseconds kDefaultResolution = std::chrono::milliseconds(1);
+inline constexpr std::string_view kMeaningOfResolution = "length of a tick";
+
 // The generator keeps the clock; pass_time() moves it in the trace.
 class TraceWriter {
  public:
-  // A tick is 1 ms unless G::unit_ns says otherwise.
+  // A tick is 1 ms unless G::unit_ns or the parameter `resolution` says otherwise. Throws
+  // ParameterError.
   template <Generator G>
   TraceWriter(G generator, const WorkloadOptions& options) {
     info_.unit_ns = 1e6;
     if constexpr (requires { G::unit_ns; }) info_.unit_ns = G::unit_ns;
+    if constexpr (requires { generator.resolution; }) {
+      if (generator.resolution.count() == 0)
+        throw ParameterError("resolution: '0s' is shorter than 1ns");
+      info_.unit_ns = static_cast<double>(generator.resolution.count());
+    }
     info_.capacity = options.size;
     info_.item = G::item;
     info_.workload = G::name;

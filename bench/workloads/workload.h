@@ -21,7 +21,8 @@ struct WorkloadOptions {
 // A generator is a struct whose members are its parameters, with their defaults, and
 //   static constexpr std::string_view name, summary, item;   what a cost is quoted per
 //   static constexpr bool items_are_free;                    whether options.items is heeded
-//   static constexpr double unit_ns;                         a tick, if not 1 ms
+//   static constexpr double unit_ns;                         a tick, if not 1 ms; or
+//   std::chrono::nanoseconds resolution;                     the same as a parameter
 //   Parameters parameters();                                 those that can be set, by name
 //   Trace generate(const WorkloadOptions&) const;            no I/O, no clock, no state
 template <class G>
