@@ -323,8 +323,10 @@ class TimerLogs {
       const Tick rest = ahead % kBuckets;  // 0 is the hand's slot: one bucket earlier then
       return {0, ahead < kBuckets ? due : hand_ + (rest == 0 ? kBuckets - 1 : rest)};
     }
-    Bucket bucket{.level = 0, .position = due};
-    for (Tick hand = hand_; bucket.position - hand >= kBuckets; hand >>= kBits) {
+    // No branch tells level 0 from the others: where timers have moved, it is foreseen badly.
+    const unsigned beyond = due - hand_ >= kBuckets ? 1 : 0;
+    Bucket bucket{.level = beyond, .position = due >> (beyond * kBits)};
+    for (Tick hand = this->hand(beyond); bucket.position - hand >= kBuckets; hand >>= kBits) {
       bucket.position >>= kBits;
       ++bucket.level;
     }

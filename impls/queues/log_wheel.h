@@ -84,21 +84,7 @@ class LogWheel {
     if (now < now_) return 0;
     now_ = now;
     const Tick end = logs_.granularity().floor(now);
-    if (end < logs_.next() && !logs_.cascades_ahead()) return 0;
-    const std::size_t before = size();
-    const Tick start = logs_.hand();
-    if (logs_.next() == start) fire_overdue(sink);
-    while (logs_.next() <= end) {
-      logs_.move_hand(logs_.next());
-      open_buckets(sink);
-    }
-    if (logs_.cascades_ahead()) {
-      logs_.move_hand(end);
-      logs_.cascade_ahead(end - start, place());
-    }
-    const std::size_t fired = before - size();
-    logs_.tidy(fired, place());
-    return fired;
+    return end < logs_.next() && !logs_.cascades_ahead() ? 0 : look_and_fire(end, sink);
   }
 
   Tick next_wakeup() const {
@@ -124,6 +110,24 @@ class LogWheel {
 
   auto place() {
     return [this](TimerId id, Timer& timer, Tick due) { logs_.append(id, timer, due); };
+  }
+
+  template <class Sink>
+  std::size_t look_and_fire(Tick end, Sink& sink) {
+    const std::size_t before = size();
+    const Tick start = logs_.hand();
+    if (logs_.next() == start) fire_overdue(sink);
+    while (logs_.next() <= end) {
+      logs_.move_hand(logs_.next());
+      open_buckets(sink);
+    }
+    if (logs_.cascades_ahead()) {
+      logs_.move_hand(end);
+      logs_.cascade_ahead(end - start, place());
+    }
+    const std::size_t fired = before - size();
+    logs_.tidy(fired, place());
+    return fired;
   }
 
   // Fires the timers that were due when they were armed, in the order of rule 6.
