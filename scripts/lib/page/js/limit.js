@@ -176,19 +176,7 @@ function distancesCard(campaign, scenario) {
     height: heightFor(drawn.length, 400),
     config: (theme, width) => distanceLines(campaign, scenario, drawn, rows, theme, width),
     columns: [
-      {
-        title: 'timers',
-        csv: 'size',
-        value: ({cell}) => cell.size,
-        text: ({cell}) => power(cell.size),
-      },
-      {
-        title: 'backend',
-        left: true,
-        value: ({cell}) => cell.backend,
-        text: ({cell}) => named(cell.backend, campaign),
-      },
-      {title: 'precision', left: true, value: ({cell}) => campaign.precisionOf(cell.backend)},
+      ...cellColumns(campaign),
       {
         title: 'times one store [95 %]',
         csv: 'distance',

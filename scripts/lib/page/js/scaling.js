@@ -57,19 +57,7 @@ function drawScaling(view) {
           width,
         ),
       columns: [
-        {
-          title: 'timers',
-          csv: 'size',
-          value: ({cell}) => cell.size,
-          text: ({cell}) => power(cell.size),
-        },
-        {
-          title: 'backend',
-          left: true,
-          value: ({cell}) => cell.backend,
-          text: ({cell}) => named(cell.backend, campaign),
-        },
-        {title: 'precision', left: true, value: ({cell}) => campaign.precisionOf(cell.backend)},
+        ...cellColumns(campaign),
         {
           title: 'ns [95 %]',
           csv: 'ns',
@@ -116,6 +104,25 @@ function cheapestOn(campaign, scenario, size) {
 // The interval of a cost or a ratio, if there are enough rounds.
 function boundsOf({low, high}) {
   return low > 0 && Number.isFinite(high) ? {low, high} : {};
+}
+
+// The columns that say which cell a row is of.
+function cellColumns(campaign) {
+  return [
+    {
+      title: 'timers',
+      csv: 'size',
+      value: ({cell}) => cell.size,
+      text: ({cell}) => power(cell.size),
+    },
+    {
+      title: 'backend',
+      left: true,
+      value: ({cell}) => cell.backend,
+      text: ({cell}) => named(cell.backend, campaign),
+    },
+    {title: 'precision', left: true, value: ({cell}) => campaign.precisionOf(cell.backend)},
+  ];
 }
 
 // The CSV columns of the interval.
