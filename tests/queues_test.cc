@@ -412,6 +412,35 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
   }
 }
 
+// All timers wait in one slot, and each was moved to a slot of its own by one store.
+TEST(LogRing, LosesNothingWhenMemoryRunsOutInAJump) {
+  constexpr TimerId kTimers = 900;
+  const auto jump_fails = [&](std::size_t allocations_left) {
+    LogRing<512> queue({.capacity = kTimers});
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1'000);
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 10'000 + id);
+    bool failed = false;
+    is_out_of_memory = true;
+    last_allocations = allocations_left;
+    try {
+      queue.advance(9'999, IgnoreExpiry{});
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    is_out_of_memory = false;
+    last_allocations = 0;
+    EXPECT_EQ(queue.size(), kTimers);
+    for (TimerId id = 0; id < kTimers; ++id) {
+      EXPECT_LE(queue.next_wakeup(), 10'000 + id);
+      EXPECT_EQ(queue.advance(10'000 + id, IgnoreExpiry{}), 1U) << id;
+    }
+    return failed;
+  };
+  std::size_t failures = 0;
+  while (jump_fails(failures) && !HasFailure()) ++failures;
+  EXPECT_GT(failures, 1U);
+}
+
 // The example at the head of radix_heap.h.
 TEST(RadixHeap, FollowsItsExample) {
   constexpr TimerId kA = 0, kB = 1, kC = 2, kD = 3;

@@ -248,8 +248,10 @@ class TimerLogs {
   }
 
   // Moves the hand of a ring past buckets that were not opened: gives each pending timer an entry
-  // anew. What was due by then is at the hand. O(pending + dead).
+  // anew. What was due by then is at the hand. O(pending + dead). Throws std::bad_alloc and then
+  // has done nothing.
   void pass_rounds(Tick granule) {
+    logs_.reserve(size_, std::min(size_, kBuckets));
     Log passed;
     for (std::size_t slot = queued_[0].next(0); slot != queued_[0].kNone;
          slot = queued_[0].next(slot + 1)) {
