@@ -225,9 +225,9 @@ class TimerLogs {
 
   // REQUIRES: granule >= hand(), and no queued bucket begins before it.
   void move_hand(Tick granule) {
-    const bool enters_block = (hand_ ^ granule) >= Slots;
+    const Tick changed = hand_ ^ granule;
     hand_ = granule;
-    if (enters_block) find_following();
+    if (changed >= Slots) find_following(changed);
   }
 
   // The first granule of the next block of Slots buckets on level 0.
@@ -345,11 +345,12 @@ class TimerLogs {
     logs_.template take<kDesign.chunks_ahead>(log, chunks, fetch, look);
   }
 
-  // Finds the levels on which a long bucket follows the hand.
-  void find_following() {
-    following_ = 0;
-    for (unsigned level = 1; level < level_count_; ++level) {
-      if (size(Bucket{level, hand(level) + 1}) > kDesign.at_once) following_ |= 1U << level;
+  // Finds the levels on which a long bucket follows the hand. `changed`: which bits of the hand have
+  // changed. On a level whose hand has not moved the same bucket follows.
+  void find_following(Tick changed) {
+    for (unsigned level = 1; level < level_count_ && changed >> (level * kBits) != 0; ++level) {
+      const bool is_long = size(Bucket{level, hand(level) + 1}) > kDesign.at_once;
+      following_ = (following_ & ~(1U << level)) | unsigned{is_long} << level;
     }
   }
 
