@@ -84,6 +84,23 @@ TEST(LogCalendarTest, WhatIsCancelledAndArmedAgainInTheAgendaFiresOnce) {
   EXPECT_EQ(calendar.entries(), 0u);
 }
 
+// An advance() that has nothing to look at still finds out that a long bucket follows.
+TEST(LogCalendarTest, NoTickCascadesAWholeBucketAfterIdleTime) {
+  constexpr TimerId kTimers = 50'000;
+  for (const Tick idle : {600, 70'000, 200'000}) {
+    Calendar calendar({.capacity = kTimers});
+    for (TimerId id = 0; id < kTimers; ++id) calendar.schedule(id, idle + id % 100);
+    std::uint64_t most = 0;
+    for (Tick now = 1; now < idle + 100; ++now) {
+      const std::uint64_t before = calendar.work().moved;
+      calendar.advance(now, IgnoreExpiry{});
+      most = std::max(most, calendar.work().moved - before);
+    }
+    EXPECT_EQ(calendar.size(), 0u);
+    EXPECT_LE(most, 300u) << idle;
+  }
+}
+
 TEST(LogCalendarTest, MovingNearerForEverLeavesFewEntries) {
   constexpr TimerId kTimers = 100;
   Calendar calendar({.capacity = kTimers});

@@ -175,15 +175,16 @@ TEST_F(Debt, OfManyThatFireAtOnce) {
   EXPECT_LE(wheel_.entries(), 3 * (kTimers / 50) / 2 + 2 * 1024);
 }
 
-// The most timers that one advance() puts elsewhere, tick by tick, with N timers in so many ticks.
-std::uint64_t most_moved(TimerId timers, Tick ticks) {
+// The most timers that one advance() puts elsewhere, tick by tick, with N timers in so many ticks
+// after `idle` ticks in which none is due.
+std::uint64_t most_moved(TimerId timers, Tick ticks, Tick idle = 0) {
   Wheel wheel({.capacity = timers});
   for (TimerId id = 0; id < timers; ++id) {
-    wheel.schedule(id, 1 + std::uint64_t{id} * 7919 % ticks);
+    wheel.schedule(id, idle + 1 + std::uint64_t{id} * 7919 % ticks);
   }
   std::size_t fired = 0;
   std::uint64_t most = 0;
-  for (Tick now = 1; now <= ticks; ++now) {
+  for (Tick now = 1; now <= idle + ticks; ++now) {
     const std::uint64_t before = wheel.work().moved;
     fired += wheel.advance(now, IgnoreExpiry{});
     most = std::max(most, wheel.work().moved - before);
@@ -195,6 +196,10 @@ std::uint64_t most_moved(TimerId timers, Tick ticks) {
 TEST(LogWheelTest, NoTickCascadesAWholeBucket) {
   EXPECT_LE(most_moved(200'000, 300'000), 800u);  // a bucket of 65 536 ticks has 44 000 timers
   EXPECT_LE(most_moved(500'000, 10'000), 150u);   // one of 256 ticks has 12 800, and a tick 50
+}
+
+TEST(LogWheelTest, NoTickCascadesAWholeBucketAfterIdleTime) {
+  for (const Tick idle : {600, 70'000, 200'000}) EXPECT_LE(most_moved(50'000, 100, idle), 300u);
 }
 
 // The example at the head of log_wheel.h.

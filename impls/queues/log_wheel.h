@@ -24,7 +24,7 @@
 //   advance(8)        the dead entry of b is dropped
 //
 // Invariants:
-//   1. Those of core/timer_logs.h. The hand is not after the last advance().
+//   1. Those of core/timer_logs.h. The hand is the granule of the last advance().
 //   2. The look of a pending timer is at most its granule and after the hand. Only what was due by
 //      the hand when it was armed has the hand itself as its look. So no timer is late: a pending
 //      timer's entry is looked at when the hand reaches its look, which is not after its granule.
@@ -84,7 +84,10 @@ class LogWheel {
     if (now < now_) return 0;
     now_ = now;
     const Tick end = logs_.granularity().floor(now);
-    if (end < logs_.next() && !logs_.cascades_ahead()) return 0;
+    if (end < std::min(logs_.next(), logs_.end_of_block()) && !logs_.cascades_ahead()) {
+      logs_.move_hand_in_block(end);
+      return 0;
+    }
     const std::size_t before = size();
     const Tick start = logs_.hand();
     if (logs_.next() == start) fire_overdue(sink);
@@ -92,10 +95,8 @@ class LogWheel {
       logs_.move_hand(logs_.next());
       open_buckets(sink);
     }
-    if (logs_.cascades_ahead()) {
-      logs_.move_hand(end);
-      logs_.cascade_ahead(end - start, place());
-    }
+    logs_.move_hand(end);
+    if (logs_.cascades_ahead()) logs_.cascade_ahead(end - start, place());
     const std::size_t fired = before - size();
     logs_.tidy(fired, place());
     return fired;
