@@ -37,6 +37,7 @@ TEST(LogCalendarTest, TheExampleOfItsHead) {
   EXPECT_EQ(calendar.next_wakeup(), 21u);
   calendar.schedule(kC, 23);
   EXPECT_EQ(calendar.agenda_size(), 3u);
+  EXPECT_EQ(calendar.queued(), 3u);
   calendar.schedule(kA, 40);
   EXPECT_EQ(calendar.entries(), 3u);
   EXPECT_EQ(fired_by(calendar, 23), (Fires{{kB, 21}, {kC, 23}}));
@@ -99,6 +100,20 @@ TEST(LogCalendarTest, NoTickCascadesAWholeBucketAfterIdleTime) {
     EXPECT_EQ(calendar.size(), 0u);
     EXPECT_LE(most, 300u) << idle;
   }
+}
+
+TEST(LogCalendarTest, NoLongerStepCascadesAWholeBucket) {
+  constexpr TimerId kTimers = 500'000;
+  constexpr Tick kStep = 16;
+  Calendar calendar({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) calendar.schedule(id, 1 + id % 10'000);
+  std::uint64_t most = 0;
+  for (Tick now = kStep; calendar.size() > 0; now += kStep) {
+    const std::uint64_t before = calendar.work().moved;
+    calendar.advance(now, IgnoreExpiry{});
+    most = std::max(most, calendar.work().moved - before);
+  }
+  EXPECT_LE(most, 1'000u);  // of 12 800; 800 fire
 }
 
 TEST(LogCalendarTest, MovingNearerForEverLeavesFewEntries) {

@@ -412,6 +412,27 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
   }
 }
 
+// Two buckets begin at once. The wider one is short and goes to the agenda, then there is no memory
+// to cascade the other.
+TEST(LogCalendar, KeepsOrderWhenMemoryRunsOutInACascade) {
+  constexpr TimerId kTimers = 103;
+  constexpr Tick kBegin = 2 * 65'536;
+  LogCalendar<256> queue({.capacity = kTimers});
+  for (TimerId id = 0; const Tick ahead : {50'000, 1'000, 20'000}) {
+    queue.schedule(id++, kBegin + ahead);
+  }
+  queue.advance(70'000, IgnoreExpiry{});
+  for (TimerId id = 3; id < kTimers; ++id) queue.schedule(id, kBegin + id);
+  is_out_of_memory = true;
+  EXPECT_THROW(queue.advance(kBegin, IgnoreExpiry{}), std::bad_alloc);
+  is_out_of_memory = false;
+  EXPECT_EQ(queue.agenda_size(), 3U);
+  std::vector<Tick> fired;
+  queue.advance(2 * kBegin, [&](TimerId, Tick deadline) { fired.push_back(deadline); });
+  EXPECT_EQ(fired.size(), kTimers);
+  EXPECT_TRUE(std::is_sorted(fired.begin(), fired.end()));
+}
+
 // All timers wait in one slot, and each was moved to a slot of its own by one store.
 TEST(LogRing, LosesNothingWhenMemoryRunsOutInAJump) {
   constexpr TimerId kTimers = 900;
