@@ -219,8 +219,12 @@ TEST(LogWheelTest, TellsTheWorkOfItsCalls) {
   EXPECT_EQ(wheel.work().moved, 1u);
   EXPECT_EQ(wheel.work().passed, 2u);
   EXPECT_EQ(wheel.work().level, 1u);
+  wheel.schedule(2, 2 * 65'536 + 1);  // level 1, though a bucket of level 2 begins there as well
+  EXPECT_EQ(wheel.advance(2 * 65'536, IgnoreExpiry{}), 1u);
+  EXPECT_EQ(wheel.work().moved, 2u);
+  EXPECT_EQ(wheel.work().level, 1u);
   EXPECT_EQ(wheel.advance(199'000, IgnoreExpiry{}), 1u);
-  EXPECT_EQ(wheel.work().moved, 3u);
+  EXPECT_EQ(wheel.work().moved, 4u);
   EXPECT_EQ(wheel.work().level, 2u);
   EXPECT_EQ(wheel.queued(), 1u);
 }
@@ -263,6 +267,13 @@ TEST(LogWheelTest, FindsAnUpperBucketThatBeginsBeforeTheNextOfLevelZero) {
   EXPECT_EQ(wheel.next_wakeup(), 12u);
   EXPECT_EQ(wheel.advance(12, IgnoreExpiry{}), 1u);
   EXPECT_EQ(wheel.advance(14, IgnoreExpiry{}), 1u);
+}
+
+TEST(LogWheelTest, WakesUpNowForWhatIsOverdue) {
+  Wheel wheel({.capacity = 1, .granularity = 10});
+  wheel.advance(1'015, IgnoreExpiry{});
+  wheel.schedule(0, 900);
+  EXPECT_EQ(wheel.next_wakeup(), 1'015u);
 }
 
 TEST(LogWheelTest, AJumpLeavesNothingBehind) {
