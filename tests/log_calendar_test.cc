@@ -106,6 +106,17 @@ TEST(LogCalendarTest, NoTickCascadesAWholeBucketAfterIdleTime) {
   }
 }
 
+// Each arming is earlier than the last, but none needs another entry.
+TEST(LogCalendarTest, WhatIsOverdueHasOneEntryHoweverOftenItIsArmed) {
+  Calendar calendar({.capacity = 1, .start = 10'000});
+  for (Tick deadline = 10'000; deadline > 0; --deadline) calendar.schedule(0, deadline);
+  calendar.schedule(0, 20'000);
+  EXPECT_TRUE(fired_by(calendar, 10'000).empty());
+  EXPECT_EQ(calendar.work().moved, 1u);
+  EXPECT_EQ(calendar.work().passed, 0u);
+  EXPECT_EQ(fired_by(calendar, 20'000), (Fires{{0, 20'000}}));
+}
+
 // Many fires leave more dead entries than there may be. The sweep that follows finds the bucket of
 // the next tick, and what lives there must leave it.
 TEST(LogCalendarTest, WhatASweepFindsInTheNextTickIsOnTime) {
