@@ -412,6 +412,23 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
   }
 }
 
+template <class Queue>
+class OrderedLogs : public testing::Test {};
+
+using QueuesThatSortWhatIsOverdue = testing::Types<LogWheel<256>, LogRing<512>, LogCalendar<256>>;
+TYPED_TEST_SUITE(OrderedLogs, QueuesThatSortWhatIsOverdue);
+
+TYPED_TEST(OrderedLogs, LoseNothingWhenThereIsNoMemoryToSortWhatIsOverdue) {
+  constexpr TimerId kTimers = 100;
+  TypeParam queue(QueueConfig{.capacity = kTimers, .start = 1'000});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, id);
+  is_out_of_memory = true;
+  EXPECT_THROW(queue.advance(1'000, IgnoreExpiry{}), std::bad_alloc);
+  is_out_of_memory = false;
+  EXPECT_EQ(queue.size(), kTimers);
+  EXPECT_EQ(queue.advance(1'000, IgnoreExpiry{}), kTimers);
+}
+
 // Two buckets begin at once. The wider one is short and goes to the agenda, then there is no memory
 // to cascade the other.
 TEST(LogCalendar, KeepsOrderWhenMemoryRunsOutInACascade) {
@@ -435,7 +452,7 @@ TEST(LogCalendar, KeepsOrderWhenMemoryRunsOutInACascade) {
 
 // All timers wait in one slot, and each was moved to a slot of its own by one store.
 TEST(LogRing, LosesNothingWhenMemoryRunsOutInAJump) {
-  constexpr TimerId kTimers = 900;
+  constexpr TimerId kTimers = 5'000;
   const auto jump_fails = [&](std::size_t allocations_left) {
     LogRing<512> queue({.capacity = kTimers});
     for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1'000);
