@@ -175,6 +175,18 @@ TEST_F(Debt, OfManyThatFireAtOnce) {
   EXPECT_LE(wheel_.entries(), 3 * (kTimers / 50) / 2 + 2 * 1024);
 }
 
+TEST_F(Debt, OfCancelledTimersIsSweptInSmallParts) {
+  for (const Tick deadline : {900'000, 500'000}) {
+    for (TimerId id = 0; id < kTimers; ++id) wheel_.schedule(id, deadline);
+  }
+  for (TimerId id = 0; id < kTimers; ++id) wheel_.cancel(id);
+  for (TimerId id = 0; id < 100; ++id) {
+    const std::uint64_t before = wheel_.work().passed;
+    wheel_.schedule(id, 100);
+    EXPECT_LE(wheel_.work().passed - before, 100u);
+  }
+}
+
 // The most timers that one advance() puts elsewhere, step by step, with N timers in so many ticks
 // after `idle` ticks in which none is due.
 std::uint64_t most_moved(TimerId timers, Tick ticks, Tick idle = 0, Tick step = 1) {
