@@ -1,9 +1,9 @@
 // Deliberately broken timer queues, to prove that the checks bite.
 //
 // Small sound queues, such as a hierarchical wheel, a ring with rounds, a heap, one with lazy
-// deletion and a wheel of logs, are each written once. A bug is a deviation of a line or two,
-// `if constexpr (kBug == ...)` or a condition that names it. None of them is undefined behaviour,
-// and none hangs: a broken queue gives wrong answers.
+// deletion, a wheel of logs and a calendar of logs, are each written once. A bug is a deviation of a
+// line or two, `if constexpr (kBug == ...)` or a condition that names it. None of them is undefined
+// behaviour, and none hangs: a broken queue gives wrong answers.
 #pragma once
 
 #include <algorithm>
@@ -88,6 +88,12 @@ enum class Bug {
   copy_fires_twice,
   reclaims_a_waiting_entry,
   cascade_ahead_misses_late_entries,
+  // BrokenLogCalendar
+  agenda_unsorted,
+  agenda_fires_the_dead,
+  arrival_misses_the_opened_bucket,
+  overdue_in_order_of_arming,
+  idles_past_a_nearer_timer,
 };
 
 struct BugText {
@@ -209,6 +215,19 @@ constexpr BugText describe(Bug bug) {
     case Bug::cascade_ahead_misses_late_entries:
       return {"broken_cascade_ahead_misses_late_entries",
               "an entry that comes to a bucket already cascaded is lost"};
+    case Bug::agenda_unsorted:
+      return {"broken_agenda_unsorted", "a bucket that is opened goes to the agenda as it is"};
+    case Bug::agenda_fires_the_dead:
+      return {"broken_agenda_fires_the_dead",
+              "a timer that is moved nearer within the agenda fires at its old place too"};
+    case Bug::arrival_misses_the_opened_bucket:
+      return {"broken_arrival_misses_the_opened_bucket",
+              "what is armed for the bucket that is open waits until the next one opens"};
+    case Bug::overdue_in_order_of_arming:
+      return {"broken_overdue_in_order_of_arming", "fires what is overdue as it was armed"};
+    case Bug::idles_past_a_nearer_timer:
+      return {"broken_idles_past_a_nearer_timer",
+              "advance() does nothing before the instant that was next when it last did something"};
   }
   return {};
 }
@@ -825,6 +844,149 @@ class BrokenLogWheel {
   Logs far_;
 };
 
+// Logs of 16 ticks. The one that is open is a sorted agenda; what is overdue waits apart.
+template <Bug kBug>
+class BrokenLogCalendar {
+ public:
+  static constexpr Traits traits = traits_of(kBug, "sound_log_calendar", Precision::exact, true);
+
+  explicit BrokenLogCalendar(const QueueConfig& config)
+      : now_(config.start), timers_(config.capacity) {}
+
+  void schedule(TimerId id, Tick deadline) {
+    Timer& timer = timers_[id];
+    size_ += timer.deadline == kNever;
+    timer.deadline = deadline;
+    const Tick due = std::max(deadline, now_);
+    if (timer.look > due) place(id, due);
+  }
+
+  bool cancel(TimerId id) {
+    const bool was_pending = std::exchange(timers_[id].deadline, kNever) != kNever;
+    size_ -= was_pending;
+    return was_pending;
+  }
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (now < now_) return 0;
+    if (now < idle_until_) {
+      now_ = now;
+      return 0;
+    }
+    std::size_t fired = fire_overdue(sink);
+    while (next() <= now) {
+      now_ = next();
+      if (!logs_.empty() && logs_.begin()->first == now_) {
+        open();
+      } else {
+        const TimerId id = agenda_.back().second;
+        agenda_.pop_back();
+        fired += look_at(id, now_, sink);
+      }
+    }
+    now_ = now;
+    idle_until_ = next();
+    return fired;
+  }
+
+  Tick next_wakeup() const {
+    if (size_ == 0) return kNever;
+    return overdue_.empty() ? next() : now_;
+  }
+  std::size_t size() const { return size_; }
+
+ private:
+  using Entry = std::pair<Tick, TimerId>;
+
+  static constexpr Tick kTicks = 16;  // of a log
+
+  struct Timer {
+    Tick deadline = kNever;  // kNever: not pending
+    Tick look = kNever;      // where the live entry is
+  };
+
+  Tick next() const {
+    return std::min(logs_.empty() ? kNever : logs_.begin()->first,
+                    agenda_.empty() ? kNever : agenda_.back().first);
+  }
+
+  void place(TimerId id, Tick due) {
+    Tick& look = timers_[id].look;
+    const Tick begin = due / kTicks * kTicks;
+    if (due <= now_) {
+      look = now_;
+      overdue_.push_back(id);
+    } else if (begin > now_) {
+      look = begin;
+      logs_[begin].push_back(id);
+    } else if (kBug == Bug::arrival_misses_the_opened_bucket && begin < kNever - kTicks) {
+      look = begin + kTicks;
+      logs_[look].push_back(id);
+    } else {
+      look = due;
+      const Entry entry{due, id};
+      agenda_.insert(std::ranges::upper_bound(agenda_, entry, std::greater<>()), entry);
+    }
+    if (kBug != Bug::idles_past_a_nearer_timer) idle_until_ = std::min(idle_until_, look);
+  }
+
+  void open() {
+    const auto log = logs_.extract(now_);
+    for (const TimerId id : log.mapped()) {
+      Timer& timer = timers_[id];
+      if (timer.look != now_) continue;
+      timer.look = timer.deadline;
+      if (timer.deadline == kNever) continue;
+      if (timer.deadline / kTicks > now_ / kTicks) {
+        place(id, timer.deadline);
+      } else {
+        agenda_.emplace_back(timer.deadline, id);
+      }
+    }
+    if (kBug != Bug::agenda_unsorted) std::ranges::sort(agenda_, std::greater<>());
+  }
+
+  template <class Sink>
+  std::size_t fire_overdue(Sink& sink) {
+    std::vector<TimerId> overdue = std::exchange(overdue_, {});
+    if (kBug != Bug::overdue_in_order_of_arming) {
+      std::ranges::sort(overdue, {}, [&](TimerId id) { return timers_[id].deadline; });
+    }
+    std::size_t fired = 0;
+    for (const TimerId id : overdue) fired += look_at(id, now_, sink);
+    return fired;
+  }
+
+  // Returns how many have fired.
+  template <class Sink>
+  std::size_t look_at(TimerId id, Tick look, Sink& sink) {
+    Timer& timer = timers_[id];
+    if (timer.look != look) {
+      if (kBug != Bug::agenda_fires_the_dead) return 0;
+      sink(id, look);
+      return 1;
+    }
+    timer.look = kNever;
+    if (timer.deadline == kNever) return 0;
+    if (timer.deadline > now_) {
+      place(id, timer.deadline);
+      return 0;
+    }
+    --size_;
+    sink(id, std::exchange(timer.deadline, kNever));
+    return 1;
+  }
+
+  Tick now_;
+  Tick idle_until_ = 0;
+  std::size_t size_ = 0;
+  std::vector<Timer> timers_;
+  std::map<Tick, std::vector<TimerId>> logs_;  // by the first tick, which is after now_
+  std::vector<Entry> agenda_;                  // the latest first
+  std::vector<TimerId> overdue_;
+};
+
 // Of Precision::relative, late by 8/63 of the delay and so many ticks: a timer waits under that
 // instant. Sound without the ticks.
 template <Tick kTicks>
@@ -900,7 +1062,7 @@ class RelativeWakeupStuck : public LateByAPart<0> {
 using SoundQueues =
     std::tuple<BrokenWheel<Bug::none>, BrokenWheel<Bug::none, 100>, BrokenRing<Bug::none>,
                BrokenHeap<Bug::none>, BrokenLazyHeap<Bug::none>, BrokenLogWheel<Bug::none>,
-               LateByAPart<0>>;
+               BrokenLogCalendar<Bug::none>, LateByAPart<0>>;
 
 // What a trace can show.
 using BrokenOnTraces = std::tuple<  //
@@ -930,9 +1092,13 @@ using BrokenOnTraces = std::tuple<  //
     BrokenHeap<Bug::cancel_denies>, BrokenHeap<Bug::next_wakeup_stuck>,  //
     BrokenLogWheel<Bug::forgets_the_look>, BrokenLogWheel<Bug::copy_fires_twice>,
     BrokenLogWheel<Bug::reclaims_a_waiting_entry>,
-    BrokenLogWheel<Bug::cascade_ahead_misses_late_entries>, LateByAPart<1>, RelativeWakeupStuck>;
+    BrokenLogWheel<Bug::cascade_ahead_misses_late_entries>,  //
+    BrokenLogCalendar<Bug::agenda_unsorted>, BrokenLogCalendar<Bug::agenda_fires_the_dead>,
+    BrokenLogCalendar<Bug::arrival_misses_the_opened_bucket>,
+    BrokenLogCalendar<Bug::idles_past_a_nearer_timer>, LateByAPart<1>, RelativeWakeupStuck>;
 
-// What no random trace shows: it takes a smaller now, a stopwatch, longer jumps, more calls or ids.
+// What no random trace shows: it takes a smaller now, a past deadline, a stopwatch, longer jumps,
+// more calls or ids.
 using BrokenBeyondTraces =
     std::tuple<BrokenRing<Bug::time_runs_backwards>, BrokenRing<Bug::walks_every_tick>,
                BrokenRing<Bug::walks_when_32_bits_are_few>, BrokenRing<Bug::elapsed_in_31_bits>,
@@ -942,7 +1108,8 @@ using BrokenBeyondTraces =
                BrokenHeap<Bug::cancel_keeps_some_of_many>, BrokenHeap<Bug::loses_one_of_a_herd>,
                BrokenLazyHeap<Bug::loses_one_arming>, BrokenLazyHeap<Bug::arming_in_8_bits>,
                BrokenLazyHeap<Bug::arming_in_16_bits>, BrokenLazyHeap<Bug::id_in_16_bits>,
-               BrokenLazyHeap<Bug::id_in_24_bits>>;
+               BrokenLazyHeap<Bug::id_in_24_bits>,
+               BrokenLogCalendar<Bug::overdue_in_order_of_arming>>;
 
 using BrokenQueues =
     decltype(std::tuple_cat(std::declval<BrokenOnTraces>(), std::declval<BrokenBeyondTraces>()));

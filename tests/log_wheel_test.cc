@@ -175,15 +175,28 @@ TEST_F(Debt, OfManyThatFireAtOnce) {
   EXPECT_LE(wheel_.entries(), 3 * (kTimers / 50) / 2 + 2 * 1024);
 }
 
-// The most timers that one advance() puts elsewhere, tick by tick, with N timers in so many ticks.
-std::uint64_t most_moved(TimerId timers, Tick ticks) {
+TEST_F(Debt, OfCancelledTimersIsSweptInSmallParts) {
+  for (const Tick deadline : {900'000, 500'000}) {
+    for (TimerId id = 0; id < kTimers; ++id) wheel_.schedule(id, deadline);
+  }
+  for (TimerId id = 0; id < kTimers; ++id) wheel_.cancel(id);
+  for (TimerId id = 0; id < 100; ++id) {
+    const std::uint64_t before = wheel_.work().passed;
+    wheel_.schedule(id, 100);
+    EXPECT_LE(wheel_.work().passed - before, 100u);
+  }
+}
+
+// The most timers that one advance() puts elsewhere, step by step, with N timers in so many ticks
+// after `idle` ticks in which none is due.
+std::uint64_t most_moved(TimerId timers, Tick ticks, Tick idle = 0, Tick step = 1) {
   Wheel wheel({.capacity = timers});
   for (TimerId id = 0; id < timers; ++id) {
-    wheel.schedule(id, 1 + std::uint64_t{id} * 7919 % ticks);
+    wheel.schedule(id, idle + 1 + std::uint64_t{id} * 7919 % ticks);
   }
   std::size_t fired = 0;
   std::uint64_t most = 0;
-  for (Tick now = 1; now <= ticks; ++now) {
+  for (Tick now = step; now < idle + ticks + step; now += step) {
     const std::uint64_t before = wheel.work().moved;
     fired += wheel.advance(now, IgnoreExpiry{});
     most = std::max(most, wheel.work().moved - before);
@@ -195,6 +208,37 @@ std::uint64_t most_moved(TimerId timers, Tick ticks) {
 TEST(LogWheelTest, NoTickCascadesAWholeBucket) {
   EXPECT_LE(most_moved(200'000, 300'000), 800u);  // a bucket of 65 536 ticks has 44 000 timers
   EXPECT_LE(most_moved(500'000, 10'000), 150u);   // one of 256 ticks has 12 800, and a tick 50
+}
+
+TEST(LogWheelTest, NoLongerStepCascadesAWholeBucket) {
+  EXPECT_LE(most_moved(500'000, 10'000, 0, 16), 1'000u);  // of 12 800; 800 fire
+}
+
+TEST(LogWheelTest, NoTickCascadesAWholeBucketAfterIdleTime) {
+  for (const Tick idle : {600, 70'000, 200'000}) EXPECT_LE(most_moved(50'000, 100, idle), 300u);
+}
+
+TEST(LogWheelTest, TellsTheWorkOfItsCalls) {
+  Wheel wheel({.capacity = 5});
+  for (const TimerId id : {0, 1, 2}) wheel.schedule(id, 70'000);  // level 1
+  for (const TimerId id : {3, 4}) wheel.schedule(id, 200'000);    // level 2
+  wheel.schedule(1, 10);
+  wheel.cancel(2);
+  EXPECT_EQ(wheel.queued(), 3u);
+  EXPECT_EQ(wheel.advance(10, IgnoreExpiry{}), 1u);
+  EXPECT_EQ(wheel.work().moved + wheel.work().passed, 0u);
+  EXPECT_EQ(wheel.advance(69'999, IgnoreExpiry{}), 0u);
+  EXPECT_EQ(wheel.work().moved, 1u);
+  EXPECT_EQ(wheel.work().passed, 2u);
+  EXPECT_EQ(wheel.work().level, 1u);
+  wheel.schedule(2, 2 * 65'536 + 1);  // level 1, though a bucket of level 2 begins there as well
+  EXPECT_EQ(wheel.advance(2 * 65'536, IgnoreExpiry{}), 1u);
+  EXPECT_EQ(wheel.work().moved, 2u);
+  EXPECT_EQ(wheel.work().level, 1u);
+  EXPECT_EQ(wheel.advance(199'000, IgnoreExpiry{}), 1u);
+  EXPECT_EQ(wheel.work().moved, 4u);
+  EXPECT_EQ(wheel.work().level, 2u);
+  EXPECT_EQ(wheel.queued(), 1u);
 }
 
 // The example at the head of log_wheel.h.
@@ -235,6 +279,13 @@ TEST(LogWheelTest, FindsAnUpperBucketThatBeginsBeforeTheNextOfLevelZero) {
   EXPECT_EQ(wheel.next_wakeup(), 12u);
   EXPECT_EQ(wheel.advance(12, IgnoreExpiry{}), 1u);
   EXPECT_EQ(wheel.advance(14, IgnoreExpiry{}), 1u);
+}
+
+TEST(LogWheelTest, WakesUpNowForWhatIsOverdue) {
+  Wheel wheel({.capacity = 1, .granularity = 10});
+  wheel.advance(1'015, IgnoreExpiry{});
+  wheel.schedule(0, 900);
+  EXPECT_EQ(wheel.next_wakeup(), 1'015u);
 }
 
 TEST(LogWheelTest, AJumpLeavesNothingBehind) {

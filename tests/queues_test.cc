@@ -412,6 +412,73 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
   }
 }
 
+template <class Queue>
+class OrderedLogs : public testing::Test {};
+
+using QueuesThatSortWhatIsOverdue = testing::Types<LogWheel<256>, LogRing<512>, LogCalendar<256>>;
+TYPED_TEST_SUITE(OrderedLogs, QueuesThatSortWhatIsOverdue);
+
+TYPED_TEST(OrderedLogs, LoseNothingWhenThereIsNoMemoryToSortWhatIsOverdue) {
+  constexpr TimerId kTimers = 100;
+  TypeParam queue(QueueConfig{.capacity = kTimers, .start = 1'000});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, id);
+  is_out_of_memory = true;
+  EXPECT_THROW(queue.advance(1'000, IgnoreExpiry{}), std::bad_alloc);
+  is_out_of_memory = false;
+  EXPECT_EQ(queue.size(), kTimers);
+  EXPECT_EQ(queue.advance(1'000, IgnoreExpiry{}), kTimers);
+}
+
+// Two buckets begin at once. The wider one is short and goes to the agenda, then there is no memory
+// to cascade the other.
+TEST(LogCalendar, KeepsOrderWhenMemoryRunsOutInACascade) {
+  constexpr TimerId kTimers = 103;
+  constexpr Tick kBegin = 2 * 65'536;
+  LogCalendar<256> queue({.capacity = kTimers});
+  for (TimerId id = 0; const Tick ahead : {50'000, 1'000, 20'000}) {
+    queue.schedule(id++, kBegin + ahead);
+  }
+  queue.advance(70'000, IgnoreExpiry{});
+  for (TimerId id = 3; id < kTimers; ++id) queue.schedule(id, kBegin + id);
+  is_out_of_memory = true;
+  EXPECT_THROW(queue.advance(kBegin, IgnoreExpiry{}), std::bad_alloc);
+  is_out_of_memory = false;
+  EXPECT_EQ(queue.agenda_size(), 3U);
+  std::vector<Tick> fired;
+  queue.advance(2 * kBegin, [&](TimerId, Tick deadline) { fired.push_back(deadline); });
+  EXPECT_EQ(fired.size(), kTimers);
+  EXPECT_TRUE(std::is_sorted(fired.begin(), fired.end()));
+}
+
+// All timers wait in one slot, and each was moved to a slot of its own by one store.
+TEST(LogRing, LosesNothingWhenMemoryRunsOutInAJump) {
+  constexpr TimerId kTimers = 5'000;
+  const auto jump_fails = [&](std::size_t allocations_left) {
+    LogRing<512> queue({.capacity = kTimers});
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1'000);
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 10'000 + id);
+    bool failed = false;
+    is_out_of_memory = true;
+    last_allocations = allocations_left;
+    try {
+      queue.advance(9'999, IgnoreExpiry{});
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    is_out_of_memory = false;
+    last_allocations = 0;
+    EXPECT_EQ(queue.size(), kTimers);
+    for (TimerId id = 0; id < kTimers; ++id) {
+      EXPECT_LE(queue.next_wakeup(), 10'000 + id);
+      EXPECT_EQ(queue.advance(10'000 + id, IgnoreExpiry{}), 1U) << id;
+    }
+    return failed;
+  };
+  std::size_t failures = 0;
+  while (jump_fails(failures) && !HasFailure()) ++failures;
+  EXPECT_GT(failures, 1U);
+}
+
 // The example at the head of radix_heap.h.
 TEST(RadixHeap, FollowsItsExample) {
   constexpr TimerId kA = 0, kB = 1, kC = 2, kD = 3;

@@ -45,6 +45,12 @@ class IdLogs {
   // Has room for so many ids from the beginning, and gets more by blocks.
   explicit IdLogs(std::size_t ids) { add_block(ids / kIds + kBlock); }
 
+  // Gets the memory that so many ids need while they are taken out of one log and appended to so
+  // many others. What already is in logs is part of it.
+  void reserve(std::size_t ids, std::size_t logs) {
+    while (chunks_ < ids / kIds + 2 + logs + kIds) add_block(kBlock);
+  }
+
   // Returns whether the log was empty. Throws std::bad_alloc and then has done nothing.
   bool append(Log& log, TimerId id) {
     const bool takes_chunk = reinterpret_cast<std::uintptr_t>(log.end_) % kBytes == 0;
@@ -128,11 +134,13 @@ class IdLogs {
   [[gnu::noinline]] void add_block(std::size_t chunks) {
     blocks_.push_back(std::make_unique<Chunk[]>(chunks));  // zeros: take() may fetch what is unused
     for (std::size_t i = chunks; i > 0; --i) release(&blocks_.back()[i - 1]);
+    chunks_ += chunks;
   }
 
   std::vector<std::unique_ptr<Chunk[]>> blocks_;
   Chunk* free_ = nullptr;
   std::size_t free_count_ = 0;
+  std::size_t chunks_ = 0;  // of all blocks
 };
 
 }  // namespace timerbench

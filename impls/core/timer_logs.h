@@ -225,9 +225,9 @@ class TimerLogs {
 
   // REQUIRES: granule >= hand(), and no queued bucket begins before it.
   void move_hand(Tick granule) {
-    const bool enters_block = (hand_ ^ granule) >= Slots;
+    const Tick changed = hand_ ^ granule;
     hand_ = granule;
-    if (enters_block) find_following();
+    if (changed >= Slots) find_following(changed);
   }
 
   // The first granule of the next block of Slots buckets on level 0.
@@ -248,8 +248,10 @@ class TimerLogs {
   }
 
   // Moves the hand of a ring past buckets that were not opened: gives each pending timer an entry
-  // anew. What was due by then is at the hand. O(pending + dead).
+  // anew. What was due by then is at the hand. O(pending + dead). Throws std::bad_alloc and then
+  // has done nothing.
   void pass_rounds(Tick granule) {
+    logs_.reserve(size_, std::min(size_, kBuckets));
     Log passed;
     for (std::size_t slot = queued_[0].next(0); slot != queued_[0].kNone;
          slot = queued_[0].next(slot + 1)) {
@@ -345,11 +347,12 @@ class TimerLogs {
     logs_.template take<kDesign.chunks_ahead>(log, chunks, fetch, look);
   }
 
-  // Finds the levels on which a long bucket follows the hand.
-  void find_following() {
-    following_ = 0;
-    for (unsigned level = 1; level < level_count_; ++level) {
-      if (size(Bucket{level, hand(level) + 1}) > kDesign.at_once) following_ |= 1U << level;
+  // Finds the levels on which a long bucket follows the hand. `changed`: which bits of the hand have
+  // changed. On a level whose hand has not moved the same bucket follows.
+  void find_following(Tick changed) {
+    for (unsigned level = 1; level < level_count_ && changed >> (level * kBits) != 0; ++level) {
+      const bool is_long = size(Bucket{level, hand(level) + 1}) > kDesign.at_once;
+      following_ = (following_ & ~(1U << level)) | unsigned{is_long} << level;
     }
   }
 

@@ -174,7 +174,6 @@ class LogCalendar {
   // may put timers into the narrower ones.
   template <class Sink>
   void open_buckets(Sink& sink) {
-    const std::size_t sorted = agenda_.size();
     for (unsigned level = logs_.levels_begun(); level > 0; --level) {
       const auto bucket = logs_.at_hand(level);
       if (!logs_.is_queued(bucket)) continue;
@@ -184,7 +183,6 @@ class LogCalendar {
         open(bucket);
       }
     }
-    if (agenda_.size() > sorted) std::sort(agenda_.begin(), agenda_.end(), is_later);
     if (logs_.is_queued(logs_.at_hand(0))) fire_bucket(sink);
     logs_.find_next();
   }
@@ -202,6 +200,7 @@ class LogCalendar {
         logs_.look_again(id, timer, begin, place_in_logs());
       }
     });
+    std::sort(agenda_.begin(), agenda_.end(), is_later);
   }
 
   // Fires the bucket of one tick that begins now.

@@ -24,7 +24,8 @@
 //   advance(8)        the dead entry of b is dropped
 //
 // Invariants:
-//   1. Those of core/timer_logs.h. The hand is not after the last advance().
+//   1. Those of core/timer_logs.h. The hand is not after the last advance(), and in the same block
+//      of Slots granules.
 //   2. The look of a pending timer is at most its granule and after the hand. Only what was due by
 //      the hand when it was armed has the hand itself as its look. So no timer is late: a pending
 //      timer's entry is looked at when the hand reaches its look, which is not after its granule.
@@ -73,7 +74,10 @@ class LogWheel {
   void schedule(TimerId id, Tick deadline) {
     Timer& timer = logs_[id];
     const Tick due = std::max(logs_.granularity().ceil(deadline), logs_.hand());
-    if (logs_.needs_entry(timer, due)) logs_.add_entry(id, timer, due, place());
+    if (logs_.needs_entry(timer, due)) {
+      logs_.add_entry(id, timer, due, place());
+      idle_until_ = std::min(idle_until_, logs_.granularity().instant(logs_.next()));
+    }
     logs_.arm(timer, deadline);
   }
 
@@ -82,9 +86,11 @@ class LogWheel {
   template <class Sink>
   std::size_t advance(Tick now, Sink&& sink) {
     if (now < now_) return 0;
-    now_ = now;
-    const Tick end = logs_.granularity().floor(now);
-    return end < logs_.next() && !logs_.cascades_ahead() ? 0 : look_and_fire(end, sink);
+    if (now < idle_until_) {
+      now_ = now;
+      return 0;
+    }
+    return look_and_fire(now, sink);
   }
 
   Tick next_wakeup() const {
@@ -103,6 +109,7 @@ class LogWheel {
 
  protected:
   Tick now_;
+  Tick idle_until_ = 0;  // advance() to before this has nothing to do
   TimerLogs<Slots, kDesign> logs_;
 
  private:
@@ -113,20 +120,22 @@ class LogWheel {
   }
 
   template <class Sink>
-  std::size_t look_and_fire(Tick end, Sink& sink) {
+  std::size_t look_and_fire(Tick now, Sink& sink) {
     const std::size_t before = size();
-    const Tick start = logs_.hand();
-    if (logs_.next() == start) fire_overdue(sink);
+    const Tick start = logs_.granularity().floor(now_);
+    const Tick end = logs_.granularity().floor(now);
+    now_ = now;
+    if (logs_.next() == logs_.hand()) fire_overdue(sink);
     while (logs_.next() <= end) {
       logs_.move_hand(logs_.next());
       open_buckets(sink);
     }
-    if (logs_.cascades_ahead()) {
-      logs_.move_hand(end);
-      logs_.cascade_ahead(end - start, place());
-    }
+    logs_.move_hand(end);
+    if (logs_.cascades_ahead()) logs_.cascade_ahead(end - start, place());
     const std::size_t fired = before - size();
     logs_.tidy(fired, place());
+    const Tick next = std::min(logs_.next(), logs_.end_of_block());
+    idle_until_ = logs_.cascades_ahead() ? 0 : logs_.granularity().instant(next);
     return fired;
   }
 
