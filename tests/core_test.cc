@@ -3,6 +3,7 @@
 
 #include <iterator>
 #include <map>
+#include <new>
 #include <set>
 #include <vector>
 
@@ -128,6 +129,11 @@ class IndexListsTest : public testing::Test {
   List a_ = lists_.add_list();
   List b_ = lists_.add_list();
 };
+
+TEST_F(IndexListsTest, RefusesMoreLinksThanIndices) {
+  EXPECT_THROW(IndexLists(0xFFFF'FFFE, 1), std::bad_array_new_length);
+  EXPECT_THROW(IndexLists(1, 0xFFFF'FFFE), std::bad_array_new_length);
+}
 
 TEST_F(IndexListsTest, KeepsTheOrderOfAppending) {
   for (const TimerId id : {3U, 1U, 2U}) append(a_, id);

@@ -106,6 +106,11 @@ class InstallTest(unittest.TestCase):
             self.assertEqual("No more than" in told, connections < 100_000)
             wakeups.append(woken)
         self.assertLess(wakeups[0], wakeups[1])
+        few = run(
+            "sh", "-c", 'ulimit -n 50 && exec "$0"', self.folder / "example" / "epoll_timeouts"
+        )
+        self.assertEqual(few.returncode, 2)
+        self.assertIn("it needs 65 open files", few.stdout)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@
 #include <new>
 #include <set>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "queues/avl_multiset.h"
 #include "queues/btree.h"
 #include "queues/calendar_queue.h"
+#include "queues/dary_heap.h"
 #include "queues/index_heap.h"
 #include "queues/kafka_wheel.h"
 #include "queues/ladder_queue.h"
@@ -28,6 +28,7 @@
 #include "queues/ring.h"
 #include "queues/scan.h"
 #include "queues/segment_tree.h"
+#include "queues/skiplist.h"
 #include "queues/tick_map.h"
 
 namespace {
@@ -238,10 +239,25 @@ TYPED_TEST(OwnMemory, HoldsNoTimerOrIsRefusedWithTheMemoryForAll) {
   TypeParam queue(QueueConfig{.capacity = 0});
   EXPECT_EQ(queue.advance(1'000'000, IgnoreExpiry{}), 0U);
   EXPECT_EQ(queue.next_wakeup(), kNever);
-  if constexpr (!std::is_same_v<TypeParam, TickMap> && !std::is_same_v<TypeParam, Lawn>) {  // grow
-    EXPECT_THROW(TypeParam(QueueConfig{.capacity = 0xFFFF'FFFE}), std::bad_alloc);
-  }
+  EXPECT_THROW(TypeParam(QueueConfig{.capacity = 0xFFFF'FFFE}), std::bad_alloc);
 }
+
+#ifndef NDEBUG
+template <class Queue>
+void expect_that_ids_are_asserted() {
+  Queue queue(QueueConfig{.capacity = 10});
+  EXPECT_DEATH(queue.schedule(10, 1), "id < ");
+  EXPECT_DEATH(queue.cancel(10), "id < ");
+}
+
+TYPED_TEST(OwnMemory, AssertsThatIdsAreInRange) { expect_that_ids_are_asserted<TypeParam>(); }
+
+TEST(OthersMemory, AssertThatIdsAreInRange) {
+  expect_that_ids_are_asserted<BinaryHeap>();
+  expect_that_ids_are_asserted<BTree>();
+  expect_that_ids_are_asserted<Skiplist>();
+}
+#endif
 
 template <class Queue>
 class Rounding : public testing::Test {};
@@ -252,6 +268,11 @@ TYPED_TEST_SUITE(Rounding, QueuesThatRound);
 
 TYPED_TEST(Rounding, RefusesAGranularityOfNothing) {
   EXPECT_THROW(TypeParam(QueueConfig{.capacity = 1, .granularity = 0}), std::invalid_argument);
+}
+
+// A place that is kNotPending would be that of no timer.
+TYPED_TEST(IndexHeaps, RefusesMorePlacesThanNumbers) {
+  EXPECT_THROW(TypeParam(QueueConfig{.capacity = 0xFFFF'FFFF}), std::bad_array_new_length);
 }
 
 // The example of its head comment.

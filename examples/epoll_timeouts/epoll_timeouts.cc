@@ -1,6 +1,5 @@
 // A server that closes idle connections: epoll, a timerfd, and a time-out for each connection in a
 // log wheel. With --tick the timerfd wakes it every millisecond, else when the wheel has work.
-//
 // usage: epoll_timeouts [--tick] [CONNECTIONS]
 //
 // The id of a timer is its connection's file descriptor, so nothing is looked up. The clients are a
@@ -121,7 +120,6 @@ int be_clients(const sockaddr* server, socklen_t length, int count) {
 int main(int argc, char** argv) {
   const bool ticks = argc > 1 && argv[1] == std::string("--tick");
   const int wanted = argc > 1 + ticks ? std::atoi(argv[1 + ticks]) : 100'000;
-  if (wanted <= 0) return std::puts("usage: epoll_timeouts [--tick] [CONNECTIONS]"), 2;
   constexpr int kOthers = 64;  // open files that are no connections
   rlimit files;
   check(getrlimit(RLIMIT_NOFILE, &files), "getrlimit");
@@ -129,6 +127,8 @@ int main(int argc, char** argv) {
   check(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
   const unsigned capacity = files.rlim_cur;  // every file descriptor is less
   const int connections = capacity - kOthers;
+  if (wanted <= 0 || connections <= 0)
+    return std::puts("usage: epoll_timeouts [--tick] [CONNECTIONS]; it needs 65 open files"), 2;
 
   sockaddr address{.sa_family = AF_UNIX, .sa_data = {}};
   socklen_t length = sizeof address;

@@ -18,8 +18,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,9 +36,11 @@ class IndexLists {
   enum class List : std::uint32_t {};
   static constexpr List kNoList{~std::uint32_t{0}};
 
-  // REQUIRES: ids + max_lists < 2^32 - 1. add_list() may be called max_lists times without moving
-  // the array.
-  IndexLists(TimerId ids, std::size_t max_lists) : deadlines_(ids) {
+  // Throws std::bad_array_new_length, which is a std::bad_alloc, if there are more links than
+  // indices. add_list() may be called max_lists times without moving the array.
+  IndexLists(TimerId ids, std::size_t max_lists) {
+    if (ids + max_lists >= kUnlinked) throw std::bad_array_new_length();
+    deadlines_.resize(ids);
     links_.reserve(ids + max_lists);
     links_.resize(ids, {kUnlinked, kUnlinked});
   }
@@ -62,7 +66,10 @@ class IndexLists {
   // The n for which nth(first, n) is the list.
   static std::size_t distance(List first, List list) { return index(list) - index(first); }
 
-  bool linked(TimerId id) const { return links_[id].next != kUnlinked; }
+  bool linked(TimerId id) const {
+    assert(id < deadlines_.size());
+    return links_[id].next != kUnlinked;
+  }
 
   Tick deadline(TimerId id) const { return deadlines_[id]; }
 

@@ -7,6 +7,7 @@
 //   2. The heap has one entry for each pending timer. The top is one that is due first.
 #pragma once
 
+#include <cassert>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,7 @@ class BoostHeap {
   BoostHeap& operator=(const BoostHeap&) = delete;
 
   void schedule(TimerId id, Tick deadline) {
+    assert(id < handles_.size());
     Handle& handle = handles_[id];
     if (handle == kNotPending) {
       handle = heap_.push({deadline, id});
@@ -42,6 +44,7 @@ class BoostHeap {
   }
 
   bool cancel(TimerId id) {
+    assert(id < handles_.size());
     Handle& handle = handles_[id];
     if (handle == kNotPending) return false;
     heap_.erase(std::exchange(handle, kNotPending));

@@ -25,6 +25,7 @@
 
 #include <absl/container/btree_set.h>
 
+#include <cassert>
 #include <vector>
 
 #include "core/timer_queue.h"
@@ -44,6 +45,7 @@ class BTree {
 
   // Inserts first: if there is no memory for that, all stays as it was.
   void schedule(TimerId id, Tick deadline) {
+    assert(id < deadlines_.size());
     if (deadline == deadlines_[id]) return;
     tree_.insert({deadline, id});
     cancel(id);
@@ -51,6 +53,7 @@ class BTree {
   }
 
   bool cancel(TimerId id) {
+    assert(id < deadlines_.size());
     if (deadlines_[id] == kNever) return false;
     tree_.erase({deadlines_[id], id});
     deadlines_[id] = kNever;

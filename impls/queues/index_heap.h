@@ -42,7 +42,9 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "core/joined_name.h"
@@ -62,14 +64,16 @@ class IndexHeap {
                                  .ordered = true,
                                  .paper = "libev, libuv; LaMarca & Ladner 1996"};
 
-  explicit IndexHeap(const QueueConfig& config)
-      : now_(config.start),
-        places_(config.capacity, kNotPending),
-        heap_(kRoot + config.capacity + Arity * Arity) {
+  // Throws std::bad_array_new_length, which is a std::bad_alloc, if a place might be kNotPending.
+  explicit IndexHeap(const QueueConfig& config) : now_(config.start) {
+    if (kRoot + config.capacity > kNotPending) throw std::bad_array_new_length();
+    places_.resize(config.capacity, kNotPending);
+    heap_.resize(kRoot + config.capacity + Arity * Arity);
     heap_[parent(kRoot)].deadline = 0;
   }
 
   void schedule(TimerId id, Tick deadline) {
+    assert(id < places_.size());
     const Place place = places_[id];
     if (place == kNotPending) {
       rise(end_++, {deadline, id});
@@ -79,6 +83,7 @@ class IndexHeap {
   }
 
   bool cancel(TimerId id) {
+    assert(id < places_.size());
     const Place place = places_[id];
     if (place == kNotPending) return false;
     places_[id] = kNotPending;

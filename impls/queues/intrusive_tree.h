@@ -8,7 +8,8 @@
 //   2. A node's deadline changes only while the node is out of the tree.
 #pragma once
 
-#include <memory>
+#include <cassert>
+#include <vector>
 
 #include "core/timer_queue.h"
 
@@ -19,13 +20,13 @@ namespace timerbench {
 template <class Node, class Tree>
 class IntrusiveTree {
  public:
-  explicit IntrusiveTree(const QueueConfig& config)
-      : now_(config.start), nodes_(std::make_unique<Node[]>(config.capacity)) {}
+  explicit IntrusiveTree(const QueueConfig& config) : now_(config.start), nodes_(config.capacity) {}
   ~IntrusiveTree() { tree_.clear(); }
   IntrusiveTree(const IntrusiveTree&) = delete;
   IntrusiveTree& operator=(const IntrusiveTree&) = delete;
 
   void schedule(TimerId id, Tick deadline) {
+    assert(id < nodes_.size());
     Node& node = nodes_[id];
     if (node.is_linked()) tree_.erase(tree_.iterator_to(node));
     node.deadline = deadline;
@@ -33,6 +34,7 @@ class IntrusiveTree {
   }
 
   bool cancel(TimerId id) {
+    assert(id < nodes_.size());
     Node& node = nodes_[id];
     if (!node.is_linked()) return false;
     tree_.erase(tree_.iterator_to(node));
@@ -47,7 +49,7 @@ class IntrusiveTree {
     for (auto first = tree_.begin(); first != tree_.end() && first->deadline <= now; ++fired) {
       const Node& node = *first;
       first = tree_.erase(first);
-      sink(static_cast<TimerId>(&node - nodes_.get()), node.deadline);
+      sink(static_cast<TimerId>(&node - nodes_.data()), node.deadline);
     }
     return fired;
   }
@@ -58,7 +60,7 @@ class IntrusiveTree {
 
  private:
   Tick now_;
-  std::unique_ptr<Node[]> nodes_;
+  std::vector<Node> nodes_;  // by id
   Tree tree_;
 };
 

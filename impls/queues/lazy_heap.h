@@ -27,6 +27,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -48,6 +49,7 @@ class LazyHeap {
   }
 
   void schedule(TimerId id, Tick deadline) {
+    assert(id < timers_.size());
     Timer& timer = timers_[id];
     if (timer.pending) {
       ++dead_;
@@ -62,6 +64,7 @@ class LazyHeap {
   }
 
   bool cancel(TimerId id) {
+    assert(id < timers_.size());
     Timer& timer = timers_[id];
     if (!timer.pending) return false;
     timer.pending = false;

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include "core/timer_queue.h"
@@ -38,12 +39,14 @@ class Scan {
       : now_(config.start), deadlines_(config.capacity, kNever) {}
 
   void schedule(TimerId id, Tick deadline) {
+    assert(id < deadlines_.size());
     size_ += deadlines_[id] == kNever;
     deadlines_[id] = deadline;
     earliest_ = std::min(earliest_, deadline);
   }
 
   bool cancel(TimerId id) {
+    assert(id < deadlines_.size());
     if (deadlines_[id] == kNever) return false;
     deadlines_[id] = kNever;
     --size_;

@@ -47,6 +47,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -79,6 +80,7 @@ class SegmentTree {
   }
 
   void schedule(TimerId id, Tick deadline) {
+    assert(id < home_.size());
     if (home_[id] == kNone) {
       ++size_;
     } else {
@@ -95,6 +97,7 @@ class SegmentTree {
   }
 
   bool cancel(TimerId id) {
+    assert(id < home_.size());
     if (home_[id] == kNone) return false;
     remove(id);
     --size_;

@@ -44,6 +44,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -78,6 +79,7 @@ class Skiplist {
   }
 
   void schedule(TimerId id, Tick deadline) {
+    assert(id < nodes_.size());
     if (const NodeIndex x = nodes_[id]; x != kNone) {
       if (fits_where_it_is(x, deadline)) {
         deadline_of(x) = deadline;
@@ -89,6 +91,7 @@ class Skiplist {
   }
 
   bool cancel(TimerId id) {
+    assert(id < nodes_.size());
     const NodeIndex x = nodes_[id];
     if (x == kNone) return false;
     remove(x);
