@@ -450,6 +450,64 @@ TYPED_TEST(OrderedLogs, LoseNothingWhenThereIsNoMemoryToSortWhatIsOverdue) {
   EXPECT_EQ(queue.advance(1'000, IgnoreExpiry{}), kTimers);
 }
 
+// Some overdue timers have been found when there is no chunk left for another that is due later.
+TYPED_TEST(OrderedLogs, LoseNothingWhenMemoryRunsOutAmongWhatIsOverdue) {
+  constexpr TimerId kTimers = 3'000, kOverdue = 122;
+  for (TimerId others = 0; others < 64; ++others) {
+    TypeParam queue(QueueConfig{.capacity = kTimers, .start = 10});
+    for (TimerId id = 0; id < kOverdue; ++id) queue.schedule(id, 10);
+    ASSERT_EQ(queue.advance(10, IgnoreExpiry{}), kOverdue);  // so there is memory to sort them
+    for (TimerId i = 0; i < others; ++i) queue.schedule(kOverdue + i, 20 + i);  // a chunk each
+    for (TimerId id = 0; id < kOverdue; ++id) queue.schedule(id, 9);
+    for (TimerId id = kOverdue / 2; id < kOverdue; id += 2) queue.schedule(id, 100 + id);
+    const std::size_t later = others + kOverdue / 4 + 1;
+    std::size_t fired = 0;
+    is_out_of_memory = true;
+    try {
+      queue.advance(10, [&](TimerId, Tick) { ++fired; });
+    } catch (const std::bad_alloc&) {
+    }
+    is_out_of_memory = false;
+    EXPECT_EQ(queue.size() + fired, kOverdue + others) << others;
+    queue.advance(10, [&](TimerId, Tick) { ++fired; });
+    EXPECT_EQ(fired, kOverdue + others - later) << others;
+    EXPECT_EQ(queue.size(), later) << others;
+  }
+}
+
+// After a fire, more entries are dead than there may be, and all are in the bucket that begins next.
+TYPED_TEST(OrderedLogs, SleepWhileNothingIsDueWhateverIsDead) {
+  constexpr TimerId kMoved = 1'300, kWaiting = 200;
+  TypeParam queue(QueueConfig{.capacity = 3'000});
+  for (const Tick deadline : {500, 400}) {
+    for (TimerId id = 0; id < kMoved; ++id) queue.schedule(id, deadline);
+  }
+  for (TimerId id = 2'000; id < 2'000 + kWaiting; ++id) queue.schedule(id, 2);
+  for (TimerId id = 0; id < kMoved; ++id) queue.cancel(id);
+  queue.schedule(2'999, 1);
+  EXPECT_EQ(queue.advance(1, IgnoreExpiry{}), 1u);
+  EXPECT_EQ(queue.next_wakeup(), 2u);
+  EXPECT_EQ(queue.advance(2, IgnoreExpiry{}), kWaiting);
+}
+
+// Each timer is due at once, then in the next granule; its entry there dies each time.
+TYPED_TEST(OrderedLogs, HaveFewDeadEntriesWhileTheClockStandsStill) {
+  constexpr TimerId kTimers = 3'000;
+  constexpr Tick kNow = 70'000;
+  TypeParam queue(QueueConfig{.capacity = kTimers, .start = kNow});
+  for (int round = 0; round < 10; ++round) {
+    for (TimerId id = 0; id < kTimers; ++id) {
+      queue.schedule(id, kNow + 1);
+      queue.schedule(id, kNow);
+      queue.schedule(id, kNow + 1);
+      EXPECT_EQ(queue.advance(kNow, IgnoreExpiry{}), 0u);
+    }
+    ASSERT_LE(queue.entries(), 2 * (kTimers + 1024u)) << round;
+  }
+  EXPECT_EQ(queue.next_wakeup(), kNow + 1);
+  EXPECT_EQ(queue.advance(kNow + 1, IgnoreExpiry{}), kTimers);
+}
+
 // Two buckets begin at once. The wider one is short and goes to the agenda, then there is no memory
 // to cascade the other.
 TEST(LogCalendar, KeepsOrderWhenMemoryRunsOutInACascade) {

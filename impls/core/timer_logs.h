@@ -27,7 +27,7 @@
 //   4. A bucket is queued if and only if it has entries. next() is the first granule of the first
 //      queued bucket, or kNever.
 //   5. While more entries are dead than half of the pending timers and kSlack, each new entry and
-//      each tidy() sweeps. At most kSlack of the dead may be outside the buckets.
+//      each tidy() sweeps.
 // A dead entry that its timer's look happens to name is taken for the live one, which then is dead
 // itself.
 #pragma once
@@ -36,6 +36,8 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -185,17 +187,24 @@ class TimerLogs {
     }
   }
 
-  // Looks at all entries of a bucket or another log, and fires in the order of deadlines.
+  // Looks at all entries of a bucket or another log, and fires in the order of deadlines. What is due
+  // stays pending until it fires, so that nothing is lost if memory runs out.
   template <class Where, class Place, class Sink>
   void fire_in_order(Where&& where, Tick look, Tick instant, Place&& place, Sink& sink) {
-    due_now_.clear();
-    due_now_.reserve(size(where));
+    due_now_.reserve(due_now_.size() + size(where));
     take(where, kAll, [&](TimerId id) {
-      look_at(id, look, instant, place,
-              [&](TimerId due, Tick deadline) { due_now_.emplace_back(deadline, due); });
+      Timer& timer = timers_[id];
+      if (timer.look == look && timer.deadline <= instant) {
+        due_now_.emplace_back(timer.deadline, id);
+      } else {
+        look_again(id, timer, look, place);
+      }
     });
-    std::sort(due_now_.begin(), due_now_.end());
-    for (const auto& [deadline, id] : due_now_) sink(id, deadline);
+    for (auto& [deadline, id] : due_now_) deadline = timers_[id].deadline;  // some may be left over
+    std::sort(due_now_.begin(), due_now_.end(), std::greater<>());
+    for (; !due_now_.empty(); due_now_.pop_back()) {
+      look_at(due_now_.back().second, look, instant, place, sink);
+    }
   }
 
   // The bucket of this level in which the hand is.
@@ -255,22 +264,11 @@ class TimerLogs {
     Log passed;
     for (std::size_t slot = queued_[0].next(0); slot != queued_[0].kNone;
          slot = queued_[0].next(slot + 1)) {
-      const Bucket bucket{0, hand_ + (slot - hand_) % kBuckets};
-      take(bucket, kAll, [&](TimerId id) {
-        Timer& timer = timers_[id];
-        if (waits(timer, bucket.begin())) {
-          logs_.append(passed, id);
-          timer.look = kNever;  // so a second entry is found to be dead
-        } else {
-          drop(timer, bucket.begin());
-        }
-      });
+      take_live({0, hand_ + (slot - hand_) % kBuckets}, passed);
     }
     hand_ = granule;
     next_ = kNever;
-    take(passed, kAll, [&](TimerId id) {
-      append(id, timers_[id], std::max(granularity_.ceil(timers_[id].deadline), hand_));
-    });
+    append_all(passed);
   }
 
   // Whether cascade_ahead() has something to do.
@@ -367,13 +365,40 @@ class TimerLogs {
     }
   }
 
-  // Drops the dead of so many entries or a few more, bucket by bucket. What lives goes to another
+  // Moves the live entries of a bucket to this log, and drops the dead ones. Their timers have no
+  // look until append_all(), so a second entry is found to be dead. REQUIRES: memory for that.
+  void take_live(Bucket bucket, Log& live) {
+    const Tick begin = bucket.begin();
+    take(bucket, kAll, [&](TimerId id) {
+      Timer& timer = timers_[id];
+      if (waits(timer, begin)) {
+        logs_.append(live, id);
+        timer.look = kNever;
+      } else {
+        drop(timer, begin);
+      }
+    });
+  }
+
+  // Empties the log, and gives each of its timers an entry in a bucket.
+  void append_all(Log& live) {
+    take(live, kAll, [&](TimerId id) {
+      append(id, timers_[id], std::max(granularity_.ceil(timers_[id].deadline), hand_));
+    });
+  }
+
+  // Drops the dead of so many entries or a chunk more, bucket by bucket. What lives goes to another
   // bucket: to its timer's granule or, if that is in this bucket, to before it. So a second entry
   // of the same timer in the same bucket is found to be dead.
   template <class Place>
   [[gnu::noinline]] void sweep(std::size_t entries, Place&& place) {
     for (std::size_t swept = 0; swept < entries && dead_ > most_dead();) {
-      const Bucket bucket = bucket_to_sweep();
+      const std::optional<Bucket> found = bucket_to_sweep();
+      if (!found) {
+        sweep_what_begins_next();
+        break;
+      }
+      const Bucket bucket = *found;
       const Tick begin = bucket.begin();
       take(bucket, 1, [&](TimerId id) {
         ++swept;
@@ -390,20 +415,36 @@ class TimerLogs {
     if (next_ != hand_) find_next();
   }
 
-  // The queued bucket that is swept now. REQUIRES: an entry is dead; none is at the hand.
-  Bucket bucket_to_sweep() {
-    for (;;) {
+  // The queued bucket that is swept now, if one begins later than the next granule. What lives in
+  // one that begins there could only be put at the hand, where the next advance() would find it and
+  // put it back, for ever.
+  std::optional<Bucket> bucket_to_sweep() {
+    for (unsigned levels = 0; levels <= level_count_;) {
       swept_slot_ = queued_[swept_level_].next(swept_slot_);
       if (swept_slot_ == Bitmap<kBuckets>::kNone) {
         swept_level_ = (swept_level_ + 1) % level_count_;
         swept_slot_ = 0;
+        ++levels;
         continue;
       }
       const Tick first = hand(swept_level_);
       const Bucket bucket{swept_level_, first + (swept_slot_ - first) % kBuckets};
-      if (bucket.begin() != hand_) return bucket;
+      if (bucket.begin() > hand_ + 1) return bucket;
       ++swept_slot_;
     }
+    return std::nullopt;
+  }
+
+  // Sweeps the buckets that begin at the next granule, all at once. The advance() to there would
+  // look at as many. O(their entries).
+  [[gnu::noinline]] void sweep_what_begins_next() {
+    logs_.reserve(size_, std::min(size_, level_count_ * kBuckets));
+    Log live;
+    for (unsigned level = 0; level < level_count_; ++level) {
+      const Bucket bucket{level, hand(level) + 1};
+      if (bucket.begin() == hand_ + 1 && is_queued(bucket)) take_live(bucket, live);
+    }
+    append_all(live);
   }
 
   Granularity granularity_;
@@ -423,7 +464,7 @@ class TimerLogs {
   unsigned swept_level_ = 0;
   std::size_t swept_slot_ = 0;
 
-  std::vector<std::pair<Tick, TimerId>> due_now_;  // scratch of fire_in_order()
+  std::vector<std::pair<Tick, TimerId>> due_now_;  // what fire_in_order() has found
 };
 
 }  // namespace timerbench

@@ -38,8 +38,7 @@
 //     its share of sorting at most kShort others
 //   next_wakeup O(1): the first of the agenda or the first tick of the next bucket, where nothing
 //     may be due
-//   16 bytes a timer and 4.2 an entry, about 1.5 entries a timer at most; 8 a bucket of each level
-//     that there can be: 32 KiB for 256 slots
+//   Memory as log_wheel
 //
 // Good: for exact timers in any number, at any resolution.
 // Bad: for few timers, as log_wheel; where a granularity will do, log_wheel need not sort.

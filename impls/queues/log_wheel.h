@@ -39,10 +39,11 @@
 //   advance O(fired + looked at + buckets that begin): the line of each timer that is looked at,
 //     fetched ahead; an entry is looked at once a level at most, unless its timer was moved
 //   next_wakeup O(1)
-//   A sweep, while too many entries are dead: 26 entries a call or a few more, and of advance() two
-//     more for each timer that fired
-//   16 bytes a timer and 4.2 an entry, about 1.5 entries a timer at most; 8 a bucket of each level
-//     that there can be: 32 KiB for 256 slots
+//   A sweep, while too many entries are dead: 26 to 86 entries a call, and of advance() two more
+//     for each timer that fired
+//   16 bytes a timer and 4.2 an entry, about 1.5 entries a timer at most; up to 256 for the last
+//     chunk of each bucket that has entries, which matters below 10^5 timers; 8 a bucket of each
+//     level that there can be: 32 KiB for 256 slots
 //
 // Good: for many timers, above all when most are moved or cancelled, and when a long advance()
 //   hurts.
