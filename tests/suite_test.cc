@@ -89,8 +89,9 @@ TEST_F(SuiteTest, NamesTheLineAndTheNearestName) {
             "mine.toml:6: unknown key 'itms'; did you mean 'items'?");
   EXPECT_EQ(problem(head + "sizes = [10]\nworkloads = [\"fil\"]\n"),
             "mine.toml:5: unknown workload 'fil'; did you mean 'fill'?");
-  EXPECT_EQ(problem(head + rest + "[[workload]]\nname = \"x\"\nof = \"hold\"\ndely = \"x\"\n"),
-            "mine.toml:9: hold has no parameter 'dely'; did you mean 'delay'? It has delay");
+  EXPECT_EQ(
+      problem(head + rest + "[[workload]]\nname = \"x\"\nof = \"hold\"\ndely = \"x\"\n"),
+      "mine.toml:9: hold has no parameter 'dely'; did you mean 'delay'? It has delay, resolution");
   EXPECT_THAT(problem(head + rest + "[[workload]]\nname = \"x\"\nof = \"hold\"\ndelay = 3\n"),
               testing::StartsWith("mine.toml:9: delay: '3' is no distribution of delays"));
   EXPECT_EQ(
