@@ -191,6 +191,7 @@ class TimerLogs {
   // stays pending until it fires, so that nothing is lost if memory runs out.
   template <class Where, class Place, class Sink>
   void fire_in_order(Where&& where, Tick look, Tick instant, Place&& place, Sink& sink) {
+    for (auto& [deadline, id] : due_now_) deadline = timers_[id].deadline;  // left by a failure
     due_now_.reserve(due_now_.size() + size(where));
     take(where, kAll, [&](TimerId id) {
       Timer& timer = timers_[id];
@@ -200,7 +201,6 @@ class TimerLogs {
         look_again(id, timer, look, place);
       }
     });
-    for (auto& [deadline, id] : due_now_) deadline = timers_[id].deadline;  // some may be left over
     std::sort(due_now_.begin(), due_now_.end(), std::greater<>());
     for (; !due_now_.empty(); due_now_.pop_back()) {
       look_at(due_now_.back().second, look, instant, place, sink);
@@ -242,7 +242,8 @@ class TimerLogs {
   // The first granule of the next block of Slots buckets on level 0.
   Tick end_of_block() const { return (hand_ | (Slots - 1)) + 1; }
 
-  // As move_hand(). REQUIRES: granule < end_of_block().
+  // As move_hand(), for an idle advance(), of which the check for a block would be a quarter.
+  // REQUIRES: granule < end_of_block().
   void move_hand_in_block(Tick granule) { hand_ = granule; }
 
   // Finds next() anew, after entries were taken. REQUIRES: no entry is at the hand.

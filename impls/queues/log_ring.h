@@ -52,12 +52,15 @@ class LogRing : public LogWheel<Slots, kLogRing> {
 
   template <class Sink>
   std::size_t advance(Tick now, Sink&& sink) {
-    const Tick end = logs_.granularity().floor(now);
-    if (now > now_ && end - logs_.hand() >= Slots) logs_.pass_rounds(end - (Slots - 1));
+    if (now > now_ && now >= idle_until_) {
+      const Tick end = logs_.granularity().floor(now);
+      if (end - logs_.hand() >= Slots) logs_.pass_rounds(end - (Slots - 1));
+    }
     return Wheel::advance(now, sink);
   }
 
  private:
+  using Wheel::idle_until_;
   using Wheel::logs_;
   using Wheel::now_;
 };
