@@ -13,9 +13,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from figures.parts import (
     FAINT,
-    FOOTER,
     SHADE,
     columns_within,
+    footer_height,
     format_decades,
     legend_below,
     legend_height,
@@ -83,13 +83,14 @@ def draw(
     legend_columns = max(1, int(wide / 2.4))
     has_saturated = any(cell.saturated and cell.has_figure for cell in results.cells.values())
     legend = legend_height(len(services) + has_saturated, legend_columns)
-    high = TITLE + rows * HEIGHT + (rows - 1) * BETWEEN + AXIS + legend + FOOTER
+    footer = footer_height(results, wide)
+    high = TITLE + rows * HEIGHT + (rows - 1) * BETWEEN + AXIS + legend + footer
     figure, grid = plt.subplots(rows, columns, figsize=(wide, high), dpi=170, squeeze=False)
     figure.subplots_adjust(
         left=LEFT / wide,
         right=1 - 0.25 / wide,
         wspace=GAP / panel_width,
-        bottom=(AXIS + legend + FOOTER) / high,
+        bottom=(AXIS + legend + footer) / high,
         top=1 - TITLE / high,
         hspace=BETWEEN / HEIGHT,
     )
@@ -104,7 +105,7 @@ def draw(
     handles = [Line2D([], [], label=name, **line_of(results, name)) for name in services]
     if has_saturated:
         handles.append(Line2D([], [], label="saturated: achieved < 99 %", **_cross(FAINT)))
-    legend_below(figure, handles, legend_columns)
+    legend_below(figure, handles, legend_columns, footer)
     write_footer(figure, results)
     return figure
 

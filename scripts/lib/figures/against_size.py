@@ -122,7 +122,7 @@ def label_ends(axes: Axes, labels: list[EndLabel]) -> None:
     wanted = [
         (math.log(label.end[1]) - bottom) / (top - bottom) if label.end else 1 for label in labels
     ]
-    for label, y in zip(labels, spread_out(wanted, gap, -0.02, 1.0)):
+    for label, y in zip(labels, spread_out(wanted, gap, -0.02, 1 - gap / 2)):
         leader = {
             "arrowstyle": "-",
             "color": label.colour,

@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 
 from figures.parts import (
     FAINT,
-    FOOTER,
     INK,
     columns_within,
+    footer_height,
     format_costs,
     legend_below,
     legend_height,
@@ -66,7 +66,8 @@ def draw(
     tall = LINE * max(len(panel.rows) for panel in panels)
     wide = width or max(NAMES + columns * (PANEL + 0.2) + 0.15, 7.5)
     panel_width = (wide - NAMES - 0.15) / columns - 0.2
-    below = 0.35 + legend_height(1, 4) + FOOTER
+    footer = footer_height(results, wide)
+    below = 0.35 + legend_height(1, 4) + footer
     high = TITLE + lines * tall + (lines - 1) * BETWEEN + below
     figure, grid = plt.subplots(lines, columns, figsize=(wide, high), dpi=170, squeeze=False)
     figure.subplots_adjust(
@@ -96,7 +97,8 @@ def draw(
             axes, results, panel, has_names=i % columns == 0, every=1 if columns == 1 else 2
         )
     write_title(figure, title, note)
-    legend_below(figure, [Line2D([], [], label=text, **_dot(name, INK)) for name, text in DOTS], 4)
+    handles = [Line2D([], [], label=text, **_dot(name, INK)) for name, text in DOTS]
+    legend_below(figure, handles, 4, footer)
     write_footer(figure, results)
     return figure
 

@@ -14,10 +14,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from results.counters import Distribution
 from figures.parts import (
-    FOOTER,
     INK,
     TITLE_LETTER,
     columns_within,
+    footer_height,
     format_decades,
     legend_below,
     legend_height,
@@ -72,13 +72,14 @@ def draw(results: RealtimeResults, size: int, width: float | None = None) -> Fig
     panel_width = (wide - 0.5) / columns - GAP
     legend_columns = 3 if wide > 8 else 2
     legend = legend_height(5, legend_columns)
-    high = TITLE + rows * HEIGHT + (rows - 1) * BETWEEN + 0.45 + legend + FOOTER
+    footer = footer_height(results, wide)
+    high = TITLE + rows * HEIGHT + (rows - 1) * BETWEEN + 0.45 + legend + footer
     figure, grid = plt.subplots(rows, columns, figsize=(wide, high), dpi=170, squeeze=False)
     figure.subplots_adjust(
         left=0.55 / wide,
         right=1 - 0.35 / wide,
         wspace=GAP / panel_width,
-        bottom=(0.45 + legend + FOOTER) / high,
+        bottom=(0.45 + legend + footer) / high,
         top=1 - TITLE / high,
         hspace=BETWEEN / HEIGHT,
     )
@@ -117,7 +118,7 @@ def draw(results: RealtimeResults, size: int, width: float | None = None) -> Fig
                 [], [], color=results.looks[CONTROL].colour, linewidth=2.6, alpha=0.55, label=label
             )
         )
-    legend_below(figure, handles, legend_columns)
+    legend_below(figure, handles, legend_columns, footer)
     write_footer(figure, results)
     return figure
 

@@ -18,6 +18,7 @@ from figures.parts import (
     SHADE,
     TITLE_LETTER,
     columns_within,
+    footer_height,
     format_costs,
     limits_around,
     note_on_marks,
@@ -35,7 +36,7 @@ LINE = 0.15  # inches of a backend's line
 NAMES = 1.45  # inches of the names at the left
 PANELS, PANEL = 9.2, 1.2  # inches of all panels in a row, and the least of one
 LETTER = 0.042  # inches of a letter beside the dots, on average
-TITLE = 0.75  # inches between rows of panels
+TITLE, AXIS, TOP = 0.75, 0.15, 0.95  # inches between rows of panels, below the last, and above all
 
 
 def draw(results: Results, width: float | None = None) -> Figure:
@@ -50,14 +51,15 @@ def draw(results: Results, width: float | None = None) -> Figure:
     columns = min(most, math.ceil(len(results.workloads) / rows))
     rows = math.ceil(len(results.workloads) / columns)
     panel_height = LINE * len(lines)
-    height = rows * (panel_height + TITLE) + 0.9
+    bottom = AXIS + footer_height(results, wide)
+    height = rows * panel_height + (rows - 1) * TITLE + TOP + bottom
     figure, grid = plt.subplots(rows, columns, figsize=(wide, height), dpi=170, squeeze=False)
     figure.subplots_adjust(
         left=NAMES / wide,
         right=1 - 0.2 / wide,
         wspace=0.08,
-        bottom=0.7 / height,
-        top=1 - 0.95 / height,
+        bottom=bottom / height,
+        top=1 - TOP / height,
         hspace=TITLE / panel_height,
     )
     for axes in grid.flat[len(results.workloads) :]:

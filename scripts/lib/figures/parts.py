@@ -225,12 +225,12 @@ def linestyle(precision: str) -> Any:
     return (0, DASHES[precision]) if DASHES[precision] else "-"
 
 
-def legend_below(figure: Figure, handles: Sequence[Line2D], columns: int) -> None:
-    """Places the legend above the footer."""
+def legend_below(figure: Figure, handles: Sequence[Line2D], columns: int, footer: float) -> None:
+    """Places the legend above the footer, whose height is `footer` inches."""
     figure.legend(
         handles=handles,
         loc="lower left",
-        bbox_to_anchor=(0.15 / figure.get_figwidth(), FOOTER / figure.get_figheight()),
+        bbox_to_anchor=(0.15 / figure.get_figwidth(), footer / figure.get_figheight()),
         ncols=columns,
         frameon=False,
         fontsize=LEGEND_SIZE,

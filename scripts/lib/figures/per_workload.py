@@ -12,6 +12,7 @@ from figures.parts import (
     INK,
     SHADE,
     columns_within,
+    footer_height,
     format_costs,
     limits_around,
     marker_of,
@@ -29,7 +30,7 @@ from words import digits, power
 LINE = 0.155  # inches of a backend's line
 COLUMN = 2.5  # least inches of a panel's width
 NAMES = 1.5  # inches of the names at its left
-TITLE = 0.8  # inches between the panels
+TITLE, AXIS, TOP = 0.8, 0.2, 1.0  # inches between the panels, below the last, and above all
 PAGE = 8.3  # least inches of the page's width, unless given
 
 
@@ -42,14 +43,15 @@ def draw(results: Results, size: int, width: float | None = None) -> Figure:
     panel_height = LINE * max(map(len, lines))
     panel_width = max(COLUMN, ((width or PAGE) - 0.3) / columns - NAMES)
     wide = columns * (NAMES + panel_width) + 0.3
-    height = rows * (panel_height + TITLE) + 1.0
+    bottom = AXIS + footer_height(results, wide)
+    height = rows * panel_height + (rows - 1) * TITLE + TOP + bottom
     figure, grid = plt.subplots(rows, columns, figsize=(wide, height), dpi=150, squeeze=False)
     figure.subplots_adjust(
         left=NAMES / wide,
         right=1 - 0.3 / wide,
         wspace=NAMES / panel_width,
-        bottom=0.75 / height,
-        top=1 - 1.0 / height,
+        bottom=bottom / height,
+        top=1 - TOP / height,
         hspace=TITLE / panel_height,
     )
     costs = [cost for panel in panels for cost in results.costs(*panel)]
