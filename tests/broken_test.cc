@@ -57,8 +57,9 @@ INSTANTIATE_TEST_SUITE_P(Bugs, BrokenTest,
 
 class BrokenOnRandomTracesTest : public testing::TestWithParam<Backend> {};
 
-TEST_P(BrokenOnRandomTracesTest, IsCaughtWithinTenSecondsAndShrunk) {
-  const auto found = counterexample(GetParam(), seconds(10));
+// It takes three seconds at most, but a sanitizer beside other tests makes that many more.
+TEST_P(BrokenOnRandomTracesTest, IsCaughtAndShrunk) {
+  const auto found = counterexample(GetParam(), seconds(60));
   ASSERT_TRUE(found.has_value());
   EXPECT_LE(found->ops.size(), 20U) << found->violation.text;
 }

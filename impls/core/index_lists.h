@@ -16,7 +16,6 @@
 // therefore walked from both ends at once.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -170,19 +169,11 @@ class IndexLists {
     }
   }
 
-  // The same in the order of deadlines. Throws std::bad_alloc and then has done nothing.
+  // The same in the order of deadlines.
   template <class Visit>
   void drain_in_order(List list, Visit&& visit) {
-    sorted_.clear();
-    for (std::uint32_t id = head(list).next; id != index(list); id = links_[id].next) {
-      sorted_.emplace_back(deadlines_[id], id);
-    }
-    if (!std::is_sorted(sorted_.begin(), sorted_.end())) std::sort(sorted_.begin(), sorted_.end());
-    head(list) = {index(list), index(list)};
-    for (const auto& [deadline, id] : sorted_) {
-      links_[id].next = kUnlinked;
-      visit(id, deadline);
-    }
+    sort(list);
+    drain(list, visit);
   }
 
   // Takes out of the list the timers that are due by `last` and calls visit(id, deadline) for each.
@@ -239,7 +230,6 @@ class IndexLists {
 
   std::vector<Links> links_;
   std::vector<Tick> deadlines_;
-  std::vector<std::pair<Tick, TimerId>> sorted_;  // scratch of drain_in_order()
 };
 
 }  // namespace timerbench

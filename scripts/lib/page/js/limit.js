@@ -231,13 +231,7 @@ function distanceLines(campaign, scenario, drawn, rows, theme, width) {
     xTitle: 'pending timers',
     xText: power,
     xs: sizes,
-    y: logScale(
-      theme,
-      'times one store',
-      (value) => `×${value}`,
-      [...values, 0.7],
-      [1, 2, 10, 100, 1e3, 1e4, 1e5, 1e6].filter((value) => value <= Math.max(2, ...values)),
-    ),
+    y: logScale(theme, 'times one store', (value) => `×${value}`, [...values, 0.7]),
     marks: {band: bandOfShare(campaign, scenario, sizes)},
   });
 }
