@@ -1137,9 +1137,11 @@ class IdentityTest(unittest.TestCase):
                 "build.ninja": "rule compile\n"
                 " command = g++ -MD -MF $out.d -I. -c $in -o $out\n depfile = $out.d\n deps = gcc\n"
                 "rule link\n command = cat $in > $out\n"
-                "build roster_shard.o: compile roster_shard.cc\n"
-                "build timerbench: link roster_shard.o | ../lib.a\n",
-                "roster_shard.cc": '#include "../my_wheel.h"\n',
+                "build backends/my_wheel.cc.o: compile my_wheel.cc\n"
+                "build backends/other.cc.o: compile other.cc\n"
+                "build timerbench: link backends/my_wheel.cc.o backends/other.cc.o | ../lib.a\n",
+                "my_wheel.cc": '#include "../my_wheel.h"\n',
+                "other.cc": '#include "../other.h"\n',
                 "../my_wheel.h": "#include <../slots.h>\n",
                 "../slots.h": '#include "part.c"\n',
                 "../part.c": "",
@@ -1151,23 +1153,26 @@ class IdentityTest(unittest.TestCase):
                 (folder / "build" / file).write_text(text)
             subprocess.run(["ninja", "-C", folder / "build"], check=True, capture_output=True)
 
+            def own_hash() -> str:
+                for cached in (source_hash, campaign.identity._read_from_outside):
+                    cached.cache_clear()
+                program = folder / "build" / "timerbench"
+                return source_hash(str(folder / "my_wheel.h"), REPLAYS, program)
+
             def changes(file: str) -> bool:
-                caches = (source_hash, campaign.identity._read_from_outside)
-                hashes = []
-                for text in ("", "// edited\n"):
-                    with (folder / file).open("a") as edited:
-                        edited.write(text)
-                    for cache in caches:
-                        cache.cache_clear()
-                    hashes.append(
-                        source_hash(
-                            str(folder / "my_wheel.h"), REPLAYS, folder / "build" / "timerbench"
-                        )
-                    )
-                return hashes[0] != hashes[1]
+                before = own_hash()
+                with (folder / file).open("a") as edited:
+                    edited.write("// edited\n")
+                return own_hash() != before
 
             changed = [path.name for path in sorted(folder.glob("*.*")) if changes(path.name)]
             self.assertEqual(changed, ["lib.a", "my_wheel.h", "part.c", "slots.h"])
+            before = own_hash()
+            rules = folder / "build" / "build.ninja"
+            rules.write_text(rules.read_text() + " # of the link\n")
+            self.assertEqual(own_hash(), before)
+            rules.write_text(rules.read_text().replace("g++", "g++ -std=c++20"))
+            self.assertNotEqual(own_hash(), before, "how it is compiled counts")
             (folder / "build" / "build.ninja").unlink()
             self.assertTrue(changes("build/timerbench"), "of another build system: the program")
 

@@ -1,4 +1,4 @@
-"""Backends from outside the tree: what CMake says of a header or a library that does not fit.
+"""Backends from outside the tree: how each is compiled, and what CMake says of one that does not fit.
 
 Run by scripts/test, or: /usr/bin/python3 -m unittest tests/extra_backends_scripts_test.py
 """
@@ -18,10 +18,10 @@ class ExtraBackendsTest(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
 
-    def configure(self, **settings: object) -> subprocess.CompletedProcess[str]:
+    def configure(self, *headers: Path) -> subprocess.CompletedProcess[str]:
+        backends = ";".join(map(str, headers))
         command = ["cmake", "-G", "Ninja", "-S", ROOT, "-B", self.folder / "build"]
-        for name in ("BACKENDS", "LIBRARIES"):
-            command.append(f"-DTIMERBENCH_EXTRA_{name}={settings.get(name.lower(), '')}")
+        command.append(f"-DTIMERBENCH_EXTRA_BACKENDS={backends}")
         return subprocess.run(command, capture_output=True, text=True)
 
     def header(self, name: str, text: str) -> Path:
@@ -29,13 +29,19 @@ class ExtraBackendsTest(unittest.TestCase):
         path.write_text(text)
         return path
 
-    def linked(self) -> list[str]:
-        command = ["ninja", "-C", self.folder / "build", "-t", "inputs", "timerbench"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    def ninja(self, *tool: str) -> list[str]:
+        command = ["ninja", "-C", self.folder / "build", "-t", *tool]
+        told = subprocess.run(command, capture_output=True, text=True, check=True)
+        return told.stdout.splitlines()
+
+    def compiled(self, name: str) -> str:
+        """The command that compiles a backend."""
+        unit = f"CMakeFiles/backend_{name}.dir/backends/{name}.cc.o"
+        return self.ninja("commands", unit)[-1]
 
     def test_a_header_must_define_what_its_name_says(self) -> None:
         header = self.header("mycal.h", "class Cal {};  // not MycalQueue\n")
-        told = self.configure(backends=header)
+        told = self.configure(header)
         self.assertNotEqual(told.returncode, 0)
         self.assertIn(
             f"TIMERBENCH_EXTRA_BACKENDS: {header} must define timerbench::Mycal, as its name says; "
@@ -43,24 +49,35 @@ class ExtraBackendsTest(unittest.TestCase):
             " ".join(told.stderr.split()),
         )
         header.write_text("class Cal {};\nusing Mycal = Cal;\n")
-        told = self.configure(backends=header)
+        told = self.configure(header)
         self.assertEqual((told.returncode, told.stderr), (0, ""))
 
-    def test_libraries_are_files_or_names(self) -> None:
-        header = self.header("my_cal.h", "class MyCal {};\n")
-        library = self.header("libcal.a", "")
-        told = self.configure(backends=header, libraries=f"{library};m")
+    def test_a_file_beside_the_header_says_what_this_backend_needs(self) -> None:
+        peer = self.header("my_peer.h", "class MyPeer {};\n")
+        library = self.header("libpeer.a", "")
+        self.header(
+            "my_peer.cmake",
+            "target_include_directories(${backend} PRIVATE /opt/peer/include)\n"
+            "target_compile_features(${backend} PRIVATE cxx_std_23)\n"
+            f"target_link_libraries(${{backend}} PRIVATE {library} m)\n",
+        )
+        other = self.header("my_other.h", "class MyOther {};\n")
+        told = self.configure(peer, other)
         self.assertEqual((told.returncode, told.stderr), (0, ""))
-        linked = self.linked()
+        linked = [line.strip() for line in self.ninja("inputs", "timerbench")]
         self.assertIn(str(library), linked)
-        self.assertTrue([path for path in linked if Path(path).name == "libm.so"], linked)
+        for needed in ("-I/opt/peer/include", "-std=c++23"):
+            self.assertIn(needed, self.compiled("my_peer").replace("c++2b", "c++23"))
+            self.assertNotIn(needed, self.compiled("my_other"))
 
-    def test_a_library_that_is_not_there_is_named(self) -> None:
-        told = self.configure(libraries="no_such_library")
+    def test_two_headers_of_one_name_are_refused(self) -> None:
+        (self.folder / "deeper").mkdir()
+        one = self.header("my_twin.h", "class MyTwin {};\n")
+        other = self.header("deeper/my_twin.h", "class MyTwin {};\n")
+        told = self.configure(one, other)
         self.assertNotEqual(told.returncode, 0)
         self.assertIn(
-            "TIMERBENCH_EXTRA_LIBRARIES: there is no file and no library no_such_library; correct "
-            "it, or do without by -DTIMERBENCH_EXTRA_LIBRARIES=",
+            "TIMERBENCH_EXTRA_BACKENDS: two headers are called my_twin.h; rename one and its class",
             " ".join(told.stderr.split()),
         )
 

@@ -1,15 +1,12 @@
 // Compiled once for each shard, with TIMERBENCH_SHARD = 0 .. kShards - 1.
 #include "replay/roster_shard.h"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <utility>
 
 #if TIMERBENCH_ABLATION
 #include "ablation/roster.h"
 #endif
-#include "extra_backends.h"  // made by CMake from TIMERBENCH_EXTRA_BACKENDS
 #include "queues/roster.h"
 #include "replay/make_backend.h"
 
@@ -34,7 +31,7 @@ constexpr auto concatenated(TypeList<A...>, TypeList<B...>) {
 using AblationRoster = TypeList<>;
 #endif
 
-constexpr auto kAll = concatenated(Roster{}, concatenated(AblationRoster{}, ExtraBackends{}));
+constexpr auto kAll = concatenated(Roster{}, AblationRoster{});
 
 }  // namespace
 
@@ -45,15 +42,6 @@ void fill_shard(std::span<Backend> roster) {
 template void fill_shard<TIMERBENCH_SHARD>(std::span<Backend>);
 
 #if TIMERBENCH_SHARD == 0
-template <class... Queues>
-consteval bool names_differ(TypeList<Queues...>) {
-  std::array names{Queues::traits.name...};
-  std::ranges::sort(names);
-  return std::ranges::adjacent_find(names) == names.end();
-}
-static_assert(names_differ(kAll),
-              "two backends have the same name: each needs one of its own in its traits");
-
 std::size_t roster_size() {
   return []<class... Queues>(TypeList<Queues...>) { return sizeof...(Queues); }(kAll);
 }

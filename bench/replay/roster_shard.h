@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "replay/backend.h"
 
@@ -16,5 +17,8 @@ std::size_t roster_size();
 // Makes every kShards-th backend of the roster, starting with number Shard.
 template <std::size_t Shard>
 void fill_shard(std::span<Backend> roster);
+
+// The backends of TIMERBENCH_EXTRA_BACKENDS, each compiled by itself. CMake writes it.
+std::vector<Backend> extra_backends();
 
 }  // namespace timerbench

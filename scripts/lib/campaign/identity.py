@@ -129,7 +129,9 @@ def source_hash(file: str, harness: tuple[str, ...], program: Path) -> str:
         files = [*path.glob("*.h"), *path.glob("*.cc")] if path.is_dir() else [path]
         sources |= _sources(files, root or ROOT)
     if not root:
-        sources |= _read_from_outside(program)
+        read, command = _read_from_outside(file, program)
+        sources |= read
+        content.update(command.encode())
     for path in sorted(sources):
         content.update(path.name.encode() + b"\0" + path.read_bytes())
     return content.hexdigest()[:16]
@@ -152,22 +154,26 @@ def _sources(files: list[Path], root: Path, *beside: str) -> set[Path]:
 
 
 @cache
-def _read_from_outside(program: Path) -> set[Path]:
-    """Returns the files outside the project that the compiler read for the rosters, and the
-    libraries that the linker read, according to Ninja. Returns the program itself if Ninja does not
-    know it.
+def _read_from_outside(file: str, program: Path) -> tuple[set[Path], str]:
+    """Returns the files outside the project that the compiler read for the backend of a header, with
+    the libraries that the linker read, and the command that compiled it, according to Ninja. Returns
+    the program itself if Ninja does not know it.
     """
     build = program.parent
-    compiled = re.findall(
-        r"^\S*roster_shard\S*: #deps.*\n((?: .*\n)+)", _ninja(build, "deps"), re.MULTILINE
+    compiled = re.search(
+        rf"^(\S*/{Path(file).stem}\.cc\.o): #deps.*\n((?: .*\n)+)",
+        _ninja(build, "deps"),
+        re.MULTILINE,
     )
     linked = _ninja(build, "inputs", program.name)
     if not (compiled and linked):
-        return {program}
-    names = {line.strip() for text in (*compiled, linked) for line in text.splitlines()}
+        return {program}, ""
+    *_, command = ["", *_ninja(build, "commands", compiled[1]).splitlines()]
+    names = {line.strip() for text in (compiled[2], linked) for line in text.splitlines()}
     files = {path for name in names if (path := (build / name).resolve()).is_file()}
     own = (ROOT / "impls", ROOT / "bench", build.resolve())
-    return {path for path in files if not any(map(path.is_relative_to, own))}
+    outside = {path for path in files if not any(map(path.is_relative_to, own))}
+    return outside, command.replace(str(ROOT), "")
 
 
 def _ninja(build: Path, *tool: str) -> str:
