@@ -650,7 +650,7 @@ TEST(ReporterTest, AnErrorInALaterRoundSpoilsTheCell) {
   benchmark::BenchmarkReporter::Run bad = good;
   bad.error_occurred = true;
   bad.error_message = "wrong: its outcome is not the model's";
-  CostReporter reporter(1, [](std::string_view) { return Precision::exact; });
+  CostReporter reporter(1, [](std::string_view) { return "exact"; });
   testing::internal::CaptureStdout();
   reporter.ReportRuns({good, bad, bad});
   reporter.Finalize();
@@ -669,9 +669,8 @@ TEST(ReporterTest, EachInputIsATableAndASentenceForEachPrecision) {
     }
     return runs;
   };
-  CostReporter reporter(3, [](std::string_view name) {
-    return name == "wheel" ? Precision::granular : Precision::exact;
-  });
+  CostReporter reporter(
+      3, [](std::string_view name) { return name == "wheel" ? "granular" : "exact"; });
   testing::internal::CaptureStdout();
   reporter.ReportRuns(rounds("own/churn/100000/wheel", {18, 17, 19}));
   reporter.ReportRuns(rounds("own/churn/100000/heap", {96, 95, 97}));
@@ -697,12 +696,12 @@ TEST(ReporterTest, EachInputIsATableAndASentenceForEachPrecision) {
 
 class CostReportTest : public testing::Test {
  protected:
-  static CostCell cell(std::string backend, Precision precision, std::vector<double> rounds,
+  static CostCell cell(std::string backend, std::string_view ranking, std::vector<double> rounds,
                        std::string failure = "") {
     return {.workload = "hold",
             .size = 30'000,
             .backend = std::move(backend),
-            .precision = precision,
+            .ranking = ranking,
             .item = "fire + insert",
             .rounds = std::move(rounds),
             .failure = std::move(failure)};
@@ -711,9 +710,9 @@ class CostReportTest : public testing::Test {
 
 TEST_F(CostReportTest, TheTableIsByPrecisionThenCost) {
   const std::string table =
-      cost_table({cell("null", Precision::none, {1}), cell("slow", Precision::exact, {30}),
-                  cell("lost", Precision::exact, {}, "wrong: operation 7 of 9"),
-                  cell("coarse", Precision::granular, {2}), cell("fast", Precision::exact, {20})});
+      cost_table({cell("null", "none", {1}), cell("slow", "exact", {30}),
+                  cell("lost", "exact", {}, "wrong: operation 7 of 9"),
+                  cell("coarse", "granular", {2}), cell("fast", "exact", {20})});
   EXPECT_EQ(table,
             "hold, 3·10⁴ timers, ns per fire + insert\n"
             "  exact     fast                        20.00\n"
@@ -723,14 +722,32 @@ TEST_F(CostReportTest, TheTableIsByPrecisionThenCost) {
             "  none      null                         1.00\n");
 }
 
+TEST_F(CostReportTest, LibrariesAreRankedApart) {
+  const std::vector<CostCell> cells{cell("null", "none", {1}), cell("wheel", "granular", {2}),
+                                    cell("libev", "exact library", {30, 31}),
+                                    cell("heap", "exact", {40}),
+                                    cell("libuv", "exact library", {70, 75})};
+  EXPECT_EQ(cost_table(cells),
+            "hold, 3·10⁴ timers, ns per fire + insert\n"
+            "  exact         heap                        40.00\n"
+            "  granular      wheel                        2.00\n"
+            "  exact library libev                       30.50  (30.00 to 31.00)\n"
+            "  exact library libuv                       72.50  (70.00 to 75.00)\n"
+            "  none          null                         1.00\n");
+  EXPECT_EQ(cheapest(cells),
+            "hold, 3·10⁴ timers, exact: heap 40.0 ns, the only one\n"
+            "hold, 3·10⁴ timers, granular: wheel 2.00 ns, the only one\n"
+            "hold, 3·10⁴ timers, exact library: libev 30.5 ns, 2.4 times cheaper than libuv\n");
+}
+
 TEST_F(CostReportTest, NoLineIsLongerThan80Columns) {
   std::string failure = "wrong:";
   for (int i = 0; i < 30; ++i) failure += " operation " + std::to_string(i);
   const std::vector<CostCell> cells{
-      cell("kafka_wheel_floor_20", Precision::exact, {250'000, 249'000, 9'251'000}),
-      cell("kafka_wheel_floor_21", Precision::exact, {250'001, 249'000, 9'251'000}),
-      cell("kafka_wheel_floor_22", Precision::exact, {250'002, 249'000, 9'251'000}),
-      cell("lost", Precision::exact, {}, failure)};
+      cell("kafka_wheel_floor_20", "exact", {250'000, 249'000, 9'251'000}),
+      cell("kafka_wheel_floor_21", "exact", {250'001, 249'000, 9'251'000}),
+      cell("kafka_wheel_floor_22", "exact", {250'002, 249'000, 9'251'000}),
+      cell("lost", "exact", {}, failure)};
   std::istringstream lines(cost_table(cells) + cheapest(cells));
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; }), 80) << line;
@@ -738,14 +755,12 @@ TEST_F(CostReportTest, NoLineIsLongerThan80Columns) {
 }
 
 TEST_F(CostReportTest, WhoseRoundsOverlapIsTied) {
-  EXPECT_EQ(cheapest({cell("a", Precision::exact, {20, 19, 23}),
-                      cell("b", Precision::exact, {22, 21, 24}),
-                      cell("c", Precision::exact, {50, 48, 51})}),
+  EXPECT_EQ(cheapest({cell("a", "exact", {20, 19, 23}), cell("b", "exact", {22, 21, 24}),
+                      cell("c", "exact", {50, 48, 51})}),
             "hold, 3·10⁴ timers, exact: a 20.0 ns, tied with b, 2.5 times cheaper than c\n");
-  EXPECT_EQ(cheapest({cell("a", Precision::exact, {20, 19, 23}),
-                      cell("b", Precision::exact, {22, 21, 24})}),
+  EXPECT_EQ(cheapest({cell("a", "exact", {20, 19, 23}), cell("b", "exact", {22, 21, 24})}),
             "hold, 3·10⁴ timers, exact: a 20.0 ns, tied with b\n");
-  EXPECT_EQ(cheapest({cell("a", Precision::exact, {100}), cell("b", Precision::exact, {102})}),
+  EXPECT_EQ(cheapest({cell("a", "exact", {100}), cell("b", "exact", {102})}),
             "hold, 3·10⁴ timers, exact: a 100 ns, 2 % cheaper than b\n");
 }
 
@@ -757,9 +772,8 @@ TEST_F(CostReportTest, NumbersAreThoseOfTheScripts) {
     std::getline(std::getline(lines, value, '\t'), words);
     const double number = std::stod(value);
     const std::string text =
-        kind == "cost"
-            ? cheapest({cell("a", Precision::exact, {number})})
-            : cheapest({cell("a", Precision::exact, {1}), cell("b", Precision::exact, {number})});
+        kind == "cost" ? cheapest({cell("a", "exact", {number})})
+                       : cheapest({cell("a", "exact", {1}), cell("b", "exact", {number})});
     EXPECT_NE(text.find(" " + words), std::string::npos) << text << words;
     ++checked;
   }
@@ -767,16 +781,16 @@ TEST_F(CostReportTest, NumbersAreThoseOfTheScripts) {
 }
 
 TEST_F(CostReportTest, APrecisionWithoutAnyFigureIsNamed) {
-  EXPECT_EQ(cheapest({cell("a", Precision::exact, {}, "timeout: one replay takes too long"),
-                      cell("b", Precision::granular, {2}), cell("null", Precision::none, {1})}),
+  EXPECT_EQ(cheapest({cell("a", "exact", {}, "timeout: one replay takes too long"),
+                      cell("b", "granular", {2}), cell("null", "none", {1})}),
             "hold, 3·10⁴ timers, exact: no backend has a figure\n"
             "hold, 3·10⁴ timers, granular: b 2.00 ns, the only one\n");
 }
 
 TEST_F(CostReportTest, OnlyTheLikeAreCompared) {
-  EXPECT_EQ(cheapest({cell("a", Precision::exact, {20}), cell("b", Precision::granular, {2}),
-                      cell("lost", Precision::granular, {}, "timeout: one replay takes too long"),
-                      cell("early", Precision::early, {1}), cell("null", Precision::none, {0.3})}),
+  EXPECT_EQ(cheapest({cell("a", "exact", {20}), cell("b", "granular", {2}),
+                      cell("lost", "granular", {}, "timeout: one replay takes too long"),
+                      cell("early", "early", {1}), cell("null", "none", {0.3})}),
             "hold, 3·10⁴ timers, exact: a 20.0 ns, the only one\n"
             "hold, 3·10⁴ timers, granular: b 2.00 ns, the only one\n");
 }

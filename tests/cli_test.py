@@ -829,6 +829,9 @@ class CliTest(unittest.TestCase):
         self.assert_refused(2, "did you mean 'fill'?", "run", "--workloads=fil")
         self.assert_refused(2, "did you mean 'skiplist'?", "verify", "skip_list")
         self.assert_refused(
+            2, "this program has no library: './scripts/setup", "verify", "libraries"
+        )
+        self.assert_refused(
             2,
             "'ring' has 2 settings; name one, such as 'ring_512'",
             "replay",

@@ -9,12 +9,13 @@
 
 namespace timerbench {
 
-Backend make_sorted_list();  // made by CMake of sorted_list.h
+// Made by CMake, of sorted_list.h and list_in_windows.h.
+Backend make_sorted_list();
+Backend make_list_in_windows();
 
 namespace {
 
-TEST(ExtraBackendTest, IsFoundByTheNameOfItsHeaderAndVerified) {
-  const Backend backend = make_sorted_list();
+void expect_verified(const Backend& backend) {
   for (const ContractScenario& scenario : contract()) {
     EXPECT_NO_THROW(scenario.run(backend)) << scenario.name;
   }
@@ -22,6 +23,16 @@ TEST(ExtraBackendTest, IsFoundByTheNameOfItsHeaderAndVerified) {
   const auto result = test_differentially(backend, 1, std::chrono::milliseconds(200), never);
   EXPECT_GT(result.fired, 0U);
   EXPECT_FALSE(result.counterexample.has_value()) << result.counterexample->violation.text;
+}
+
+TEST(ExtraBackendTest, IsFoundByTheNameOfItsHeaderAndVerified) {
+  expect_verified(make_sorted_list());
+}
+
+TEST(ExtraBackendTest, ALibraryWhoseClockEndsKeepsTheContractWithAFarStore) {
+  const Backend backend = make_list_in_windows();
+  expect_verified(backend);
+  EXPECT_EQ(ranking(backend.traits), "exact library");
 }
 
 }  // namespace

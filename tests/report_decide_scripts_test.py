@@ -177,6 +177,32 @@ class Decide(ReportTest):
             said = "a level of kafka_wheel_256 and ring_65536 ends, at 65.5 s" in text
             self.assertEqual((said, "Your load differs" in text), (differs, differs), delay)
 
+    def test_libraries_are_ranked_after_own_code(self) -> None:
+        names = {
+            "libev": "exact library",
+            "heap": "exact",
+            "library_wheel": "granular library",
+            "wheel": "granular",
+        }
+        entries = [
+            one
+            for name, precision in names.items()
+            for one in costs("quick/idle/1000", name, precision, 5)
+        ]
+        page = self.report(self.campaign(entries, inputs={"idle/1000/both": load(1.0, 1000, 7e9)}))
+        self.open(page, "decide&load=idle/1000")
+        columns = self.browser.find_elements(By.CSS_SELECTOR, ".answers section")
+        self.assertEqual(
+            [column.text.splitlines()[0] for column in columns],
+            [
+                "If a granule late is fine",
+                "If no timer may be late",
+                "Of the libraries, if a granule late is fine",
+                "Of the libraries, if no timer may be late",
+            ],
+        )
+        self.assertIn("libev: 5", columns[3].text)
+
     def test_the_command_for_exactly_the_load(self) -> None:
         idle = load(0.99, 100_000, 75e9) | {"parameters": {"timeout": "75s", "size": 100_000}}
         hold = load(0.0, 100_000, 7e9) | {"parameters": {"delay": "exponential 10s"}}

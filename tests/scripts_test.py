@@ -24,6 +24,7 @@ from scripts_testing import ROOT, Scratch, texts_of
 import plot
 import style
 from tables import replays as table
+from tables.answers import answers
 from console import Failure, duration
 from figures import against_size, all_figures, limit, overview, per_workload
 from figures.paper import paper_figures
@@ -404,6 +405,20 @@ class TableTest(CostScratch):
             self.assertNotIn(f"`{backend}`", ranked)
             self.assertIn(f"`{backend}`", apart)
             self.assertNotIn("**", self.row(backend)[2])
+
+    def test_libraries_are_ranked_apart_from_own_code(self) -> None:
+        entries = [
+            *measured("fill", 1000, "scan", *8 * [10.0]),
+            *measured("fill", 1000, "libev", *8 * [15.0], precision="exact library"),
+            *measured("fill", 1000, "libuv", *8 * [90.0], precision="exact library"),
+        ]
+        results = self.load(entries)
+        self.text = table.markdown(results, 1000)
+        self.assertEqual(self.row("libev")[1:], ["exact library", "**15.0 ±0%**"])
+        self.assertEqual(self.row("libuv")[2], "90.0 ±0%")
+        own, libraries, *_ = answers(results, {"fill": 1000})
+        self.assertIn("fill, 10³ timers, exact: scan 10.0 ns, the only one", own)
+        self.assertIn("fill, 10³ timers, exact library: libev 15.0 ns, 6.0 times", libraries)
 
     def test_it_says_where_the_figures_come_from(self) -> None:
         for part in (

@@ -25,7 +25,7 @@ void print_json() {
   for (const Backend& backend : backends()) {
     out["backends"].push_back({{"name", backend.traits.name},
                                {"summary", backend.traits.summary},
-                               {"precision", to_string(backend.traits.precision)},
+                               {"precision", ranking(backend.traits)},
                                {"ordered", backend.traits.ordered},
                                {"follows", backend.traits.paper},
                                {"services", services_over(backend.traits.name)}});
@@ -77,7 +77,7 @@ void print_text() {
   fmt::print("Backends ({:<9} how late they may be)\n", "precision:");
   for (const Backend& backend : backends()) {
     const Traits& traits = backend.traits;
-    fmt::print("  {:<22} {:<9} {:<8} {}{}\n", traits.name, to_string(traits.precision),
+    fmt::print("  {:<22} {:<9} {:<8} {}{}\n", traits.name, ranking(traits),
                traits.ordered ? "ordered" : "", traits.summary,
                traits.paper.empty() ? "" : fmt::format(" ({})", traits.paper));
   }

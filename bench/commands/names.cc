@@ -16,6 +16,22 @@ namespace fs = std::filesystem;
 
 namespace {
 
+bool is_meant(const Backend& backend, std::string_view name) {
+  return is_called(backend.traits.name, name) || (backend.traits.is_library && name == kLibraries);
+}
+
+bool is_meant(const ServiceBackend& service, std::string_view name) {
+  return is_called(service.traits.name, name);
+}
+
+// For a name that nobody has.
+void refuse_if_libraries(std::string_view name) {
+  if (name != kLibraries) return;
+  throw UsageError(
+      "this program has no library: './scripts/setup --peers', then 'cmake --preset peers && cmake "
+      "--build --preset peers --target timerbench' and build/peers/timerbench");
+}
+
 // The contenders of one kind, backends or services.
 template <class Named>
 struct Roster {
@@ -27,10 +43,11 @@ template <class Wanted, class Other>
 [[noreturn]] void reject(const std::string& name, const Roster<Wanted>& roster,
                          const Roster<Other>& elsewhere) {
   for (const Other& one : elsewhere.all) {
-    if (!is_called(one.traits.name, name)) continue;
+    if (!is_meant(one, name)) continue;
     throw UsageError(fmt::format("'{}' is a {}, but a {} is wanted. See 'timerbench list'", name,
                                  elsewhere.kind, roster.kind));
   }
+  refuse_if_libraries(name);
   std::vector<std::string_view> known;
   for (const Wanted& one : roster.all) {
     known.insert(known.end(), {one.traits.name, family(one.traits.name)});
@@ -45,7 +62,7 @@ std::vector<const Wanted*> choose(const std::vector<std::string>& names,
   for (const std::string& name : names) {
     bool found = false;
     for (std::size_t i = 0; i < roster.all.size(); ++i) {
-      if (is_called(roster.all[i].traits.name, name)) chosen[i] = found = true;
+      if (is_meant(roster.all[i], name)) chosen[i] = found = true;
     }
     if (!found) reject(name, roster, elsewhere);
   }
@@ -98,12 +115,13 @@ Contenders find_contenders(const std::vector<std::string>& names) {
   for (const Backend& one : backends()) known.push_back(one.traits.name);
   for (const ServiceBackend& one : services()) known.push_back(one.traits.name);
   for (const std::string& name : names) {
-    const auto is_meant = [&](const auto& one) { return is_called(one.traits.name, name); };
-    if (std::ranges::any_of(services(), is_meant)) {
+    const auto is_named = [&](const auto& one) { return is_meant(one, name); };
+    if (std::ranges::any_of(services(), is_named)) {
       of_services.push_back(name);
-    } else if (std::ranges::any_of(backends(), is_meant)) {
+    } else if (std::ranges::any_of(backends(), is_named)) {
       of_backends.push_back(name);
     } else {
+      refuse_if_libraries(name);
       throw UsageError(unknown("backend or service", name, known));
     }
   }

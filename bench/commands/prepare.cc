@@ -23,9 +23,11 @@ void print_line(const ordered_json& line) {
   std::fflush(stdout);  // making the next trace may take minutes
 }
 
+std::string_view ranking(const ServiceTraits& traits) { return to_string(traits.precision); }
+
 template <class Traits>
 ordered_json described(const Traits& traits) {
-  return {{"precision", to_string(traits.precision)},
+  return {{"precision", ranking(traits)},
           {"summary", traits.summary},
           {"remote", traits.remote},
           {"file", traits.file}};

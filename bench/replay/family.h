@@ -13,6 +13,9 @@ inline std::string_view family(std::string_view name) {
   return end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
 }
 
+// The family of all libraries that this program has; there may be none.
+inline constexpr std::string_view kLibraries = "libraries";
+
 // Whether `name` is the contender's own name or its family's.
 inline bool is_called(std::string_view own_name, std::string_view name) {
   return own_name == name || family(own_name) == name;

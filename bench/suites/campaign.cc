@@ -126,8 +126,7 @@ void Campaign::measure_cost(Cell& cell, benchmark::State& state) {
   if (const auto worse = std::max(memory_before, memory_probe_.read_ns())) {
     state.counters["memory_probe_ns"] = *worse;
   }
-  state.SetLabel(
-      fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
+  state.SetLabel(fmt::format("{}, per {}", ranking(cell.backend.traits), cell.input.item()));
 }
 
 // Google Benchmark repeats a measurement until it has taken long enough. It would practically never

@@ -68,8 +68,7 @@ void Campaign::measure_once(Cell& cell, benchmark::State& state, Replay&& replay
     }
     state.SetIterationTime(1e-9);  // the counters are the figures
   }
-  state.SetLabel(
-      fmt::format("{}, per {}", to_string(cell.backend.traits.precision), cell.input.item()));
+  state.SetLabel(fmt::format("{}, per {}", ranking(cell.backend.traits), cell.input.item()));
 }
 
 template <class Replay>

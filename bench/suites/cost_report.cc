@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t kColumns = 80;
 
-constexpr Precision kRanked[] = {Precision::exact, Precision::granular, Precision::relative};
+// In the order of the table, where those that are not ranked follow.
+constexpr std::string_view kRanked[] = {"exact",         "granular",         "relative",
+                                        "exact library", "granular library", "relative library"};
 
 // 1 234 567, with narrow no-break spaces.
 std::string grouped(std::uint64_t number) {
@@ -87,9 +89,11 @@ std::string wrapped(std::string_view text, std::size_t column) {
 
 bool is_measured(const CostCell& cell) { return !cell.rounds.empty(); }
 
-// Orders by precision, then cost; cells without a figure come last in their precision.
+// Orders by ranking, then cost; cells without a figure come last in their ranking.
 bool comes_before(const CostCell& a, const CostCell& b) {
-  if (a.precision != b.precision) return a.precision < b.precision;
+  const auto place = [](const CostCell& cell) { return std::ranges::find(kRanked, cell.ranking); };
+  if (place(a) != place(b)) return place(a) < place(b);
+  if (a.ranking != b.ranking) return a.ranking < b.ranking;
   if (is_measured(a) != is_measured(b)) return is_measured(a);
   return is_measured(a) && a.median() < b.median();
 }
@@ -98,8 +102,9 @@ std::string input_name(const CostCell& cell) {
   return fmt::format("{}, {} timers", cell.workload, power(cell.size));
 }
 
-std::string row(const CostCell& cell) {
-  const std::string name = fmt::format("  {:<9} {:<21}", to_string(cell.precision), cell.backend);
+// `width`: of the column of rankings.
+std::string row(const CostCell& cell, std::size_t width) {
+  const std::string name = fmt::format("  {:<{}} {:<21}", cell.ranking, width, cell.backend);
   if (!is_measured(cell)) return name + ' ' + wrapped(cell.failure, name.size() + 1);
   const std::string range =
       cell.rounds.size() < 2 ? ""
@@ -107,7 +112,7 @@ std::string row(const CostCell& cell) {
   return fmt::format("{} {:>11.2f}{}", name, cell.median(), range);
 }
 
-// Ranks cells that have figures and one precision. REQUIRES: cheapest first.
+// Ranks cells that have figures and one ranking. REQUIRES: cheapest first.
 std::string verdict(const std::vector<CostCell>& ranked) {
   const CostCell& best = ranked.front();
   const auto clearly_dearer = std::ranges::find_if(
@@ -142,22 +147,24 @@ std::string cost_table(std::vector<CostCell> cells) {
   std::string text = input_name(cells.front());
   if (measured != cells.end()) text += fmt::format(", ns per {}", measured->item);
   text += '\n';
-  for (const CostCell& cell : cells) text += row(cell) + '\n';
+  std::size_t width = 9;
+  for (const CostCell& cell : cells) width = std::max(width, cell.ranking.size());
+  for (const CostCell& cell : cells) text += row(cell, width) + '\n';
   return text;
 }
 
 std::string cheapest(const std::vector<CostCell>& cells) {
   std::string text;
-  for (const Precision precision : kRanked) {
+  for (const std::string_view ranking : kRanked) {
     std::vector<CostCell> ranked;
     std::ranges::copy_if(cells, std::back_inserter(ranked), [&](const CostCell& cell) {
-      return cell.precision == precision && is_measured(cell);
+      return cell.ranking == ranking && is_measured(cell);
     });
-    const auto any = std::ranges::find(cells, precision, &CostCell::precision);
+    const auto any = std::ranges::find(cells, ranking, &CostCell::ranking);
     if (any == cells.end()) continue;
     std::ranges::stable_sort(ranked, comes_before);
     const std::string sentence =
-        fmt::format("{}, {}: {}", input_name(*any), to_string(precision),
+        fmt::format("{}, {}: {}", input_name(*any), ranking,
                     ranked.empty() ? "no backend has a figure" : verdict(ranked));
     text += wrapped(sentence, 0) + '\n';
   }

@@ -30,7 +30,7 @@ CostCell named(std::string_view cell) {
   return {.workload = std::string(cell.substr(workload + 1, size - workload - 1)),
           .size = std::stoull(std::string(cell.substr(size + 1))),
           .backend = std::string(cell.substr(backend + 1)),
-          .precision = Precision::none};
+          .ranking = to_string(Precision::none)};
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void CellReporter::report(const std::vector<Run>& rounds, const Run* failed) {
 
 void CostReporter::report(const std::vector<Run>& rounds, const Run* failed) {
   CostCell cell = named(rounds.front().run_name.function_name);
-  cell.precision = precision_of_(cell.backend);
+  cell.ranking = ranking_of_(cell.backend);
   if (failed != nullptr) {
     cell.failure = failed->error_message;
   } else {

@@ -61,10 +61,10 @@ class CellReporter : public Reporter {
 // backends.
 class CostReporter : public Reporter {
  public:
-  using PrecisionOf = std::function<Precision(std::string_view backend)>;
+  using RankingOf = std::function<std::string_view(std::string_view backend)>;
 
-  CostReporter(std::size_t cells, PrecisionOf precision_of)
-      : Reporter(cells), precision_of_(std::move(precision_of)) {}
+  CostReporter(std::size_t cells, RankingOf ranking_of)
+      : Reporter(cells), ranking_of_(std::move(ranking_of)) {}
 
   void Finalize() override { finish_input(); }
   std::string answer() const override;
@@ -73,7 +73,7 @@ class CostReporter : public Reporter {
   void report(const std::vector<Run>& rounds, const Run* failed) override;
   void finish_input();
 
-  PrecisionOf precision_of_;
+  RankingOf ranking_of_;
   std::vector<CostCell> input_;  // the finished cells of the current input
   std::string cheapest_;         // of the finished inputs
   std::size_t rounds_ = 0;       // the most that any cell has

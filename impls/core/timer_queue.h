@@ -79,11 +79,25 @@ struct Traits {
   std::string_view name;     // snake_case, with the setting if there are several: ring_512
   std::string_view summary;  // the structure, in one line
   Precision precision;
-  bool ordered;            // rule 6
-  std::string_view paper;  // the paper or system that it follows
-  bool remote = false;     // operations are messages to another process, so suites measure fewer
+  bool ordered;             // rule 6
+  std::string_view paper;   // the paper or system that it follows
+  bool remote = false;      // operations are messages to another process, so suites measure fewer
+  bool is_library = false;  // the code of others, behind an adapter; ranked apart from own code
   const char* file = __builtin_FILE();  // where this is written: the backend's source
 };
+
+// What a backend is ranked among, as every table calls it: its precision, and whether it is a library.
+constexpr std::string_view ranking(const Traits& traits) {
+  if (traits.is_library) {
+    switch (traits.precision) {
+      case Precision::exact: return "exact library";
+      case Precision::granular: return "granular library";
+      case Precision::relative: return "relative library";
+      default: break;  // not ranked at all
+    }
+  }
+  return to_string(traits.precision);
+}
 
 // The sink of whoever only wants the count.
 struct IgnoreExpiry {

@@ -1,8 +1,8 @@
 """Runs a campaign: builds, verifies, and measures a suite in rounds. Then it prints the cheapest
 backends and the table, and draws the figures. A terminal shows the table from the first round on.
 
-The suites smoke, quick, full, timeouts, events, adversarial, resolution, kernel, map, paper and
-ablation measure what operations cost. They replay traces as fast as each structure allows. Three
+The suites smoke, quick, full, timeouts, events, adversarial, resolution, kernel, map, paper,
+ablation and peers measure what operations cost. They replay traces as fast as each structure allows. Three
 suites measure services of several threads on the wall clock and need a quiet machine:
   accuracy     how late timers fire, at which load, and why
   contention   calls per second and their tails, against the number of threads
@@ -75,7 +75,10 @@ from style import RANKED
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
-ABLATION = ROOT / "build" / "ablation" / "timerbench"  # has the backends of impls/ablation too
+# Suites of backends that only a program of their own has.
+PROGRAMS = {
+    f"--suite={suite}": ROOT / "build" / suite / "timerbench" for suite in ("ablation", "peers")
+}
 CACHE = ROOT / "build" / "traces"
 
 # Flags of timerbench run that this script sets itself, and what to use instead.
@@ -104,7 +107,7 @@ def main() -> int:
     folder = _folder(arguments, choice)
     if not choice:
         choice = _begun_there(folder)
-    program = ABLATION if choice[0] == "--suite=ablation" else TIMERBENCH
+    program = PROGRAMS.get(choice[0], TIMERBENCH)
     return run_campaign(arguments, folder, choice, _command(choice), {"": program})
 
 

@@ -91,21 +91,27 @@ COLOURS = {
     "redis_poller": "red",
 }
 
-# The precisions in display order. Backends are ranked within their precision. Controls and backends
-# that may fire early are not ranked.
-PRECISIONS = {
+_OWN = {
     "exact": "fires in the first tick at or after the deadline",
     "granular": "the deadline rounded up to the granularity",
     "relative": "late by at most 8/63 of the delay",
+}
+_LIBRARIES = {f"{name} library": name for name in _OWN}
+
+# The precisions in display order, as 'timerbench' calls them. Backends are ranked within their
+# precision, and libraries apart from own code. Controls and backends that may fire early are not
+# ranked.
+PRECISIONS = {
+    **_OWN,
+    **{library: f"a library; {_OWN[name]}" for library, name in _LIBRARIES.items()},
     "unknown": "without a figure",
     "early": "the deadline rounded down, not ranked",
     "none": "what the harness itself costs, not ranked",
 }
-RANKED = ("exact", "granular", "relative")
+RANKED = (*_OWN, *_LIBRARIES)
 HEADINGS = {
-    "exact": "exact",
-    "granular": "granular",
-    "relative": "relative",
+    **{name: name for name in _OWN},
+    **{library: f"libraries, {name}" for library, name in _LIBRARIES.items()},
     "unknown": "without a figure",
     "early": "may be early, not ranked",
     "none": "controls, not ranked",
@@ -119,6 +125,7 @@ DASHES: dict[str, tuple[float, ...]] = {
     "none": (1, 1.5),
     "unknown": (),
 }
+DASHES |= {library: DASHES[name] for library, name in _LIBRARIES.items()}
 
 # Services whose names contain an inner structure.
 WRAPPED = re.compile(r"(locked|ticking|(?P<shards>sharded_\d+))_(?P<inner>\w+)")

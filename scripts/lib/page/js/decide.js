@@ -206,8 +206,9 @@ function lateness(view, campaign, {tick: length, granule}) {
   ]);
   const isCoarse = granularityOf(campaign) > 1;
   return (precision) => {
-    if (most === '' || !['granular', 'relative'].includes(precision)) return '';
-    if (precision === 'relative') return 'late by up to 8/63 of the delay';
+    const kind = punctuality(precision);
+    if (most === '' || !['granular', 'relative'].includes(kind)) return '';
+    if (kind === 'relative') return 'late by up to 8/63 of the delay';
     if (!isCoarse) return '';
     if (granule === null) return most === '0' ? 'late by up to a granule' : '';
     return granule - length > Number(most)
@@ -257,9 +258,11 @@ function rankingsOf(campaign, load, tooLate, limits) {
     });
 }
 
-// Precisions that may be late come first, then exact, then those that are not ranked.
+// Precisions that may be late come first, then exact, then libraries, then those that are not ranked.
 function placeOf(precision) {
-  return precision === 'exact' ? 1 : PRECISIONS[precision].ranked ? 0 : 2;
+  const kind = punctuality(precision);
+  if (!PRECISIONS[precision].ranked) return 4;
+  return (kind === precision ? 0 : 2) + (kind === 'exact' ? 1 : 0);
 }
 
 // A column for each precision. They are not ranked with each other.
@@ -283,13 +286,15 @@ function answers({campaign, shown, wanted, rate, rankings, isPunctual}) {
 
 // `isPunctual`: the reader wants no timer to be late.
 function conditionOf(precision, {granule}, isPunctual) {
-  return {
-    exact: 'If no timer may be late',
+  const kind = punctuality(precision);
+  const condition = {
+    exact: 'if no timer may be late',
     granular: isPunctual
-      ? `If deadlines are multiples of ${granule === null ? 'a granule' : tick(time)(granule)}`
-      : `If ${granule === null ? 'a granule' : tick(time)(granule)} late is fine`,
-    relative: 'If 8/63 of the delay late is fine',
-  }[precision];
+      ? `if deadlines are multiples of ${granule === null ? 'a granule' : tick(time)(granule)}`
+      : `if ${granule === null ? 'a granule' : tick(time)(granule)} late is fine`,
+    relative: 'if 8/63 of the delay late is fine',
+  }[kind];
+  return kind === precision ? capital(condition) : `Of the libraries, ${condition}`;
 }
 
 function answerOf(campaign, own, shown, {population}, rate) {

@@ -252,6 +252,9 @@ async function unpack(base64) {
   return JSON.parse(await new Response(stream).text());
 }
 
+// How punctual those of a precision are, libraries or not.
+const punctuality = (precision) => precision.replace(/ library$/, '');
+
 let PRECISIONS = {};
 let BEYOND = [];
 let MARKS = {};

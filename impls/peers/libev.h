@@ -1,0 +1,174 @@
+// libev's timers: an implicit heap of four children, whose entries hold the deadline.
+//
+// The library's own loop runs, as Debian's static library has it: an iteration looks when the first
+// timer is due, polls, updates its clock, and fires. Only the two system calls of the iteration are
+// replaced, as names of the linker (libev.cmake): clock_gettime() tells the virtual time, and
+// epoll_wait() sets it to what advance() was given, as if it had slept until then.
+//
+// A tick is a second, which libev counts in doubles. The clock stands half a tick behind each
+// instant, for a timer fires only when its deadline has passed. Doubles are exact below 2^52, so
+// timers of the next 2^51 ticks are the library's, and others wait in core/far_store.h.
+//
+// Invariants:
+//   1. The watcher of a pending timer that is near is active, and its time is the deadline.
+//   2. The loop's clock is the last advance() and half a tick.
+//
+// Cost:
+//   schedule O(log n): the watcher's line, and two lines of the heap a level that it rises, with the
+//     watcher of each entry that moves
+//   cancel O(log n): the same, from its place in the heap
+//   advance O(fired log n), and an iteration of the loop, even if nothing is due
+//   next_wakeup O(1): an iteration of the loop, clamped to 59 ticks ahead
+//   68 bytes a timer: a watcher, an entry, and a place in the array of those that fired
+//
+// Good: where libev runs anyway; the best heap of the libraries.
+// Bad: for many: an entry that moves writes its place into its watcher, a line of its own.
+// Follows: libev 4.33.
+// Deviates: the system calls of an iteration are replaced.
+#pragma once
+
+#include <ev.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <new>
+#include <vector>
+
+#include "core/far_store.h"
+#include "core/timer_queue.h"
+
+namespace timerbench {
+
+// The clock of the loop that runs, in seconds.
+struct LibevClock {
+  double now = 0;
+  double after_poll = 0;  // epoll_wait() sets the clock to this
+  int timeout = 0;        // that it was told, in ms
+};
+inline thread_local LibevClock libev_clock;
+
+}  // namespace timerbench
+
+// What the library calls instead of clock_gettime() and epoll_wait().
+extern "C" {
+[[gnu::used]] inline int timerbench_libev_clock_gettime(clockid_t, timespec* time) {
+  const double whole = std::floor(timerbench::libev_clock.now);
+  time->tv_sec = static_cast<time_t>(whole);
+  time->tv_nsec = static_cast<long>((timerbench::libev_clock.now - whole) * 1e9);
+  return 0;
+}
+
+[[gnu::used]] inline int timerbench_libev_epoll_wait(int, epoll_event*, int, int timeout) {
+  timerbench::libev_clock.timeout = timeout;
+  timerbench::libev_clock.now = timerbench::libev_clock.after_poll;
+  return 0;
+}
+}
+
+namespace timerbench {
+
+// The timers of a window of core/far_store.h.
+class LibevTimers {
+  static_assert(
+      EV_VERSION_MAJOR == 4 && EV_VERSION_MINOR == 33,
+      "libev.h was written for libev 4.33; see whether ev_run() still computes its timeout, "
+      "polls, updates its clock and fires in this order");
+
+ public:
+  static constexpr Tick kLast = Tick{1} << 51;
+
+  explicit LibevTimers(const QueueConfig& config) : timers_(config.capacity) {
+    fired_.reserve(config.capacity);
+    libev_clock = {.now = clock_, .after_poll = clock_};
+    loop_ = ev_loop_new(unsigned{EVBACKEND_EPOLL} | unsigned{EVFLAG_NOENV} |
+                        unsigned{EVFLAG_NOINOTIFY} | unsigned{EVFLAG_NOTIMERFD});
+    if (loop_ == nullptr) throw std::bad_alloc();
+    ev_set_userdata(loop_, this);
+    for (ev_timer& timer : timers_) ev_timer_init(&timer, note_fire, 0, 0);
+  }
+
+  LibevTimers(const LibevTimers&) = delete;
+  LibevTimers& operator=(const LibevTimers&) = delete;
+  ~LibevTimers() { ev_loop_destroy(loop_); }
+
+  void start(TimerId id, Tick at) {
+    stop(id);
+    ev_timer_set(&timers_[id], static_cast<double>(at) - clock_, 0);
+    ev_timer_start(loop_, &timers_[id]);
+    ++size_;
+    next_ = std::min(next_, at);
+  }
+
+  bool stop(TimerId id) {
+    assert(id < timers_.size());
+    if (!ev_is_active(&timers_[id])) return false;
+    ev_timer_stop(loop_, &timers_[id]);
+    --size_;
+    return true;
+  }
+
+  template <class Sink>
+  std::size_t run(Tick at, Sink&& sink) {
+    const double before = clock_;
+    clock_ = static_cast<double>(at) + 0.5;
+    iterate(before, clock_);
+    size_ -= fired_.size();
+    if (next_ <= at) next_ = kUnknown;
+    // A watcher that was stopped keeps how long it had to wait then.
+    for (const TimerId id : fired_) sink(id, static_cast<Tick>(timers_[id].at + clock_));
+    const std::size_t count = fired_.size();
+    fired_.clear();
+    return count;
+  }
+
+  Tick next() const {
+    if (size_ == 0) return kNever;
+    if (next_ == kUnknown) {
+      iterate(clock_, clock_);
+      next_ = static_cast<Tick>(clock_ + libev_clock.timeout / 1000.0 + 0.01);
+    }
+    return next_;
+  }
+
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr Tick kUnknown = kNever - 1;
+
+  // Runs one iteration, in which the loop polls until this instant.
+  void iterate(double from, double until) const {
+    libev_clock.now = from;
+    libev_clock.after_poll = until;
+    ev_run(loop_, EVRUN_ONCE);
+  }
+
+  // The callback of all timers.
+  static void note_fire(struct ev_loop* loop, ev_timer* timer, int) {
+    auto* const timers = static_cast<LibevTimers*>(ev_userdata(loop));
+    timers->fired_.push_back(static_cast<TimerId>(timer - timers->timers_.data()));
+  }
+
+  double clock_ = 0.5;
+  std::size_t size_ = 0;
+  mutable Tick next_ = kNever;  // no later than the first timer; kUnknown: ask the loop
+  struct ev_loop* loop_;
+  std::vector<ev_timer> timers_;
+  std::vector<TimerId> fired_;  // by this run(); has room for all timers
+};
+
+class Libev : public WithFarStore<LibevTimers> {
+ public:
+  static constexpr Traits traits{.name = "libev",
+                                 .summary = "libev's timers: an implicit heap of four children",
+                                 .precision = Precision::exact,
+                                 .ordered = true,
+                                 .paper = "libev 4.33, libev-dev",
+                                 .is_library = true};
+  using WithFarStore::WithFarStore;
+};
+static_assert(TimerQueue<Libev>);
+
+}  // namespace timerbench

@@ -1,0 +1,1 @@
+target_link_libraries(${backend} PRIVATE uv_a dl)
