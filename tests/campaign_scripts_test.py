@@ -1176,6 +1176,23 @@ class IdentityTest(unittest.TestCase):
             (folder / "build" / "build.ninja").unlink()
             self.assertTrue(changes("build/timerbench"), "of another build system: the program")
 
+    def test_of_a_library_what_it_was_built_from_counts_too(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            library = Path(name) / "lib.a"
+            for folder, counts in (("peers", True), ("queues", False)):
+                header = Path(name) / "impls" / folder / "some.h"
+                header.parent.mkdir(parents=True)
+                header.write_text("")
+                hashes = set()
+                for version in ("1.0", "1.1"):
+                    library.write_text(version)
+                    source_hash.cache_clear()
+                    with unittest.mock.patch(
+                        "campaign.identity._read_from_outside", return_value=({library}, "")
+                    ):
+                        hashes.add(source_hash(str(header), REPLAYS, Path("none")))
+                self.assertEqual(len(hashes) == 2, counts, folder)
+
     def test_backends_have_sources_of_their_own(self) -> None:
         queues = ROOT / "impls" / "queues"
         names = ("scan", "ring", "kafka_wheel", "ordered_map")

@@ -18,10 +18,10 @@ class ExtraBackendsTest(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
 
-    def configure(self, *headers: Path) -> subprocess.CompletedProcess[str]:
+    def configure(self, *headers: Path, peers: bool = False) -> subprocess.CompletedProcess[str]:
         backends = ";".join(map(str, headers))
         command = ["cmake", "-G", "Ninja", "-S", ROOT, "-B", self.folder / "build"]
-        command.append(f"-DTIMERBENCH_EXTRA_BACKENDS={backends}")
+        command += [f"-DTIMERBENCH_EXTRA_BACKENDS={backends}", f"-DTIMERBENCH_PEERS={peers}"]
         return subprocess.run(command, capture_output=True, text=True)
 
     def header(self, name: str, text: str) -> Path:
@@ -69,6 +69,16 @@ class ExtraBackendsTest(unittest.TestCase):
         for needed in ("-I/opt/peer/include", "-std=c++23"):
             self.assertIn(needed, self.compiled("my_peer").replace("c++2b", "c++23"))
             self.assertNotIn(needed, self.compiled("my_other"))
+
+    def test_a_library_is_built_or_said_to_be_missing(self) -> None:
+        told = self.configure(peers=True)
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        units = "\n".join(self.ninja("targets", "all"))
+        for header in sorted((ROOT / "impls" / "peers").glob("*.h")):
+            is_built = f"backend_{header.stem}.dir" in units
+            is_missing = f"-- {header.stem} is not built: " in told.stdout
+            self.assertNotEqual(is_built, is_missing, header.stem)
+        self.assertIn("backend_asio.dir", units)  # Boost is there
 
     def test_two_headers_of_one_name_are_refused(self) -> None:
         (self.folder / "deeper").mkdir()

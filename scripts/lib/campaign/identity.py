@@ -118,8 +118,8 @@ def machine_key() -> str:
 @cache
 def source_hash(file: str, harness: tuple[str, ...], program: Path) -> str:
     """Hashes a contender's header, the headers it includes and the .cc file beside each; the
-    `harness` that measures it; and, for a header outside the project, all other outside files of
-    the build.
+    `harness` that measures it; and, for a library or a header outside the project, all that was
+    read from outside to build it.
     """
     content = hashlib.sha256()
     root = next((folder.parent for folder in Path(file).parents if folder.name == "impls"), None)
@@ -128,7 +128,7 @@ def source_hash(file: str, harness: tuple[str, ...], program: Path) -> str:
         path = (root or ROOT) / part
         files = [*path.glob("*.h"), *path.glob("*.cc")] if path.is_dir() else [path]
         sources |= _sources(files, root or ROOT)
-    if not root:
+    if not root or Path(file).is_relative_to(root / "impls" / "peers"):
         read, command = _read_from_outside(file, program)
         sources |= read
         content.update(command.encode())
