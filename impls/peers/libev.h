@@ -124,6 +124,7 @@ class LibevTimers {
     for (const TimerId id : fired_) sink(id, static_cast<Tick>(timers_[id].at + clock_));
     const std::size_t count = fired_.size();
     fired_.clear();
+    if (at == kLast) iterate(0.5);  // the clock of the next window; nothing is armed
     return count;
   }
 
