@@ -195,7 +195,7 @@ class Pages(ReportTest):
             self.run_js(lines), [[name, 2] for name in ("heap", "ring", "oak", "one_store")]
         )
         ticks = self.run_js("mounted[0].scales.y.ticks.map(({label}) => label)")
-        self.assertEqual(ticks, ["×1", "×2", "×10"])
+        self.assertEqual(ticks, ["×1", "×2", "×5", "×10", "×20", "×50"])
         self.choose("s", "1000")
         self.assertIn("a store adds too little to tell", self.text())
         self.open(page, "limit&s=100000&only=heap")
