@@ -1179,6 +1179,7 @@ class IdentityTest(unittest.TestCase):
     def test_of_a_library_what_it_was_built_from_counts_too(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             library = Path(name) / "lib.a"
+            (Path(name) / "bench" / "replay").mkdir(parents=True)
             for folder, counts in (("peers", True), ("queues", False)):
                 header = Path(name) / "impls" / folder / "some.h"
                 header.parent.mkdir(parents=True)
@@ -1198,6 +1199,25 @@ class IdentityTest(unittest.TestCase):
         names = ("scan", "ring", "kafka_wheel", "ordered_map")
         hashes = {source_hash(str(queues / f"{name}.h"), REPLAYS, Path("none")) for name in names}
         self.assertEqual(len(hashes), 4)
+
+
+class PresetTest(unittest.TestCase):
+    def test_the_program_that_has_the_backends_is_built(self) -> None:
+        for choice, preset in (
+            ([], "release"),
+            (["ablation", "--out=x"], "ablation"),
+            (["peers"], "peers"),
+            (["--suite=bench/suites/peers.toml"], "peers"),
+            (["full", "--backends=log_wheel,libuv"], "peers"),
+            (["--backends=libraries"], "peers"),
+            (["full", "--out", "peers"], "release"),
+        ):
+            told = subprocess.run(
+                [sys.executable, ROOT / "scripts" / "lib" / "bench.py", "--which-preset", *choice],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(told.stdout.strip(), preset, (choice, told.stderr))
 
 
 class MemoryTest(unittest.TestCase):

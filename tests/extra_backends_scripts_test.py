@@ -80,6 +80,17 @@ class ExtraBackendsTest(unittest.TestCase):
             self.assertNotEqual(is_built, is_missing, header.stem)
         self.assertIn("backend_asio.dir", units)  # Boost is there
 
+    def test_a_name_of_the_tree_and_names_that_are_none_are_refused(self) -> None:
+        for name, said in (
+            ("lawn.h", "has the name of"),
+            ("my__wheel.h", "cannot name a class"),
+            ("wheel_.h", "cannot name a class"),
+        ):
+            told = self.configure(self.header(name, "class Lawn {};\n"))
+            self.assertNotEqual(told.returncode, 0)
+            self.assertIn(said, " ".join(told.stderr.split()))
+        self.assertIn("is no file", " ".join(self.configure(self.folder).stderr.split()))
+
     def test_two_headers_of_one_name_are_refused(self) -> None:
         (self.folder / "deeper").mkdir()
         one = self.header("my_twin.h", "class MyTwin {};\n")

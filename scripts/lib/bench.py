@@ -75,10 +75,7 @@ from style import RANKED
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
-# Suites of backends that only a program of their own has.
-PROGRAMS = {
-    f"--suite={suite}": ROOT / "build" / suite / "timerbench" for suite in ("ablation", "peers")
-}
+LIBRARIES = {"libraries", *(header.stem for header in (ROOT / "impls" / "peers").glob("*.h"))}
 CACHE = ROOT / "build" / "traces"
 
 # Flags of timerbench run that this script sets itself, and what to use instead.
@@ -103,12 +100,27 @@ BAD = ("wrong", "error", "crash", "unavailable", "oom")  # statuses that set the
 
 
 def main() -> int:
-    arguments, choice = parse(sys.argv[1:])
+    which_preset = sys.argv[1:2] == ["--which-preset"]
+    arguments, choice = parse(sys.argv[1 + which_preset :])
     folder = _folder(arguments, choice)
     if not choice:
         choice = _begun_there(folder)
-    program = PROGRAMS.get(choice[0], TIMERBENCH)
+    preset = preset_of(choice)
+    if which_preset:  # scripts/bench asks, to build it
+        print(preset)
+        return 0
+    program = TIMERBENCH if preset == "release" else ROOT / "build" / preset / "timerbench"
     return run_campaign(arguments, folder, choice, _command(choice), {"": program})
+
+
+def preset_of(choice: Sequence[str]) -> str:
+    """Returns which preset's program has the backends of the choice."""
+    options = dict(option.partition("=")[::2] for option in choice)
+    suite = Path(options["--suite"]).stem
+    backends = set(options.get("--backends", "").split(","))
+    if suite == "peers" or backends & LIBRARIES:
+        return "peers"
+    return "ablation" if suite == "ablation" else "release"
 
 
 def run_campaign(

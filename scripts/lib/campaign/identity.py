@@ -122,8 +122,9 @@ def source_hash(file: str, harness: tuple[str, ...], program: Path) -> str:
     read from outside to build it.
     """
     content = hashlib.sha256()
-    root = next((folder.parent for folder in Path(file).parents if folder.name == "impls"), None)
-    sources = _sources([Path(file)], root or ROOT, "cc")
+    projects = (folder.parent for folder in Path(file).parents if folder.name == "impls")
+    root = next((folder for folder in projects if (folder / "bench" / "replay").is_dir()), None)
+    sources = _sources([Path(file)], root or ROOT, "cc", "cmake")
     for part in harness:
         path = (root or ROOT) / part
         files = [*path.glob("*.h"), *path.glob("*.cc")] if path.is_dir() else [path]
@@ -161,7 +162,7 @@ def _read_from_outside(file: str, program: Path) -> tuple[set[Path], str]:
     """
     build = program.parent
     compiled = re.search(
-        rf"^(\S*/{Path(file).stem}\.cc\.o): #deps.*\n((?: .*\n)+)",
+        rf"^(\S*\bbackends/{re.escape(Path(file).stem)}\.cc\.o): #deps.*\n((?: .*\n)+)",
         _ninja(build, "deps"),
         re.MULTILINE,
     )
@@ -169,6 +170,7 @@ def _read_from_outside(file: str, program: Path) -> tuple[set[Path], str]:
     if not (compiled and linked):
         return {program}, ""
     *_, command = ["", *_ninja(build, "commands", compiled[1]).splitlines()]
+    command = re.sub(r"^\S*ccache ", "", command)
     names = {line.strip() for text in (compiled[2], linked) for line in text.splitlines()}
     files = {path for name in names if (path := (build / name).resolve()).is_file()}
     own = (ROOT / "impls", ROOT / "bench", build.resolve())
