@@ -126,13 +126,11 @@ class LibevTimers {
   template <class Sink>
   std::size_t run(Tick at, Sink&& sink) {
     if (at < next_) return 0;  // a loop sleeps until then
-    fired_.clear();
     iterate(static_cast<double>(at) + 0.5);
     size_ -= fired_.size();
     // A watcher that was stopped keeps how long it had to wait then.
     for (const TimerId id : fired_) sink(id, static_cast<Tick>(timers_[id].at + clock_));
     const std::size_t count = fired_.size();
-    fired_.clear();
     if (at == kLast) iterate(0.5);  // the clock of the next window; nothing is armed
     return count;
   }
@@ -150,6 +148,7 @@ class LibevTimers {
   // would sleep.
   void iterate(double until) const {
     const double before = clock_;
+    fired_.clear();
     libev_clock = {.now = before, .after_poll = until};
     ev_run(loop_, EVRUN_ONCE);
     clock_ = until;
@@ -172,7 +171,7 @@ class LibevTimers {
   mutable bool is_told_ = true;  // by the loop or by start(), not only the tick after the last
   struct ev_loop* loop_;
   std::vector<ev_timer> timers_;
-  std::vector<TimerId> fired_;  // by this run(); has room for all timers
+  mutable std::vector<TimerId> fired_;  // by the last iteration; has room for all timers
 };
 
 class Libev : public WithFarStore<LibevTimers> {

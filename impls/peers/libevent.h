@@ -141,13 +141,10 @@ class Libevent {
     if (now < now_) return 0;
     now_ = now;
     if (now < next_) return 0;  // a loop sleeps until then
-    fired_.clear();
     iterate();
     size_ -= fired_.size();
     for (const TimerId id : fired_) sink(id, deadlines_[id]);
-    const std::size_t count = fired_.size();
-    fired_.clear();
-    return count;
+    return fired_.size();
   }
 
   Tick next_wakeup() const {
@@ -166,6 +163,7 @@ class Libevent {
   // Runs one iteration, in which the loop polls until now. If nothing fires it polls again, and
   // tells how long it would sleep.
   void iterate() const {
+    fired_.clear();
     libevent_clock = {.now = now_, .after_poll = now_, .base = base_.get()};
     event_base_loop(base_.get(), EVLOOP_ONCE);
     is_told_ = fired_.empty();
@@ -190,7 +188,7 @@ class Libevent {
   std::unique_ptr<event_base, Free> base_;
   std::vector<event> events_;
   std::vector<Tick> deadlines_;
-  std::vector<TimerId> fired_;  // by this advance(); has room for all timers
+  mutable std::vector<TimerId> fired_;  // by the last iteration; has room for all timers
 };
 static_assert(TimerQueue<Libevent>);
 

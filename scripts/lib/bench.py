@@ -2,8 +2,8 @@
 backends and the table, and draws the figures. A terminal shows the table from the first round on.
 
 The suites smoke, quick, full, timeouts, events, adversarial, resolution, kernel, map, paper,
-ablation and peers measure what operations cost. They replay traces as fast as each structure allows. Three
-suites measure services of several threads on the wall clock and need a quiet machine:
+ablation and peers measure what operations cost. They replay traces as fast as each structure
+allows. Three suites measure services of several threads on the wall clock and need a quiet machine:
   accuracy     how late timers fire, at which load, and why
   contention   calls per second and their tails, against the number of threads
   purgatory    requests that are answered or time out: processor time against their rate
