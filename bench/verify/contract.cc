@@ -329,6 +329,7 @@ void jumps_of_any_length_miss_nothing(const Backend& backend) {
 void time_does_not_run_backwards(const Backend& backend) {
   AuditedQueue queue(backend, {.capacity = 4, .start = 100});
   queue.schedule(0, 150);
+  queue.advance(99);
   queue.advance(120);
   queue.advance(50);
   queue.schedule(1, 60);
@@ -336,6 +337,13 @@ void time_does_not_run_backwards(const Backend& backend) {
   queue.advance(149);
   queue.advance(0);
   queue.advance(150);
+  // A queue may take less note of an advance() that has nothing to do.
+  queue.schedule(2, 400);
+  queue.advance(200);
+  queue.advance(240);
+  queue.schedule(3, 220);
+  queue.advance(230);  // a no-op
+  queue.advance(400);
 }
 
 void a_sleeping_driver_misses_nothing(const Backend& backend) {
