@@ -89,6 +89,17 @@ TEST(LogCalendarTest, WhatIsCancelledAndArmedAgainInTheAgendaFiresOnce) {
   EXPECT_EQ(calendar.entries(), 0u);
 }
 
+// One store each has moved them to after the span of the bucket that is opened.
+TEST(LogCalendarTest, WhatIsDueLaterDoesNotFillTheAgenda) {
+  Calendar calendar({.capacity = 10});
+  for (const Tick deadline : {1'000, 1'000'000}) {
+    for (TimerId id = 0; id < 10; ++id) calendar.schedule(id, deadline + id);
+  }
+  EXPECT_TRUE(fired_by(calendar, 900).empty());
+  EXPECT_EQ(calendar.agenda_size(), 0u);
+  EXPECT_EQ(calendar.entries(), 10u);
+}
+
 // An advance() that has nothing to look at still finds out that a long bucket follows.
 TEST(LogCalendarTest, NoTickCascadesAWholeBucketAfterIdleTime) {
   constexpr TimerId kTimers = 50'000;

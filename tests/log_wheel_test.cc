@@ -175,6 +175,28 @@ TEST_F(Debt, OfManyThatFireAtOnce) {
   EXPECT_LE(wheel_.entries(), 3 * (kTimers / 50) / 2 + 2 * 1024);
 }
 
+// Timer 0 waits where a sweep would not leave it.
+TEST_F(Debt, IsPaidOnceTheDeadAreDropped) {
+  constexpr Tick kFar = 3 << 24;  // where a bucket begins
+  for (const Tick deadline : {70'000, 300}) {
+    for (TimerId id = 1; id < 2'001; ++id) wheel_.schedule(id, deadline);
+  }
+  EXPECT_EQ(fired_by(wheel_, 300).size(), 2'000u);
+  fired_by(wheel_, 70'000);
+  EXPECT_EQ(wheel_.entries(), 0u);
+  for (TimerId id = 0; id < 100; ++id) wheel_.schedule(id, kFar + id);
+  EXPECT_EQ(wheel_.next_wakeup(), kFar);
+}
+
+// Of 3 000 dead entries 1 024 may stay. Those that begin first are swept first.
+TEST_F(Debt, WakesNoOneUpForBucketsThatWereSwept) {
+  for (TimerId id = 0; id < 3'000; ++id) wheel_.schedule(id, id < 1'000 ? 1'000 : 70'000);
+  for (TimerId id = 0; id < 3'000; ++id) wheel_.schedule(id, 300);
+  wheel_.schedule(3'000, 80'000);
+  EXPECT_EQ(fired_by(wheel_, 300).size(), 3'000u);
+  EXPECT_GT(wheel_.next_wakeup(), 1'000u);
+}
+
 TEST_F(Debt, OfCancelledTimersIsSweptInSmallParts) {
   for (const Tick deadline : {900'000, 500'000}) {
     for (TimerId id = 0; id < kTimers; ++id) wheel_.schedule(id, deadline);
@@ -216,6 +238,15 @@ TEST(LogWheelTest, NoLongerStepCascadesAWholeBucket) {
 
 TEST(LogWheelTest, NoTickCascadesAWholeBucketAfterIdleTime) {
   for (const Tick idle : {600, 70'000, 200'000}) EXPECT_LE(most_moved(50'000, 100, idle), 300u);
+}
+
+// Once all of the bucket has cascaded, nothing is to be looked at when it begins.
+TEST(LogWheelTest, WhatHasCascadedAheadWakesNoOneUpBeforeItIsDue) {
+  constexpr TimerId kTimers = 5'000;
+  Wheel wheel({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) wheel.schedule(id, 700);
+  for (Tick now = 1; now < 512; ++now) wheel.advance(now, IgnoreExpiry{});
+  EXPECT_EQ(wheel.next_wakeup(), 700u);
 }
 
 TEST(LogWheelTest, TellsTheWorkOfItsCalls) {
@@ -286,6 +317,18 @@ TEST(LogWheelTest, WakesUpNowForWhatIsOverdue) {
   wheel.advance(1'015, IgnoreExpiry{});
   wheel.schedule(0, 900);
   EXPECT_EQ(wheel.next_wakeup(), 1'015u);
+}
+
+// Only so that a slot stands for one bucket: that of the hand has what is overdue.
+TEST(LogWheelTest, WhatIsOverdueDoesNotDisturbWhatIsAWholeLevelAhead) {
+  for (const Tick level : {2 * 256, 2 * 65'536, 2 << 24}) {
+    Wheel wheel({.capacity = 2});
+    wheel.schedule(0, 0);
+    wheel.schedule(1, level);
+    EXPECT_EQ(fired_by(wheel, 0), std::vector<TimerId>{0});
+    EXPECT_TRUE(fired_by(wheel, level - 1).empty());
+    EXPECT_EQ(fired_by(wheel, level), std::vector<TimerId>{1});
+  }
 }
 
 TEST(LogWheelTest, AJumpLeavesNothingBehind) {
