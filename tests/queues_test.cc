@@ -420,21 +420,104 @@ TEST(LogWheel, StaysAsItWasWhenMemoryRunsOutWhileArming) {
   }
 }
 
+// Each timer needs a chunk of its own then. There may be none left for any of them.
 TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
   constexpr TimerId kTimers = 256;
-  LogWheel<256> queue({.capacity = kTimers});
-  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 512 + id);
-  is_out_of_memory = true;
-  EXPECT_THROW(queue.advance(512, IgnoreExpiry{}), std::bad_alloc);
-  is_out_of_memory = false;
-  EXPECT_EQ(queue.size(), kTimers);
-  for (Tick now = 512; now < 512 + kTimers; ++now) {
-    EXPECT_EQ(queue.advance(now, IgnoreExpiry{}), 1U) << now;
+  for (TimerId others = 0; others < 64; ++others) {
+    LogWheel<256> queue({.capacity = 1'000});
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 512 + id);
+    for (TimerId i = 0; i < others; ++i)
+      queue.schedule(kTimers + i, 1'024 + 256 * i);  // a chunk each
+    is_out_of_memory = true;
+    EXPECT_THROW(queue.advance(512, IgnoreExpiry{}), std::bad_alloc);
+    is_out_of_memory = false;
+    EXPECT_EQ(queue.size(), kTimers + others);
+    for (Tick now = 512; now < 512 + kTimers; ++now) {
+      ASSERT_EQ(queue.advance(now, IgnoreExpiry{}), 1U) << now << ' ' << others;
+    }
   }
 }
 
+// The bucket that begins next has a few timers, all moved by one store: the older ones to all other
+// buckets of a level, the others to one. Entries of one more timer die there until it is swept.
+TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweep) {
+  constexpr TimerId kOlder = 549, kTimers = 610;
+  const auto deadline = [](TimerId id) { return id < kOlder ? 1 + id % 511 : Tick{511}; };
+  const auto sweep_fails = [&](std::size_t allocations_left) {
+    LogWheel<256> queue({.capacity = 740});
+    queue.schedule(kTimers, 0);
+    queue.advance(0, IgnoreExpiry{});  // so there is memory to sort it
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1);
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, deadline(id));
+    bool failed = false;
+    is_out_of_memory = true;
+    last_allocations = allocations_left;
+    try {
+      for (int i = 0; i < 1'500; ++i) {
+        for (const Tick due : {1, 0}) queue.schedule(kTimers, due);
+        queue.advance(0, IgnoreExpiry{});
+      }
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    is_out_of_memory = false;
+    last_allocations = 0;
+    queue.cancel(kTimers);
+    EXPECT_EQ(queue.size(), kTimers);
+    for (Tick now = 1; now <= 511; ++now) {
+      std::size_t due = 0;
+      for (TimerId id = 0; id < kTimers; ++id) due += deadline(id) == now;
+      EXPECT_EQ(queue.advance(now, IgnoreExpiry{}), due) << now << ' ' << allocations_left;
+    }
+    return failed;
+  };
+  std::size_t failures = 0;
+  while (sweep_fails(failures) && !HasFailure()) ++failures;
+  EXPECT_GT(failures, 0U);
+}
+
 template <class Queue>
-class OrderedLogs : public testing::Test {};
+class OrderedLogs : public testing::Test {
+ protected:
+  static constexpr TimerId kTimers = 3'000, kOverdue = 122;
+  static constexpr TimerId kLater = 31;  // of the overdue ones have moved to after 400
+
+  // Calls then(queue, others) for queues in which memory has run out among what is overdue: some such
+  // timers have been found when there is no chunk left for another that is due later. So many other
+  // timers are due from 20 on.
+  template <class Then>
+  void for_each_interruption(Then&& then) {
+    std::size_t interruptions = 0;
+    for (TimerId others = 0; others < 300 && !this->HasFailure(); ++others) {
+      Queue queue(QueueConfig{.capacity = kTimers, .start = 10});
+      for (TimerId id = 0; id < kOverdue; ++id) queue.schedule(id, 10);
+      ASSERT_EQ(queue.advance(10, IgnoreExpiry{}), kOverdue);  // so there is memory to sort them
+      for (TimerId i = 0; i < others; ++i) queue.schedule(kOverdue + i, 20 + i);  // a chunk each
+      for (TimerId id = 0; id < kOverdue; ++id) queue.schedule(id, 9);
+      for (TimerId id = kOverdue / 2; id < kOverdue; id += 2) queue.schedule(id, 400 + id);
+      const std::size_t entries = queue.entries();
+      if (!fails(queue, 0) || queue.entries() == entries) continue;
+      ++interruptions;
+      then(queue, others);
+    }
+    EXPECT_GT(interruptions, 0U);
+  }
+
+  // Whether the advance() to 10 runs out of memory.
+  static bool fails(Queue& queue, std::size_t allocations_left) {
+    bool failed = false;
+    is_out_of_memory = true;
+    last_allocations = allocations_left;
+    try {
+      queue.advance(10, IgnoreExpiry{});
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    is_out_of_memory = false;
+    last_allocations = 0;
+    return failed;
+  }
+};
 
 using QueuesThatSortWhatIsOverdue = testing::Types<LogWheel<256>, LogRing<512>, LogCalendar<256>>;
 TYPED_TEST_SUITE(OrderedLogs, QueuesThatSortWhatIsOverdue);
@@ -450,29 +533,34 @@ TYPED_TEST(OrderedLogs, LoseNothingWhenThereIsNoMemoryToSortWhatIsOverdue) {
   EXPECT_EQ(queue.advance(1'000, IgnoreExpiry{}), kTimers);
 }
 
-// Some overdue timers have been found when there is no chunk left for another that is due later.
 TYPED_TEST(OrderedLogs, LoseNothingWhenMemoryRunsOutAmongWhatIsOverdue) {
-  constexpr TimerId kTimers = 3'000, kOverdue = 122;
-  for (TimerId others = 0; others < 64; ++others) {
-    TypeParam queue(QueueConfig{.capacity = kTimers, .start = 10});
-    for (TimerId id = 0; id < kOverdue; ++id) queue.schedule(id, 10);
-    ASSERT_EQ(queue.advance(10, IgnoreExpiry{}), kOverdue);  // so there is memory to sort them
-    for (TimerId i = 0; i < others; ++i) queue.schedule(kOverdue + i, 20 + i);  // a chunk each
-    for (TimerId id = 0; id < kOverdue; ++id) queue.schedule(id, 9);
-    for (TimerId id = kOverdue / 2; id < kOverdue; id += 2) queue.schedule(id, 100 + id);
-    const std::size_t later = others + kOverdue / 4 + 1;
-    std::size_t fired = 0;
-    is_out_of_memory = true;
-    try {
-      queue.advance(10, [&](TimerId, Tick) { ++fired; });
-    } catch (const std::bad_alloc&) {
-    }
-    is_out_of_memory = false;
-    EXPECT_EQ(queue.size() + fired, kOverdue + others) << others;
-    queue.advance(10, [&](TimerId, Tick) { ++fired; });
-    EXPECT_EQ(fired, kOverdue + others - later) << others;
-    EXPECT_EQ(queue.size(), later) << others;
-  }
+  this->for_each_interruption([&](TypeParam& queue, TimerId others) {
+    EXPECT_EQ(queue.size(), this->kOverdue + others);
+    EXPECT_EQ(queue.advance(10, IgnoreExpiry{}), this->kOverdue - this->kLater) << others;
+    EXPECT_EQ(queue.size(), this->kLater + others);
+  });
+}
+
+// What was found is not found again, but its deadline may be another.
+TYPED_TEST(OrderedLogs, FireInOrderWhatIsMovedAfterMemoryRanOut) {
+  this->for_each_interruption([&](TypeParam& queue, TimerId) {
+    for (TimerId id = 0; id < this->kOverdue; ++id) queue.schedule(id, id * 37 % 10);
+    std::vector<Tick> fired;
+    queue.advance(10, [&](TimerId, Tick deadline) { fired.push_back(deadline); });
+    EXPECT_EQ(fired.size(), this->kOverdue);
+    EXPECT_TRUE(std::is_sorted(fired.begin(), fired.end()));
+  });
+}
+
+// There is memory to sort as many as before, but a part of that is in use.
+TYPED_TEST(OrderedLogs, LoseNothingThatIsArmedAfterMemoryRanOut) {
+  this->for_each_interruption([&](TypeParam& queue, TimerId others) {
+    const TimerId more = others % 61;
+    for (TimerId i = 0; i < more; ++i) queue.schedule(1'000 + i, 5);
+    for (const std::size_t allocations_left : {1, 2}) this->fails(queue, allocations_left);
+    queue.advance(10, IgnoreExpiry{});
+    EXPECT_EQ(queue.size(), this->kLater + others);
+  });
 }
 
 // After a fire, more entries are dead than there may be, and all are in the bucket that begins next.
