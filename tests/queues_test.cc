@@ -617,6 +617,32 @@ TEST(LogCalendar, KeepsOrderWhenMemoryRunsOutInACascade) {
   EXPECT_TRUE(std::is_sorted(fired.begin(), fired.end()));
 }
 
+// What is in the agenda was moved later by one store each. Then there is no chunk for one of them.
+TEST(LogCalendar, LosesNothingWhenMemoryRunsOutInTheAgenda) {
+  constexpr TimerId kMoved = 20;
+  std::size_t failures = 0;
+  for (TimerId others = 0; others < 70; ++others) {
+    LogCalendar<256> queue({.capacity = 100});
+    for (TimerId id = 0; id < kMoved; ++id) queue.schedule(id, 1'000 + id);
+    queue.advance(900, IgnoreExpiry{});
+    ASSERT_EQ(queue.agenda_size(), kMoved);
+    for (TimerId i = 0; i < others; ++i)
+      queue.schedule(kMoved + i, 30'000 + 256 * i);  // a chunk each
+    for (TimerId id = 0; id < kMoved; ++id) queue.schedule(id, 10'000 + 256 * id);
+    is_out_of_memory = true;
+    try {
+      queue.advance(2'000, IgnoreExpiry{});
+    } catch (const std::bad_alloc&) {
+      ++failures;
+    }
+    is_out_of_memory = false;
+    for (TimerId id = 0; id < kMoved; ++id) {
+      EXPECT_EQ(queue.advance(10'000 + 256 * id, IgnoreExpiry{}), 1U) << id << ' ' << others;
+    }
+  }
+  EXPECT_GT(failures, 0U);
+}
+
 // All timers wait in one slot, and each was moved to a slot of its own by one store.
 TEST(LogRing, LosesNothingWhenMemoryRunsOutInAJump) {
   constexpr TimerId kTimers = 5'000;

@@ -212,8 +212,8 @@ class LogCalendar {
   template <class Sink>
   void fire_first(Sink& sink) {
     const auto [due, id] = agenda_.back();
-    agenda_.pop_back();
     logs_.look_at(id, due, due, place(), sink);
+    agenda_.pop_back();  // now, so that nothing is lost if memory runs out
   }
 
   TimerLogs<Slots> logs_;
