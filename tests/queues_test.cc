@@ -563,6 +563,27 @@ TYPED_TEST(OrderedLogs, LoseNothingThatIsArmedAfterMemoryRanOut) {
   });
 }
 
+// All that was overdue moves on. Then memory may run out again, and the clock jumps.
+TYPED_TEST(OrderedLogs, LoseNothingThatIsMovedAfterMemoryRanOut) {
+  const auto deadline = [](TimerId id) { return 100'000 + 300 * id; };
+  this->for_each_interruption([&](TypeParam& queue, TimerId others) {
+    for (TimerId id = 0; id < this->kOverdue; ++id) queue.schedule(id, deadline(id));
+    if (others % 2 == 0) {
+      is_out_of_memory = true;
+      TimerId far = this->kOverdue + others;  // takes the last chunks
+      EXPECT_THROW(for (; far < this->kTimers; ++far) queue.schedule(far, far * Tick{16'777'217}),
+                   std::bad_alloc);
+      for (const std::size_t allocations_left : {1, 2}) this->fails(queue, allocations_left);
+      EXPECT_EQ(queue.size(), far);
+    }
+    EXPECT_EQ(queue.advance(99'999, IgnoreExpiry{}), others);
+    for (TimerId id = 0; id < this->kOverdue; ++id) {
+      ASSERT_LE(queue.next_wakeup(), deadline(id));
+      ASSERT_EQ(queue.advance(deadline(id), IgnoreExpiry{}), 1U) << id << ' ' << others;
+    }
+  });
+}
+
 // After a fire, more entries are dead than there may be, and all are in the bucket that begins next.
 TYPED_TEST(OrderedLogs, SleepWhileNothingIsDueWhateverIsDead) {
   constexpr TimerId kMoved = 1'300, kWaiting = 200;

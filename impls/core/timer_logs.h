@@ -191,7 +191,7 @@ class TimerLogs {
   // stays pending until it fires, so that nothing is lost if memory runs out.
   template <class Where, class Place, class Sink>
   void fire_in_order(Where&& where, Tick look, Tick instant, Place&& place, Sink& sink) {
-    for (auto& [deadline, id] : due_now_) deadline = timers_[id].deadline;  // left by a failure
+    sort_out_what_is_left(look, instant, place);
     due_now_.reserve(due_now_.size() + size(where));
     take(where, kAll, [&](TimerId id) {
       Timer& timer = timers_[id];
@@ -267,6 +267,9 @@ class TimerLogs {
          slot = queued_[0].next(slot + 1)) {
       take_live({0, hand_ + (slot - hand_) % kBuckets}, passed);
     }
+    for (; !due_now_.empty(); due_now_.pop_back()) {  // left by a failure
+      take_live(due_now_.back().second, hand_, passed);
+    }
     hand_ = granule;
     next_ = kNever;
     append_all(passed);
@@ -310,6 +313,23 @@ class TimerLogs {
       --dead_;
     }
     ++work_.passed;
+  }
+
+  // Looks again at what a fire_in_order() that ran out of memory has found, if it has been moved or
+  // cancelled since. So all that is found fires, and is left only where entries are left to look at.
+  template <class Place>
+  void sort_out_what_is_left(Tick look, Tick instant, Place&& place) {
+    for (std::size_t i = 0; i < due_now_.size();) {
+      auto& [deadline, id] = due_now_[i];
+      deadline = timers_[id].deadline;
+      if (deadline <= instant) {
+        ++i;
+      } else {
+        look_again(id, timers_[id], look, place);
+        due_now_[i] = due_now_.back();
+        due_now_.pop_back();
+      }
+    }
   }
 
   Tick hand(unsigned level) const { return hand_ >> (level * kBits); }
@@ -370,15 +390,17 @@ class TimerLogs {
   // look until append_all(), so a second entry is found to be dead. REQUIRES: memory for that.
   void take_live(Bucket bucket, Log& live) {
     const Tick begin = bucket.begin();
-    take(bucket, kAll, [&](TimerId id) {
-      Timer& timer = timers_[id];
-      if (waits(timer, begin)) {
-        logs_.append(live, id);
-        timer.look = kNever;
-      } else {
-        drop(timer, begin);
-      }
-    });
+    take(bucket, kAll, [&](TimerId id) { take_live(id, begin, live); });
+  }
+
+  void take_live(TimerId id, Tick look, Log& live) {
+    Timer& timer = timers_[id];
+    if (waits(timer, look)) {
+      logs_.append(live, id);
+      timer.look = kNever;
+    } else {
+      drop(timer, look);
+    }
   }
 
   // Empties the log, and gives each of its timers an entry in a bucket.
