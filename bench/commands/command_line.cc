@@ -16,6 +16,7 @@
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/names.h"
+#include "commands/processes.h"
 #include "commands/numbers.h"
 #include "system/doctor.h"
 #include "system/nearest.h"
@@ -103,6 +104,14 @@ void add_purgatory_options(CLI::App& command, PurgatoryOptions& options) {
   add("--key-space-size", options.key_space_size, "Number of different keys (default: 100)");
 }
 
+void add_process_option(CLI::App& command, std::vector<std::string>& commands) {
+  command
+      .add_option("--process", commands,
+                  "Command of another program that replays traces, see docs/processes.md; may be "
+                  "given several times")
+      ->allow_extra_args(false);
+}
+
 // The options by which `run` and `prepare` choose cells.
 void add_choice(CLI::App& command, RunOptions& options) {
   command.add_option("--suite", options.suite,
@@ -110,6 +119,7 @@ void add_choice(CLI::App& command, RunOptions& options) {
   command.add_option(
       "--backends", options.backends,
       "Comma-separated backends, families or services (default: the suite's, or all)");
+  add_process_option(command, options.processes);
   command.add_option("--workloads", options.workloads,
                      "Comma-separated workloads of 'timerbench list'");
   command.add_option(
@@ -189,6 +199,7 @@ void add_verify(CLI::App& app) {
       "verify",
       "Check backends and services against their contracts: scenarios, random traces, races");
   command->add_option("names", options->names, "Backends, services or families (default: all)");
+  add_process_option(*command, options->processes);
   command
       ->add_option(
           "--seconds", options->seconds,
@@ -357,6 +368,7 @@ int execute(int argc, char** argv) {
   add_verify(app);
   add_replay(app);
   add_trace(app);
+  add_built_processes();
   try {
     check_not_empty({argv, static_cast<std::size_t>(argc)});
     if (argc > 1) check_command(app, argv[1]);

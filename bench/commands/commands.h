@@ -33,6 +33,7 @@ struct PurgatoryOptions {
 
 struct RunOptions {
   std::string suite;                               // empty: the other options choose
+  std::vector<std::string> processes;              // commands of other programs, always chosen
   std::string backends, workloads, sizes, traces;  // separated by commas
   std::vector<std::string> settings;               // NAME=VALUE, parameters of the workloads
   Tick granularity = 1;
@@ -55,13 +56,14 @@ void run_suite(const RunOptions& options);
 void prepare_suite(const RunOptions& options);
 
 struct VerifyOptions {
-  std::vector<std::string> names;  // of backends and services; empty: all
+  std::vector<std::string> names;      // of backends and services; empty: all
+  std::vector<std::string> processes;  // commands of other programs; if given, no names mean none
   double seconds = 1;
   std::uint64_t seed = 1;
   std::string trace;      // the trace that backends replay; empty: all checks
   Conditions conditions;  // of the replay of `trace`
 };
-void verify_contenders(const VerifyOptions& options);
+void verify_contenders(VerifyOptions options);
 
 struct ReplayOptions {
   std::string trace;

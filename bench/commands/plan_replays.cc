@@ -8,6 +8,7 @@
 #include "commands/errors.h"
 #include "commands/names.h"
 #include "commands/plans.h"
+#include "process/process_peer.h"
 #include "suites/trace_cache.h"
 
 namespace timerbench {
@@ -93,10 +94,18 @@ ReplaySeconds replay_limits(const RunOptions& options, const Suite& suite) {
 }
 
 std::vector<const Backend*> choose_backends(const RunOptions& options, const Suite& suite) {
-  if (!options.backends.empty()) return find_backends(split(options.backends));
-  std::vector<std::string> names = suite.backends;
-  if (!names.empty()) names.emplace_back("null");
-  return find_backends(names);
+  std::vector<std::string> names = split(options.backends);
+  if (names.empty() && !suite.backends.empty()) {
+    names = suite.backends;
+    names.emplace_back("null");
+  }
+  std::vector<const Backend*> chosen = find_backends(names);
+  for (const Backend& backend : backends()) {
+    const bool is_given = backend.process && std::ranges::count(options.processes,
+                                                               backend.process->command()) > 0;
+    if (is_given && std::ranges::count(chosen, &backend) == 0) chosen.push_back(&backend);
+  }
+  return chosen;
 }
 
 Campaign plan_replays(const RunOptions& options, const Suite& suite) {

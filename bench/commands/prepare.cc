@@ -9,6 +9,8 @@
 #include "commands/commands.h"
 #include "commands/names.h"
 #include "commands/plans.h"
+#include "commands/processes.h"
+#include "process/process_peer.h"
 #include "system/machine.h"
 #include "trace/excerpt.h"
 #include "trace/stat.h"
@@ -91,7 +93,13 @@ void prepare_replays(const RunOptions& options, const Suite& suite) {
   first["min_seconds"] = suite.min_seconds;
   first["replay_seconds"] = {{"local", limits.local}, {"remote", limits.remote}};
   for (const Backend* backend : chosen) {
-    first["backends"][std::string(backend->traits.name)] = described(backend->traits);
+    ordered_json& facts = first["backends"][std::string(backend->traits.name)];
+    facts = described(backend->traits);
+    if (backend->process) {
+      facts["process"] = {{"command", backend->process->command()},
+                          {"version", backend->traits.paper},
+                          {"files", backend->process->files()}};
+    }
   }
   // The sizes of inputs that a chosen backend replays, in order.
   first["sizes"] = ordered_json::array();
@@ -153,6 +161,7 @@ void prepare_realtime(const RunOptions& options, const RealtimeSuite& suite) {
 }  // namespace
 
 void prepare_suite(const RunOptions& options) {
+  add_processes(options.processes);
   const auto suite = choose_suite(options);
   if (const auto* replays = std::get_if<Suite>(&suite)) {
     prepare_replays(options, *replays);

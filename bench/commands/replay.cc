@@ -9,6 +9,7 @@
 #include "system/output_file.h"
 #include "system/stop.h"
 #include "trace/trace.h"
+#include "verify/playback.h"
 
 namespace timerbench {
 namespace {
@@ -51,8 +52,11 @@ void replay_trace(const ReplayOptions& options) {
   std::optional<FiredRows> rows;
   if (!options.fired.empty()) rows.emplace(options.fired);
 
-  const auto queue =
-      backend.make({.capacity = trace.info().capacity, .granularity = options.granularity});
+  const QueueConfig config{.capacity = trace.info().capacity, .granularity = options.granularity};
+  const auto queue = backend.process ? played_back(backend, config.capacity, trace.ops(),
+                                                   config.granularity, interrupted())
+                                           .make(config)
+                                     : backend.make(config);
   Tick now = 0;
   std::size_t fired = 0;
   std::size_t cancelled = 0;

@@ -14,6 +14,7 @@
 #include "commands/errors.h"
 #include "commands/names.h"
 #include "commands/plans.h"
+#include "commands/processes.h"
 #include "suites/reporter.h"
 #include "system/allocations.h"
 #include "system/machine.h"
@@ -224,6 +225,7 @@ void run_suite(const RunOptions& options) {
     exec_program(own_path().parent_path() / "timerbench_memory");
   }
   if (!options.pages.empty()) choose_page_size(options.pages);
+  add_processes(options.processes);
   const auto suite = choose_suite(options);
   if (const auto* replays = std::get_if<Suite>(&suite)) {
     run_replays(options, *replays);

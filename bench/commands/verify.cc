@@ -2,7 +2,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/names.h"
+#include "commands/processes.h"
 #include "system/stop.h"
 #include "trace/trace.h"
 #include "verify/service_verification.h"
@@ -56,7 +59,8 @@ Contenders find_replaying(const VerifyOptions& options) {
 
 }  // namespace
 
-void verify_contenders(const VerifyOptions& options) {
+void verify_contenders(VerifyOptions options) {
+  std::ranges::move(add_processes(options.processes), std::back_inserter(options.names));
   const bool is_trace = !options.trace.empty();
   const Contenders chosen = is_trace ? find_replaying(options) : find_contenders(options.names);
   std::optional<Trace> trace;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "process/process_peer.h"
 #include "replay/roster_shard.h"
 
 namespace timerbench {
@@ -21,7 +22,17 @@ void check_names(std::span<const Backend> backends) {
   }
 }
 
+// Those of add_process().
+std::vector<Backend>& processes() {
+  static std::vector<Backend> all;
+  return all;
+}
+
 }  // namespace
+
+void add_process(std::shared_ptr<const ProcessPeer> process) {
+  processes().push_back({.traits = process->traits(), .process = std::move(process)});
+}
 
 std::span<const Backend> backends() {
   static const std::vector<Backend> roster = [] {
@@ -29,6 +40,7 @@ std::span<const Backend> backends() {
     [&]<std::size_t... Shard>(std::index_sequence<Shard...>) { (fill_shard<Shard>(all), ...); }
     (std::make_index_sequence<kShards>{});
     std::ranges::move(extra_backends(), std::back_inserter(all));
+    std::ranges::copy(processes(), std::back_inserter(all));
     check_names(all);
     return all;
   }();

@@ -22,6 +22,8 @@
 
 namespace timerbench {
 
+class ProcessPeer;
+
 using AnySink = std::function<void(TimerId, Tick)>;
 
 // A timer queue behind virtual calls. Its contract is TimerQueue's.
@@ -60,10 +62,18 @@ struct Backend {
                           std::span<const Op> measured, const StopFlag&)>
       replay_memory;
 
+  // Of a contender that is another program, which only replays whole traces; the functions above are
+  // empty then.
+  std::shared_ptr<const ProcessPeer> process{};
+
   bool is_control() const { return traits.precision == Precision::none; }
 };
 
-// The backends of the roster and those of TIMERBENCH_EXTRA_BACKENDS, in roster order.
+// Adds a contender that is another program. REQUIRES: called before backends().
+void add_process(std::shared_ptr<const ProcessPeer> process);
+
+// The backends of the roster and those of TIMERBENCH_EXTRA_BACKENDS, in roster order, and the other
+// programs. Throws std::logic_error if two have one name.
 std::span<const Backend> backends();
 
 }  // namespace timerbench

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "process/process_peer.h"
 #include "suites/trace_cache.h"
 #include "system/machine.h"
 #include "system/stop.h"
@@ -25,6 +26,9 @@ constexpr double kUnmeasuredReplays = 3;
 // A replay this long, setup included, needs no warm-up, since its start serves as one. It is not
 // repeated if disturbed; programs that run campaigns decide about that.
 constexpr std::chrono::milliseconds kLongReplay{100};
+
+// How long another program replays, so that what warms up is warm in the second half.
+constexpr double kProcessSeconds = 2;
 
 // The most attempts at an undisturbed short replay.
 constexpr int kMostAttempts = 4;
@@ -76,7 +80,7 @@ void Campaign::register_cells(const std::vector<const Backend*>& backends) {
       auto* registered = benchmark::RegisterBenchmark(
           cell.name.c_str(), [this, &cell](benchmark::State& state) { measure(cell, state); });
       registered->UseManualTime();
-      if (pass_ != Pass::total) registered->Iterations(1);
+      if (pass_ != Pass::total || backend->process) registered->Iterations(1);
     }
   }
 }
@@ -149,6 +153,7 @@ std::optional<Campaign::Measurement> Campaign::next_measurement(Cell& cell,
       throw CellFailure(fmt::format("skipped: timeout at size {} already", size));
     }
     prepare(cell.input);
+    if (cell.backend.process) return replays_by_process(cell);
     if (!cell.checked) check(cell);
     if (const auto ready = std::exchange(cell.ready, std::nullopt)) return ready;
     return undisturbed_replay(cell);
@@ -212,6 +217,62 @@ Campaign::Measurement Campaign::checked_replay(Cell& cell) {
   return {replay.elapsed, unmeasured, trace.info().items, replay.disturbance};
 }
 
+Campaign::Measurement Campaign::replays_by_process(Cell& cell) {
+  const auto start = std::chrono::steady_clock::now();
+  const ProcessPeer& process = *cell.backend.process;
+  const std::vector<Trace>& traces = cell.input.variants();
+  const double limit = replay_seconds_.of(cell.backend);
+  if (!cell.checked && !cell.backend.is_control()) {
+    for (const Trace& trace : traces) check_fires(cell, trace);
+  }
+  cell.checked = true;
+
+  std::size_t ops = 0;
+  for (const Trace& trace : traces) ops += trace.ops().size();
+  const auto patience = ProcessPeer::patience(ops) + std::chrono::duration<double>(limit);
+  const auto replays =
+      process.replay(traces, granularity_, kProcessSeconds, patience, interrupted());
+  std::vector<double> costs;  // ns an item
+  std::chrono::duration<double> elapsed{};
+  std::uint64_t items = 0;
+  for (std::size_t i = 0; i < replays.size(); ++i) {
+    const std::size_t variant = i % traces.size();
+    const TraceInfo& info = traces[variant].info();
+    const ToldReplay& told = replays[i];
+    check_time(cell, static_cast<double>(told.elapsed_ns) > limit * 1e9);
+    check_counts(cell, variant, told);
+    if (i < replays.size() / 2) continue;
+    costs.push_back(static_cast<double>(told.elapsed_ns) /
+                    static_cast<double>(std::max<std::uint64_t>(1, info.items)));
+    items += info.items;
+  }
+  const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
+  std::ranges::nth_element(costs, middle);
+  elapsed = std::chrono::duration<double, std::nano>(*middle * static_cast<double>(items) *
+                                                     (1 + slow_down_ / 100));
+  return {elapsed, std::chrono::steady_clock::now() - start - elapsed, items, {}};
+}
+
+void Campaign::check_counts(Cell& cell, std::size_t variant, const ToldReplay& told) {
+  if (cell.backend.is_control()) return;
+  const Outcome counts{.fired = told.fired, .cancelled = told.cancelled, .pending = told.pending};
+  cell.audited.resize(cell.input.variants().size());
+  std::optional<Outcome>& usual = cell.audited[variant];
+  if (!usual) {
+    usual = counts;
+    if (must_be_exact(cell.backend.traits, granularity_)) {
+      usual = cell.input.variants()[variant].info().outcome;
+      usual->digest = 0;  // it does not tell one
+    }
+  }
+  if (counts == usual) return;
+  throw CellFailure(
+      fmt::format("wrong: a timed replay has {} fired, {} cancelled and {} pending instead of {}, {} "
+                  "and {}",
+                  counts.fired, counts.cancelled, counts.pending, usual->fired, usual->cancelled,
+                  usual->pending));
+}
+
 TimeLimit Campaign::limit_replay(const Cell& cell) const {
   const bool waits = cell.backend.traits.remote;
   return {replay_seconds_.of(cell.backend),
@@ -225,6 +286,13 @@ void Campaign::check_time(const Cell& cell, bool stopped) const {
       fmt::format("timeout: one replay takes more than {} s", replay_seconds_.of(cell.backend)));
 }
 
+void Campaign::check_fires(const Cell& cell, const Trace& trace) const {
+  const auto violation =
+      find_violation(cell.backend, trace, {.granularity = granularity_}, interrupted());
+  throw_if_interrupted();
+  if (violation) throw CellFailure(fmt::format("wrong: {}", violation->text));
+}
+
 void Campaign::check_outcome(Cell& cell, std::size_t variant, const Outcome& outcome) {
   const Backend& backend = cell.backend;
   if (backend.is_control()) return;
@@ -234,10 +302,7 @@ void Campaign::check_outcome(Cell& cell, std::size_t variant, const Outcome& out
   std::optional<Outcome>& audited = cell.audited[variant];
   if (outcome == (exact ? trace.info().outcome : audited)) return;
   if (audited) throw CellFailure("wrong: its outcome differs from replay to replay");
-  const auto violation =
-      find_violation(backend, trace, {.granularity = granularity_}, interrupted());
-  throw_if_interrupted();
-  if (violation) throw CellFailure(fmt::format("wrong: {}", violation->text));
+  check_fires(cell, trace);
   if (exact) throw CellFailure("wrong: its outcome is not the model's");
   audited = outcome;
 }

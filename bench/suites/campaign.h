@@ -25,6 +25,8 @@ class State;
 
 namespace timerbench {
 
+struct ToldReplay;
+
 // A workload at a size: one or several traces of it, made on first use.
 //
 // Short traces come in several variants with different seeds. A processor that meets the same
@@ -153,6 +155,9 @@ class Campaign {
   // Throw CellFailure if a replay has a wrong outcome or took too long.
   void check_outcome(Cell& cell, std::size_t variant, const Outcome& outcome);
   void check_time(const Cell& cell, bool stopped) const;
+  // Throw CellFailure if a replay breaks the contract, or another program tells wrong counts.
+  void check_fires(const Cell& cell, const Trace& trace) const;
+  void check_counts(Cell& cell, std::size_t variant, const ToldReplay& told);
   void check_progress(const Cell& cell, const Measurement& so_far) const;
   TimeLimit limit_replay(const Cell& cell) const;
   void prepare(Input& input);
@@ -161,6 +166,9 @@ class Campaign {
   std::optional<Measurement> next_measurement(Cell& cell, const Measurement& so_far);
   void check(Cell& cell);
   Measurement checked_replay(Cell& cell);
+  // Of another program: checks the fires of every variant the first time, then lets it replay all of
+  // them in turn. The figure is the median of the replays' second half, when what warms up is warm.
+  Measurement replays_by_process(Cell& cell);
   // Returns the least disturbed of a few replays, if repeating is cheap.
   Measurement undisturbed_replay(Cell& cell);
   // The smaller size at which this backend timed out on this workload, or 0.

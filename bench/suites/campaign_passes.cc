@@ -55,6 +55,9 @@ void Campaign::measure_once(Cell& cell, benchmark::State& state, Replay&& replay
     (void)iteration;
     if (cell.failure.empty()) try {
         throw_if_interrupted();
+        if (cell.backend.process) {
+          throw CellFailure("skipped: it is another program, which this pass cannot look into");
+        }
         prepare(cell.input);
         const Trace& trace = cell.input.variants().front();
         replay(QueueConfig{.capacity = trace.info().capacity, .granularity = granularity_}, trace);

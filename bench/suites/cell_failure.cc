@@ -7,6 +7,7 @@
 #include "core/backend_error.h"
 #include "system/machine.h"
 #include "system/stop.h"
+#include "system/supervised_program.h"
 #include "trace/trace.h"
 
 namespace timerbench {
@@ -15,6 +16,8 @@ std::string current_failure() {
   try {
     throw;
   } catch (const CellFailure& failure) {
+    return failure.what();
+  } catch (const ProgramFailure& failure) {
     return failure.what();
   } catch (const OutOfMemory& error) {
     return fmt::format("oom: {}", error.what());

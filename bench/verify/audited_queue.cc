@@ -142,9 +142,10 @@ std::size_t AuditedQueue::sleep_until(Tick now, std::size_t max_wakeups) {
 
 std::optional<TraceViolation> AuditedQueue::audit(std::span<const Op> ops, Driver driver,
                                                   const StopFlag& stop) {
-  for (std::size_t i = 0; i < ops.size() && !stop; ++i) {
-    const Op op = ops[i];
-    try {
+  std::size_t i = 0;
+  try {
+    for (; i < ops.size() && !stop; ++i) {
+      const Op op = ops[i];
       if (op.id == kAdvance) {
         driver == Driver::sleeping ? sleep_until(now_ + op.arg) : advance(now_ + op.arg);
       } else if (op.arg == kCancel) {
@@ -152,13 +153,14 @@ std::optional<TraceViolation> AuditedQueue::audit(std::span<const Op> ops, Drive
       } else {
         schedule(op.id, now_ + op.arg);
       }
-    } catch (const ContractViolation& violation) {
-      return TraceViolation{i, fmt::format("operation {}: {}", i, violation.what()),
-                            violation.calls};
     }
+    if (!stop) queue_.sync();
+    return std::nullopt;
+  } catch (const ContractViolation& violation) {
+    const std::string where =
+        i < ops.size() ? fmt::format("operation {}", i) : "after the last operation";
+    return TraceViolation{i, fmt::format("{}: {}", where, violation.what()), violation.calls};
   }
-  queue_.sync();
-  return std::nullopt;
 }
 
 void AuditedQueue::check_observers() {

@@ -1,7 +1,10 @@
 #include "verify/check.h"
 
+#include <utility>
+
 #include "replay/replay.h"
 #include "trace/model.h"
+#include "verify/playback.h"
 
 namespace timerbench {
 
@@ -22,12 +25,20 @@ bool must_be_exact(const Traits& traits, Tick granularity) {
   return false;
 }
 
-std::optional<TraceViolation> find_violation(const Backend& backend, const Trace& trace,
-                                             const Conditions& conditions, const StopFlag& stop) {
-  AuditedQueue queue(backend, {.capacity = trace.info().capacity,
+Audit audit(const Backend& backend, TimerId capacity, std::span<const Op> ops,
+            const Conditions& conditions, const StopFlag& stop) {
+  const Backend audited =
+      backend.process ? played_back(backend, capacity, ops, conditions.granularity, stop) : backend;
+  AuditedQueue queue(audited, {.capacity = capacity,
                                .start = conditions.start,
                                .granularity = conditions.granularity});
-  return queue.audit(trace.ops(), conditions.driver, stop);
+  auto violation = queue.audit(ops, conditions.driver, stop);
+  return {std::move(violation), queue.total_fired(), queue.empty_wakeups()};
+}
+
+std::optional<TraceViolation> find_violation(const Backend& backend, const Trace& trace,
+                                             const Conditions& conditions, const StopFlag& stop) {
+  return audit(backend, trace.info().capacity, trace.ops(), conditions, stop).violation;
 }
 
 }  // namespace timerbench

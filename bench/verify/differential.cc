@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "trace/csv.h"
+#include "verify/check.h"
 #include "verify/radices.h"
 
 namespace timerbench {
@@ -16,6 +17,12 @@ namespace {
 // Sizes of rings, levels, words and types.
 constexpr std::array<std::uint32_t, 16> kEdges = {
     1, 2, 4, 8, 16, 20, 64, 256, 400, 512, 4096, 8000, 65536, 262144, 1 << 24, 1u << 31};
+
+// A program that takes long for each trace would be shrunk for minutes.
+constexpr std::chrono::seconds kLongestShrinking{10};
+
+// Another program takes long to start, so it gets longer traces.
+constexpr int kLongerForProcesses = 10;
 
 // Starts of the clock: mostly 0, sometimes just before the largest value of a type, the largest
 // integers that a double represents, or the largest tick.
@@ -111,13 +118,11 @@ rc::Gen<Op> any_op(const Shape& shape) {
 std::optional<TraceViolation> run(const Backend& backend, const Shape& shape,
                                   std::span<const Op> ops, const StopFlag& stop,
                                   DifferentialResult& counts) {
-  const auto& [start, granularity, driver] = shape.conditions;
-  AuditedQueue queue(backend,
-                     {.capacity = shape.capacity, .start = start, .granularity = granularity});
-  if (auto violation = queue.audit(ops, driver, stop)) return violation;
+  Audit done = audit(backend, shape.capacity, ops, shape.conditions, stop);
+  if (done.violation) return std::move(done.violation);
   ++counts.traces;
-  counts.fired += queue.total_fired();
-  counts.empty_wakeups += queue.empty_wakeups();
+  counts.fired += done.fired;
+  counts.empty_wakeups += done.empty_wakeups;
   return std::nullopt;
 }
 
@@ -144,11 +149,13 @@ class Shrinker {
     end_with_violation();
     const Tick start = std::exchange(shape_.conditions.start, 0);
     if (!try_instead(ops_)) shape_.conditions.start = start;
-    while (!stop_ && (leave_out() || shorten_delays())) continue;
+    while (!is_over() && (leave_out() || shorten_delays())) continue;
     return {ops_, shape_.conditions, violation_};
   }
 
  private:
+  bool is_over() const { return stop_ || std::chrono::steady_clock::now() > end_; }
+
   bool try_instead(const std::vector<Op>& ops) {
     DifferentialResult uncounted;
     auto violation = run(backend_, shape_, ops, stop_, uncounted);
@@ -164,7 +171,7 @@ class Shrinker {
   bool leave_out() {
     const std::size_t before = ops_.size();
     for (std::size_t chunk = ops_.size() / 2; chunk > 0; chunk /= 2) {
-      for (std::size_t begin = 0; begin + chunk <= ops_.size() && !stop_;) {
+      for (std::size_t begin = 0; begin + chunk <= ops_.size() && !is_over();) {
         if (!try_instead(without(begin, chunk, /*in_time=*/false)) &&
             (chunk == 1 || !try_instead(without(begin, chunk, /*in_time=*/true)))) {
           begin += chunk;
@@ -191,7 +198,7 @@ class Shrinker {
   bool shorten_delays() {
     auto shorter = rc::shrink::eachElement(ops_, shrink_op);
     while (const auto ops = shorter.next()) {
-      if (stop_) return false;
+      if (is_over()) return false;
       if (try_instead(*ops)) return true;
     }
     return false;
@@ -202,6 +209,7 @@ class Shrinker {
   std::vector<Op> ops_;
   TraceViolation violation_;
   const StopFlag& stop_;
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + kLongestShrinking;
 };
 
 }  // namespace
@@ -233,6 +241,11 @@ DifferentialResult test_differentially(const Backend& backend, std::uint64_t see
     if ((bits & 1) == 0) {
       shape.radix = kRadices[(bits >> 16) % kRadices.size()];
       shape.conditions.start = aimed_start(shape.radix, random.split());
+    }
+    if (backend.process) {
+      shape.most_ops *= kLongerForProcesses;
+      shape.conditions.start = 0;
+      shape.conditions.driver = AuditedQueue::Driver::ticking;
     }
     // RapidCheck's size is the maximum number of operations.
     const auto ops =

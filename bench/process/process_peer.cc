@@ -1,0 +1,243 @@
+#include "process/process_peer.h"
+
+#include <fmt/core.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
+#include <string_view>
+#include <utility>
+
+#include "system/output_file.h"
+#include "trace/excerpt.h"
+#include "trace/line_reader.h"
+
+namespace timerbench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr ProcessPeer::Patience kToDescribe{20};
+
+// A row of fires has at most 20 + 10 + 20 digits, two commas and an end.
+constexpr std::uint64_t kLongestRow = 53;
+constexpr std::uint64_t kOwnFileBytes = std::uint64_t{64} << 20;  // that it may write for itself
+
+constexpr std::string_view kFiresHeader = "now,id,deadline";
+
+// A folder for one call, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = fs::temp_directory_path() / "timerbench-process-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) {
+      throw FileError(fmt::format("cannot make {}: {}", name, std::strerror(errno)));
+    }
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  fs::path operator/(std::string_view name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+std::vector<std::string> shell(const std::string& command, std::vector<std::string> arguments) {
+  // The name is the shell's in its messages.
+  std::vector<std::string> all{"/bin/sh", "-c", command + R"( "$@")", "sh"};
+  std::ranges::move(arguments, std::back_inserter(all));
+  return all;
+}
+
+// A JSON object on one line. Throws ProgramFailure.
+json parse_object(const std::string& line, std::string_view wanted) {
+  json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (object.is_object()) return object;
+  throw ProgramFailure(
+      fmt::format("error: it prints {} where {} is expected", excerpt(line), wanted));
+}
+
+[[noreturn]] void lacks(std::string_view line, const char* key, std::string_view kind) {
+  throw ProgramFailure(fmt::format("error: \"{}\" of its {} is not {}", key, line, kind));
+}
+
+ToldReplay parse_replay(const std::string& line) {
+  const json object = parse_object(line, "a JSON object for a replay");
+  const auto number = [&](const char* key) -> std::uint64_t {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_number_unsigned()) lacks("replay", key, "a whole number");
+    return found->get<std::uint64_t>();
+  };
+  return {.elapsed_ns = number("elapsed_ns"),
+          .fired = number("fired"),
+          .cancelled = number("cancelled"),
+          .pending = number("pending")};
+}
+
+// Throws ProgramFailure.
+WrittenFire parse_fire(const LineReader& lines, std::string_view line) {
+  std::array<std::uint64_t, 3> numbers{};
+  const char* at = line.data();
+  const char* const end = line.data() + line.size();
+  bool is_good = true;
+  for (std::size_t i = 0; i < numbers.size() && is_good; ++i) {
+    const auto [next, error] = std::from_chars(at, end, numbers[i]);
+    const bool is_last = i + 1 == numbers.size();
+    is_good = error == std::errc() && (is_last ? next == end : next != end && *next == ',');
+    at = next + 1;
+  }
+  if (!is_good || numbers[1] > kMostIds) {
+    throw ProgramFailure(fmt::format("error: line {} of its fires is {}, which is not {}",
+                                     lines.line_number(), excerpt(line), kFiresHeader));
+  }
+  return {.now = numbers[0], .id = static_cast<TimerId>(numbers[1]), .deadline = numbers[2]};
+}
+
+std::vector<WrittenFire> read_fires(const fs::path& file) try {
+  LineReader lines(file);
+  if (const auto header = lines.next(); header != kFiresHeader) {
+    throw ProgramFailure(fmt::format("error: the first line of its fires is {}, which is not {}",
+                                     excerpt(header.value_or("")), kFiresHeader));
+  }
+  std::vector<WrittenFire> fires;
+  while (const auto line = lines.next()) fires.push_back(parse_fire(lines, *line));
+  return fires;
+} catch (const TraceError& error) {
+  throw ProgramFailure(fmt::format("error: its fires: {}", error.what()));
+}
+
+// What the process is given: without the outcome, and the operations as they are.
+void save(const Trace& trace, const fs::path& path) {
+  TraceInfo info = trace.info();
+  info.outcome.reset();
+  Trace(std::move(info), StoredOps(nullptr, trace.ops())).save(path);
+}
+
+}  // namespace
+
+ProcessPeer::ProcessPeer(std::string command) : command_(std::move(command)) {
+  try {
+    SupervisedProgram program(shell(command_, {"describe"}), kOwnFileBytes);
+    const auto line = program.next_line(kToDescribe, interrupted());
+    if (!line) throw ProgramFailure("error: it prints nothing");
+    describe(*line);
+    if (program.next_line(kToDescribe, interrupted())) {
+      throw ProgramFailure("error: it prints more than one line");
+    }
+  } catch (const ProgramFailure& failure) {
+    throw ProgramFailure(fmt::format("'{} describe': {}", printable(command_), failure.what()));
+  }
+}
+
+ProcessPeer::ProcessPeer(std::string command, const std::string& description)
+    : command_(std::move(command)) {
+  describe(description);
+}
+
+void ProcessPeer::describe(const std::string& text) {
+  const json object = parse_object(text, "a JSON object that describes it");
+  const auto words = [&](const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_string()) lacks("description", key, "a text");
+    return printable(found->get<std::string>());
+  };
+  name_ = words("name");
+  static const std::regex kName("[a-z][a-z0-9]*(_[a-z0-9]+)*");
+  if (name_.size() > 40 || !std::regex_match(name_, kName)) {
+    lacks("description", "name", "a name as my_heap, of at most 40 letters");
+  }
+  summary_ = words("summary");
+  version_ = words("version");
+  const std::string precision = words("precision");
+  static constexpr std::array kPrecisions = {Precision::exact, Precision::granular,
+                                             Precision::relative, Precision::early,
+                                             Precision::none};
+  const auto found = std::ranges::find(kPrecisions, precision, to_string);
+  if (found == kPrecisions.end()) {
+    lacks("description", "precision", "exact, granular, relative, early or none");
+  }
+  precision_ = *found;
+  if (const auto ordered = object.find("ordered"); ordered != object.end()) {
+    if (!ordered->is_boolean()) lacks("description", "ordered", "true or false");
+    ordered_ = *ordered;
+  }
+  if (const auto files = object.find("files"); files != object.end()) {
+    if (!files->is_array()) lacks("description", "files", "a list of texts");
+    for (const json& file : *files) {
+      if (!file.is_string()) lacks("description", "files", "a list of texts");
+      files_.push_back(file);
+    }
+  }
+}
+
+Traits ProcessPeer::traits() const {
+  return {.name = name_,
+          .summary = summary_,
+          .precision = precision_,
+          .ordered = ordered_,
+          .paper = version_,
+          .is_library = precision_ != Precision::none,
+          .file = command_.c_str()};
+}
+
+std::vector<ToldReplay> ProcessPeer::run(const std::vector<std::string>& arguments,
+                                         std::uint64_t most_file_bytes, Patience patience,
+                                         const StopFlag& stop) const {
+  SupervisedProgram program(shell(command_, arguments), most_file_bytes);
+  std::vector<ToldReplay> replays;
+  while (const auto line = program.next_line(patience, stop)) {
+    replays.push_back(parse_replay(*line));
+  }
+  return replays;
+}
+
+std::vector<ToldReplay> ProcessPeer::replay(std::span<const Trace> traces, Tick granularity,
+                                            double seconds, Patience patience,
+                                            const StopFlag& stop) const {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments{"replay"};
+  for (const Trace& trace : traces) {
+    const fs::path path = folder / std::to_string(arguments.size());
+    save(trace, path);
+    arguments.push_back(path);
+  }
+  arguments.push_back(fmt::format("--granularity={}", granularity));
+  arguments.push_back(fmt::format("--seconds={}", seconds));
+  auto replays = run(arguments, kOwnFileBytes, patience, stop);
+  if (const std::size_t least = std::max<std::size_t>(3, traces.size()); replays.size() < least) {
+    throw ProgramFailure(fmt::format("error: it tells of {} replays, and at least {} are wanted",
+                                     replays.size(), least));
+  }
+  return replays;
+}
+
+ProcessPeer::Recording ProcessPeer::record(const Trace& trace, Tick granularity, Patience patience,
+                                           const StopFlag& stop) const {
+  const TemporaryFolder folder;
+  save(trace, folder / "trace");
+  const auto replays =
+      run({"replay", folder / "trace", fmt::format("--granularity={}", granularity),
+           fmt::format("--fires={}", (folder / "fires.csv").string())},
+          kOwnFileBytes + kLongestRow * trace.ops().size(), patience, stop);
+  if (replays.size() != 1) {
+    throw ProgramFailure(
+        fmt::format("error: it tells of {} replays, and one is wanted", replays.size()));
+  }
+  return {replays.front(), read_fires(folder / "fires.csv")};
+}
+
+}  // namespace timerbench

@@ -1,0 +1,108 @@
+#include "verify/playback.h"
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "process/process_peer.h"
+#include "trace/trace.h"
+#include "verify/call_log.h"
+#include "verify/violation.h"
+
+namespace timerbench {
+namespace {
+
+class Playback final : public AnyQueue {
+ public:
+  Playback(std::shared_ptr<const ProcessPeer::Recording> recording, TimerId capacity)
+      : recording_(std::move(recording)), pending_(capacity) {}
+
+  void schedule(TimerId id, Tick /*deadline*/) override {
+    size_ += !pending_[id];
+    pending_[id] = true;
+  }
+
+  bool cancel(TimerId id) override {
+    const bool was_pending = take(id);
+    cancelled_ += was_pending;
+    return was_pending;
+  }
+
+  // Fires rows as long as they are pending: the next may belong to another advance() to this instant,
+  // after it is armed.
+  std::size_t advance(Tick now, const AnySink& sink) override {
+    check_passed(now);
+    now_ = now;
+    const std::size_t before = next_;
+    for (; next_ < rows().size() && rows()[next_].now == now; ++next_) {
+      const auto& [at, id, deadline] = rows()[next_];
+      if (id < pending_.size() && !take(id)) break;
+      sink(id, deadline);  // AuditedQueue knows whether there is such an id
+    }
+    return next_ - before;
+  }
+
+  Tick next_wakeup() const override { return size_ == 0 ? kNever : now_; }
+  std::size_t size() const override { return size_; }
+
+  void sync() override {
+    check_passed(kNever);
+    const ToldReplay& told = recording_->told;
+    check_count("fired", told.fired, next_);
+    check_count("cancelled", told.cancelled, cancelled_);
+    check_count("pending", told.pending, size_);
+  }
+
+ private:
+  const std::vector<WrittenFire>& rows() const { return recording_->fires; }
+
+  bool take(TimerId id) {
+    const bool was_pending = pending_[id];
+    pending_[id] = false;
+    size_ -= was_pending;
+    return was_pending;
+  }
+
+  // No row may be left from before this instant.
+  void check_passed(Tick now) const {
+    if (next_ == rows().size()) return;
+    const auto& [at, id, deadline] = rows()[next_];
+    if (at >= now) return;
+    const char* why = at == now_ ? "it is not pending" : "the clock does not stop there";
+    throw ContractViolation(
+        fmt::format("rule 3: timer {} fired at {}, but {} (line {} of its fires)", id, at, why,
+                    next_ + 2),
+        call_log().text());
+  }
+
+  void check_count(const char* what, std::uint64_t told, std::uint64_t actual) const {
+    if (told == actual) return;
+    throw ContractViolation(
+        fmt::format("rule 3: it tells {} {}, but its fires say {}", told, what, actual));
+  }
+
+  std::shared_ptr<const ProcessPeer::Recording> recording_;
+  std::vector<bool> pending_;
+  std::size_t next_ = 0;  // row
+  std::size_t size_ = 0;
+  std::uint64_t cancelled_ = 0;
+  Tick now_ = 0;
+};
+
+}  // namespace
+
+Backend played_back(const Backend& backend, TimerId capacity, std::span<const Op> ops,
+                    Tick granularity, const StopFlag& stop) {
+  const Trace trace({.capacity = capacity, .workload = "check"}, StoredOps(nullptr, ops));
+  const auto recording = std::make_shared<const ProcessPeer::Recording>(
+      backend.process->record(trace, granularity, ProcessPeer::patience(ops.size()), stop));
+  Backend played = backend;
+  played.make = [recording](const QueueConfig& config) -> std::unique_ptr<AnyQueue> {
+    return std::make_unique<Playback>(recording, config.capacity);
+  };
+  return played;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,20 @@
+// A queue that answers as another program did, from the fires that it wrote.
+#pragma once
+
+#include <span>
+
+#include "replay/backend.h"
+#include "system/stop.h"
+#include "trace/op.h"
+
+namespace timerbench {
+
+// Lets the program replay the operations once, and returns a backend whose queue fires what it wrote.
+// The queue throws ContractViolation where that is no answer: at sync(), called last, if the program
+// wrote a fire at an instant that no advance() went to, or counted otherwise. cancel(), size() and
+// next_wakeup() follow from the fires. Throws ProgramFailure, Interrupted, FileError.
+// REQUIRES: backend.process; the queue is given these operations from 0 on.
+Backend played_back(const Backend& backend, TimerId capacity, std::span<const Op> ops,
+                    Tick granularity, const StopFlag& stop);
+
+}  // namespace timerbench
