@@ -17,29 +17,31 @@ namespace {
 class Playback final : public AnyQueue {
  public:
   Playback(std::shared_ptr<const ProcessPeer::Recording> recording, TimerId capacity)
-      : recording_(std::move(recording)), pending_(capacity) {}
+      : recording_(std::move(recording)), deadlines_(capacity, kNever) {}
 
-  void schedule(TimerId id, Tick /*deadline*/) override {
-    size_ += !pending_[id];
-    pending_[id] = true;
+  void schedule(TimerId id, Tick deadline) override {
+    size_ += deadlines_[id] == kNever;
+    deadlines_[id] = deadline;
   }
 
   bool cancel(TimerId id) override {
-    const bool was_pending = take(id);
-    cancelled_ += was_pending;
-    return was_pending;
+    if (deadlines_[id] == kNever) return false;
+    take(id);
+    ++cancelled_;
+    return true;
   }
 
-  // Fires rows as long as they are pending: the next may belong to another advance() to this instant,
-  // after it is armed.
+  // Fires rows as long as they are pending. One that is not may belong to a later advance() to the
+  // same instant, before which its timer is armed.
   std::size_t advance(Tick now, const AnySink& sink) override {
     check_passed(now);
     now_ = now;
     const std::size_t before = next_;
     for (; next_ < rows().size() && rows()[next_].now == now; ++next_) {
       const auto& [at, id, deadline] = rows()[next_];
-      if (id < pending_.size() && !take(id)) break;
-      sink(id, deadline);  // AuditedQueue knows whether there is such an id
+      if (id >= deadlines_.size() || deadlines_[id] != deadline) break;
+      take(id);
+      sink(id, deadline);
     }
     return next_ - before;
   }
@@ -58,11 +60,9 @@ class Playback final : public AnyQueue {
  private:
   const std::vector<WrittenFire>& rows() const { return recording_->fires; }
 
-  bool take(TimerId id) {
-    const bool was_pending = pending_[id];
-    pending_[id] = false;
-    size_ -= was_pending;
-    return was_pending;
+  void take(TimerId id) {
+    deadlines_[id] = kNever;
+    --size_;
   }
 
   // No row may be left from before this instant.
@@ -70,9 +70,11 @@ class Playback final : public AnyQueue {
     if (next_ == rows().size()) return;
     const auto& [at, id, deadline] = rows()[next_];
     if (at >= now) return;
-    const char* why = at == now_ ? "it is not pending" : "the clock does not stop there";
+    const bool is_passed = at != now_;
     throw ContractViolation(
-        fmt::format("rule 3: timer {} fired at {}, but {} (line {} of its fires)", id, at, why,
+        fmt::format("rule 3: timer {} fired at {} for deadline {}, but {} (line {} of its fires)", id,
+                    at, deadline,
+                    is_passed ? "no advance() goes there" : "it is not pending with that deadline",
                     next_ + 2),
         call_log().text());
   }
@@ -84,7 +86,7 @@ class Playback final : public AnyQueue {
   }
 
   std::shared_ptr<const ProcessPeer::Recording> recording_;
-  std::vector<bool> pending_;
+  std::vector<Tick> deadlines_;  // of pending timers, by id; kNever: not pending
   std::size_t next_ = 0;  // row
   std::size_t size_ = 0;
   std::uint64_t cancelled_ = 0;
