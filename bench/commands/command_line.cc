@@ -16,8 +16,8 @@
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/names.h"
-#include "commands/processes.h"
 #include "commands/numbers.h"
+#include "commands/processes.h"
 #include "system/doctor.h"
 #include "system/nearest.h"
 

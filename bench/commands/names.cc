@@ -17,7 +17,9 @@ namespace fs = std::filesystem;
 namespace {
 
 bool is_meant(const Backend& backend, std::string_view name) {
-  return is_called(backend.traits.name, name) || (backend.traits.is_library && name == kLibraries);
+  if (name == kProcesses) return backend.process != nullptr;
+  if (name == kLibraries) return backend.traits.is_library && !backend.process;
+  return is_called(backend.traits.name, name);
 }
 
 bool is_meant(const ServiceBackend& service, std::string_view name) {
@@ -25,11 +27,13 @@ bool is_meant(const ServiceBackend& service, std::string_view name) {
 }
 
 // For a name that nobody has.
-void refuse_if_libraries(std::string_view name) {
-  if (name != kLibraries) return;
+void refuse_if_peers(std::string_view name) {
+  if (name != kLibraries && name != kProcesses) return;
   throw UsageError(
-      "this program has no library: './scripts/setup --peers', then 'cmake --preset peers && cmake "
-      "--build --preset peers --target timerbench' and build/peers/timerbench");
+      fmt::format("this program has none of the {}: './scripts/setup --peers', then 'cmake "
+                  "--preset peers && cmake "
+                  "--build --preset peers --target timerbench' and build/peers/timerbench",
+                  name));
 }
 
 // The contenders of one kind, backends or services.
@@ -47,7 +51,7 @@ template <class Wanted, class Other>
     throw UsageError(fmt::format("'{}' is a {}, but a {} is wanted. See 'timerbench list'", name,
                                  elsewhere.kind, roster.kind));
   }
-  refuse_if_libraries(name);
+  refuse_if_peers(name);
   std::vector<std::string_view> known;
   for (const Wanted& one : roster.all) {
     known.insert(known.end(), {one.traits.name, family(one.traits.name)});
@@ -121,7 +125,7 @@ Contenders find_contenders(const std::vector<std::string>& names) {
     } else if (std::ranges::any_of(backends(), is_named)) {
       of_backends.push_back(name);
     } else {
-      refuse_if_libraries(name);
+      refuse_if_peers(name);
       throw UsageError(unknown("backend or service", name, known));
     }
   }

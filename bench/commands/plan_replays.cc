@@ -101,8 +101,8 @@ std::vector<const Backend*> choose_backends(const RunOptions& options, const Sui
   }
   std::vector<const Backend*> chosen = find_backends(names);
   for (const Backend& backend : backends()) {
-    const bool is_given = backend.process && std::ranges::count(options.processes,
-                                                               backend.process->command()) > 0;
+    const bool is_given =
+        backend.process && std::ranges::count(options.processes, backend.process->command()) > 0;
     if (is_given && std::ranges::count(chosen, &backend) == 0) chosen.push_back(&backend);
   }
   return chosen;

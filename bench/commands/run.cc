@@ -113,6 +113,10 @@ Verdict verify_briefly(const ServiceBackend& service) {
   return verify(service, /*seed=*/1, /*seconds=*/0.2, ignore_stage);
 }
 
+// It may change while this program stays the same.
+bool is_another_program(const Backend& backend) { return backend.process != nullptr; }
+bool is_another_program(const ServiceBackend& /*service*/) { return false; }
+
 // Verifies each contender, a backend or a service, once for each build of this program. A refused
 // one is not measured. One whose server is missing is not refused: its cells say that it is
 // unavailable.
@@ -122,8 +126,8 @@ void refuse_wrong(std::vector<const Contender*> contenders, std::string_view kin
                   const std::function<void(const Contender&, std::string)>& refuse) {
   VerifiedNames verified(own_path());
   std::erase_if(contenders, [&](const Contender* one) {
-    return one->traits.precision == Precision::none ||
-           verified.contains(std::string(one->traits.name));
+    if (one->traits.precision == Precision::none) return true;
+    return !is_another_program(*one) && verified.contains(std::string(one->traits.name));
   });
   if (contenders.empty()) return;
   if (tells) {

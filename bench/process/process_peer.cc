@@ -26,6 +26,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr ProcessPeer::Patience kToDescribe{20};
+constexpr std::chrono::seconds kToEnd{5};  // after its only line
+constexpr std::size_t kLeastReplays = 3;
 
 // A row of fires has at most 20 + 10 + 20 digits, two commas and an end.
 constexpr std::uint64_t kLongestRow = 53;
@@ -79,7 +81,8 @@ ToldReplay parse_replay(const std::string& line) {
   const json object = parse_object(line, "a JSON object for a replay");
   const auto number = [&](const char* key) -> std::uint64_t {
     const auto found = object.find(key);
-    if (found == object.end() || !found->is_number_unsigned()) lacks("replay", key, "a whole number");
+    if (found == object.end() || !found->is_number_unsigned())
+      lacks("replay", key, "a whole number");
     return found->get<std::uint64_t>();
   };
   return {.elapsed_ns = number("elapsed_ns"),
@@ -195,12 +198,23 @@ Traits ProcessPeer::traits() const {
 }
 
 std::vector<ToldReplay> ProcessPeer::run(const std::vector<std::string>& arguments,
-                                         std::uint64_t most_file_bytes, Patience patience,
-                                         const StopFlag& stop) const {
+                                         std::uint64_t most_file_bytes, const Wanted& wanted,
+                                         Patience patience, const StopFlag& stop) const {
+  using Clock = std::chrono::steady_clock;
   SupervisedProgram program(shell(command_, arguments), most_file_bytes);
   std::vector<ToldReplay> replays;
+  auto has_enough = Clock::time_point::max();
   while (const auto line = program.next_line(patience, stop)) {
     replays.push_back(parse_replay(*line));
+    if (replays.size() == wanted.least) has_enough = Clock::now();
+    if (Clock::now() > has_enough && Clock::now() - has_enough > wanted.until_end) {
+      throw ProgramFailure(
+          fmt::format("timeout: it does not end, and tells of {} replays so far", replays.size()));
+    }
+  }
+  if (replays.size() < wanted.least) {
+    throw ProgramFailure(fmt::format("error: it tells of {} replays, and {} are wanted",
+                                     replays.size(), wanted.least));
   }
   return replays;
 }
@@ -217,12 +231,9 @@ std::vector<ToldReplay> ProcessPeer::replay(std::span<const Trace> traces, Tick 
   }
   arguments.push_back(fmt::format("--granularity={}", granularity));
   arguments.push_back(fmt::format("--seconds={}", seconds));
-  auto replays = run(arguments, kOwnFileBytes, patience, stop);
-  if (const std::size_t least = std::max<std::size_t>(3, traces.size()); replays.size() < least) {
-    throw ProgramFailure(fmt::format("error: it tells of {} replays, and at least {} are wanted",
-                                     replays.size(), least));
-  }
-  return replays;
+  const std::size_t least = std::max(kLeastReplays, traces.size());
+  const auto until_end = std::chrono::duration<double>(seconds) + patience;
+  return run(arguments, kOwnFileBytes, {least, until_end}, patience, stop);
 }
 
 ProcessPeer::Recording ProcessPeer::record(const Trace& trace, Tick granularity, Patience patience,
@@ -232,8 +243,8 @@ ProcessPeer::Recording ProcessPeer::record(const Trace& trace, Tick granularity,
   const auto replays =
       run({"replay", folder / "trace", fmt::format("--granularity={}", granularity),
            fmt::format("--fires={}", (folder / "fires.csv").string())},
-          kOwnFileBytes + kLongestRow * trace.ops().size(), patience, stop);
-  if (replays.size() != 1) {
+          kOwnFileBytes + kLongestRow * trace.ops().size(), {1, kToEnd}, patience, stop);
+  if (replays.size() > 1) {
     throw ProgramFailure(
         fmt::format("error: it tells of {} replays, and one is wanted", replays.size()));
   }

@@ -52,7 +52,9 @@ class ProcessPeer {
   // How long a process may work without a line of output.
   using Patience = std::chrono::duration<double>;
   // What the slowest language takes to start, and to read and replay so many operations.
-  static Patience patience(std::size_t ops) { return Patience(10 + 20e-6 * static_cast<double>(ops)); }
+  static Patience patience(std::size_t ops) {
+    return Patience(10 + 20e-6 * static_cast<double>(ops));
+  }
 
   // Replays the traces in turn until `seconds` have passed, each at least once, and three in all.
   // Returns what the process tells of each replay, in order. Throws ProgramFailure, Interrupted,
@@ -71,9 +73,15 @@ class ProcessPeer {
 
  private:
   void describe(const std::string& text);
+
+  // How many replays a process must tell of, and when it must have ended after so many.
+  struct Wanted {
+    std::size_t least;
+    std::chrono::duration<double> until_end;
+  };
   std::vector<ToldReplay> run(const std::vector<std::string>& arguments,
-                              std::uint64_t most_file_bytes, Patience patience,
-                              const StopFlag& stop) const;
+                              std::uint64_t most_file_bytes, const Wanted& wanted,
+                              Patience patience, const StopFlag& stop) const;
 
   std::string command_;
   std::string name_, summary_, version_;

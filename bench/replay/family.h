@@ -13,8 +13,9 @@ inline std::string_view family(std::string_view name) {
   return end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
 }
 
-// The family of all libraries that this program has; there may be none.
+// The families of all libraries that this program has, and of all other programs; there may be none.
 inline constexpr std::string_view kLibraries = "libraries";
+inline constexpr std::string_view kProcesses = "processes";
 
 // Whether `name` is the contender's own name or its family's.
 inline bool is_called(std::string_view own_name, std::string_view name) {

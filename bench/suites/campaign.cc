@@ -266,11 +266,11 @@ void Campaign::check_counts(Cell& cell, std::size_t variant, const ToldReplay& t
     }
   }
   if (counts == usual) return;
-  throw CellFailure(
-      fmt::format("wrong: a timed replay has {} fired, {} cancelled and {} pending instead of {}, {} "
-                  "and {}",
-                  counts.fired, counts.cancelled, counts.pending, usual->fired, usual->cancelled,
-                  usual->pending));
+  throw CellFailure(fmt::format(
+      "wrong: a timed replay has {} fired, {} cancelled and {} pending instead of {}, {} "
+      "and {}",
+      counts.fired, counts.cancelled, counts.pending, usual->fired, usual->cancelled,
+      usual->pending));
 }
 
 TimeLimit Campaign::limit_replay(const Cell& cell) const {

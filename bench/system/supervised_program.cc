@@ -214,7 +214,8 @@ std::optional<std::string> SupervisedProgram::next_line(std::chrono::duration<do
     if (stop) throw Interrupted();
     if (!listen(until)) break;
     if (!ended_ && Clock::now() >= until) {
-      throw ProgramFailure(fmt::format("timeout: it prints nothing for {:.3g} s", patience.count()));
+      throw ProgramFailure(
+          fmt::format("timeout: it prints nothing for {:.3g} s", patience.count()));
     }
   }
   if (*ended_ != 0) fail_by_status();
@@ -234,7 +235,8 @@ void SupervisedProgram::fail_by_status() {
   }
   // The last line that is not empty says most.
   std::string_view errors = last_errors_;
-  while (!errors.empty() && (errors.back() == '\n' || errors.back() == ' ')) errors.remove_suffix(1);
+  while (!errors.empty() && (errors.back() == '\n' || errors.back() == ' '))
+    errors.remove_suffix(1);
   if (!errors.empty()) why += fmt::format(": {}", errors.substr(errors.rfind('\n') + 1));
   throw ProgramFailure(why);
 }

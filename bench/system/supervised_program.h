@@ -51,8 +51,8 @@ class SupervisedProgram {
   pid_t supervisor_ = 0;
   int output_ = -1;  // -1: closed
   int errors_ = -1;
-  int status_ = -1;      // the supervisor tells how the program ended
-  std::string lines_{};  // of the output, not yet taken
+  int status_ = -1;           // the supervisor tells how the program ended
+  std::string lines_{};       // of the output, not yet taken
   std::size_t searched_ = 0;  // there is no end of a line before this place
   std::string last_errors_{};
   std::optional<int> ended_{};  // the program's status

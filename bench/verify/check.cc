@@ -29,9 +29,9 @@ Audit audit(const Backend& backend, TimerId capacity, std::span<const Op> ops,
             const Conditions& conditions, const StopFlag& stop) {
   const Backend audited =
       backend.process ? played_back(backend, capacity, ops, conditions.granularity, stop) : backend;
-  AuditedQueue queue(audited, {.capacity = capacity,
-                               .start = conditions.start,
-                               .granularity = conditions.granularity});
+  AuditedQueue queue(
+      audited,
+      {.capacity = capacity, .start = conditions.start, .granularity = conditions.granularity});
   auto violation = queue.audit(ops, conditions.driver, stop);
   return {std::move(violation), queue.total_fired(), queue.empty_wakeups()};
 }

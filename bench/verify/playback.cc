@@ -72,8 +72,8 @@ class Playback final : public AnyQueue {
     if (at >= now) return;
     const bool is_passed = at != now_;
     throw ContractViolation(
-        fmt::format("rule 3: timer {} fired at {} for deadline {}, but {} (line {} of its fires)", id,
-                    at, deadline,
+        fmt::format("rule 3: timer {} fired at {} for deadline {}, but {} (line {} of its fires)",
+                    id, at, deadline,
                     is_passed ? "no advance() goes there" : "it is not pending with that deadline",
                     next_ + 2),
         call_log().text());
@@ -87,7 +87,7 @@ class Playback final : public AnyQueue {
 
   std::shared_ptr<const ProcessPeer::Recording> recording_;
   std::vector<Tick> deadlines_;  // of pending timers, by id; kNever: not pending
-  std::size_t next_ = 0;  // row
+  std::size_t next_ = 0;         // row
   std::size_t size_ = 0;
   std::uint64_t cancelled_ = 0;
   Tick now_ = 0;

@@ -75,7 +75,12 @@ from style import RANKED
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
-LIBRARIES = {"libraries", *(header.stem for header in (ROOT / "impls" / "peers").glob("*.h"))}
+
+# What only the preset peers has: libraries and programs in other languages.
+PEERS = {"libraries", "processes", *(header.stem for header in (ROOT / "impls/peers").glob("*.h"))}
+PEERS |= set(re.findall(r"add_process\((\w+)", (ROOT / "impls/peers/processes.cmake").read_text()))
+PEER_SUITES = ("peers", "processes")
+
 CACHE = ROOT / "build" / "traces"
 
 # Flags of timerbench run that this script sets itself, and what to use instead.
@@ -118,7 +123,7 @@ def preset_of(choice: Sequence[str]) -> str:
     options = dict(option.partition("=")[::2] for option in choice)
     suite = Path(options["--suite"]).stem
     backends = set(options.get("--backends", "").split(","))
-    if suite == "peers" or backends & LIBRARIES:
+    if suite in PEER_SUITES or backends & PEERS:
         return "peers"
     return "ablation" if suite == "ablation" else "release"
 
@@ -269,6 +274,14 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         metavar="LIST",
         help="backends or families, separated by commas (default: all)",
     )
+    parser.add_argument(
+        "--process",
+        action="append",
+        default=[],
+        metavar="COMMAND",
+        help="also measures another program that replays traces, see docs/processes.md; may be given "
+        "several times",
+    )
     parser.add_argument("--out", type=path_argument, metavar="DIR", help="folder for the results")
     parser.add_argument(
         "--rounds",
@@ -340,6 +353,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     choice = options
     if arguments.backends:
         choice = [*choice, f"--backends={arguments.backends}"]
+    choice = [*choice, *(f"--process={command}" for command in arguments.process)]
     suite = arguments.suite
     is_begun = not choice and not suite and arguments.out and choice_of(arguments.out)
     if is_begun:

@@ -6,12 +6,15 @@ and its flags, the hash of the trace, the machine, the kind of figure, and the v
 format. A trace that --trace names counts with all that its files say.
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,10 @@ ROOT = Path(__file__).resolve().parents[3]
 # include, and single files.
 REPLAYS = ("bench/replay",)
 REALTIME = ("bench/realtime", "bench/replay/durations.cc")
+PROCESSES = ("bench/process/*", "bench/system/supervised_program.*")
 VERDICTS = ("bench/verify", "bench/realtime/audited_service.cc", "bench/realtime/contention.cc")
+
+LONGEST_SCRIPT = 1 << 12  # bytes; it only runs another program
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 ROSTER = "roster.h"  # includes all contenders; belongs to no contender's source
@@ -36,7 +42,7 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
     how the cell is measured.
     """
     facts = plan.build(cell).facts
-    file = facts["backends"].get(cell.backend, {}).get("file")
+    backend = facts["backends"].get(cell.backend, {})
     harness = REPLAYS if plan.is_replayed else REALTIME
     replayed = {key: one.facts.get(key) for key in ("hashes", "items", "unit_ns")}
     timed = {key: plan.facts.get(key) for key in ("seconds", "seed")} | {"choice": plan.choice}
@@ -49,7 +55,7 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
             "input": replayed if plan.is_replayed else timed,
             "granularity": plan.facts["granularity"],
             "pages": plan.facts.get("pages", ""),
-            "source": source_hash(file, harness, plan.build(cell).timerbench) if file else "",
+            "source": contender_hash(backend, harness, plan.build(cell).timerbench),
             "build": build_of(facts),
             "machine": machine_key(),
         }
@@ -58,15 +64,17 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
 
 
 def choice_key(choice: Sequence[str], project: Path) -> str:
-    """Returns what a choice means: its options, and the content of the suite and of the traces that
-    they name. A suite of the project may replay any of its recordings.
+    """Returns what a choice means: its options, and the content of the suite, the traces and the
+    programs that they name. A suite of the project may replay any of its recordings.
     """
-    suite, *_ = choice
+    suite, *options = choice
     name = suite.partition("=")[2]
     own = project / "bench" / "suites" / f"{name}.toml"
     suites = [path for path in (Path(name), own) if path.is_file()]
     recordings = sorted((project / "bench" / "traces").glob("*"))
-    files = [*suites, *recordings, *_trace_files(_named_traces(choice))]
+    commands = [option.partition("=")[2] for option in options if option.startswith("--process=")]
+    programs = [path for command in commands for path in files_of_command(command)]
+    files = [*suites, *recordings, *_trace_files(_named_traces(choice)), *programs]
     return digest([*choice, *map(_content, files)])
 
 
@@ -113,6 +121,39 @@ def machine_key() -> str:
             "caches": [path.read_text().strip() for path in caches],
         }
     )
+
+
+def contender_hash(facts: Mapping[str, Any], harness: tuple[str, ...], program: Path) -> str:
+    """Hashes what a contender is made of, and the `harness` that measures it. `facts`: what the
+    program told of it.
+    """
+    if process := facts.get("process"):
+        named = [*files_of_command(process["command"]), *map(Path, process["files"])]
+        files = [path for path in named if path.is_file()]
+        own = [path for part in PROCESSES for path in sorted(ROOT.glob(part))]
+        return digest([process, *map(_content, [*files, *own])])
+    return source_hash(facts["file"], harness, program) if facts.get("file") else ""
+
+
+def files_of_command(command: str) -> list[Path]:
+    """Returns the files that a command names, and those that a short script among them names."""
+    files = []
+    with contextlib.suppress(ValueError):  # no command line
+        files = [path for word in shlex.split(command) if (path := _found(word))]
+    for path in list(files):
+        text = path.read_bytes()[:LONGEST_SCRIPT]
+        if text.startswith(b"#!/bin/sh") and len(text) < LONGEST_SCRIPT:
+            last = text.decode(errors="replace").strip().splitlines()[-1]
+            files += files_of_command(last)
+    return files
+
+
+def _found(word: str) -> Path | None:
+    """Returns the file of a word, or of the program that it names."""
+    path = Path(word)
+    if not path.is_file() and "/" not in word:
+        path = Path(shutil.which(word) or "")
+    return path if path.is_file() else None
 
 
 @cache

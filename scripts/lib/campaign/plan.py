@@ -83,6 +83,10 @@ class Plan:
     def is_remote(self, backend: str) -> bool:
         return bool(self.facts["backends"].get(backend, {}).get("remote"))
 
+    def process_options(self, backend: str) -> list[str]:
+        """The option that names the program of a backend, if the user's choice names it."""
+        return process_options(self.choice, self.facts["backends"].get(backend, {}))
+
     def build(self, cell: Cell) -> Build:
         """The build that measures the cell."""
         return self.builds.get(cell.variant) or next(iter(self.builds.values()))
@@ -94,6 +98,14 @@ class Plan:
     @property
     def backends(self) -> list[str]:
         return list(dict.fromkeys(cell.backend for cell in self.cells))
+
+
+def process_options(choice: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
+    """Returns the option that names the program of a backend with these facts, if the choice has it.
+    A program that was built with timerbench needs none.
+    """
+    option = f"--process={facts.get('process', {}).get('command')}"
+    return [option] if option in choice else []
 
 
 def prepare(timerbench: Path, choice: Sequence[str], cache: Path) -> Iterator[dict[str, Any]]:

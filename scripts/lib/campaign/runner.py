@@ -316,9 +316,11 @@ class Runner:
         return measure(command, cell.measured_name, scratch, limits, stop, sleeps=sleeps)
 
     def _command(self, cell: Cell) -> list[str]:
-        choice = [option for option in self._plan.choice if not option.startswith("--backends=")]
+        own = ("--backends=", "--process=")
+        choice = [option for option in self._plan.choice if not option.startswith(own)]
         return [
             *(str(self._plan.build(cell).timerbench), "run", *choice),
+            *self._plan.process_options(cell.backend),
             *(f"--backends={cell.backend}",)
             * (self._plan.is_replayed or cell.backend != "control"),
             f"--cache={self._options.cache}",

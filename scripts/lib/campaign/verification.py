@@ -6,9 +6,9 @@ import re
 import shlex
 from pathlib import Path
 
-from campaign.identity import VERDICTS, build_of, digest, source_hash
+from campaign.identity import VERDICTS, build_of, contender_hash, digest
 from campaign.journal import Journal
-from campaign.plan import Plan
+from campaign.plan import Plan, process_options
 from campaign.process import Limits, how_it_ended, run_limited
 from campaign.scratch import require_room, scratch_folder
 from console import Bar, Stop
@@ -55,7 +55,8 @@ def verify(
         with Bar("Verifying", len(left)) as bar:
             stop.tell = bar.tell
             for (program, name), identity in left.items():
-                failure = _verdict(program, name, limits, bar, stop)
+                command = [str(program), "verify", *_named(plan, program, name)]
+                failure = _verdict(command, name, limits, bar, stop)
                 if stop.is_set:
                     break
                 if failure is not None:
@@ -69,7 +70,7 @@ def _identities(plan: Plan) -> dict[Contender, str]:
         (build.timerbench, name): digest(
             [
                 name,
-                source_hash(one["file"], VERDICTS, build.timerbench),
+                contender_hash(one, VERDICTS, build.timerbench),
                 build_of(build.facts),
             ]
         )
@@ -78,13 +79,20 @@ def _identities(plan: Plan) -> dict[Contender, str]:
     }
 
 
-def _verdict(program: Path, name: str, limits: Limits, bar: Bar, stop: Stop) -> str | None:
-    """Returns the fault, an empty text if there is none, or None if there is no verdict."""
+def _named(plan: Plan, program: Path, name: str) -> list[str]:
+    """Returns the arguments that name a contender."""
+    facts = next(build.facts for build in plan.builds.values() if build.timerbench == program)
+    return process_options(plan.choice, facts["backends"][name]) or [name]
+
+
+def _verdict(command: list[str], name: str, limits: Limits, bar: Bar, stop: Stop) -> str | None:
+    """Returns the fault, an empty text if there is none, or None if there is no verdict. `command`
+    verifies the contender.
+    """
     with scratch_folder() as scratch:
         log = scratch / "verify.log"
-        command = [str(program), "verify", f"--seconds={SECONDS}", name]
         with log.open("w", encoding="utf-8") as output:
-            code = run_limited(command, output, limits, stop)
+            code = run_limited([*command, f"--seconds={SECONDS}"], output, limits, stop)
         if stop.is_set:
             return None
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -110,4 +118,4 @@ def _verdict(program: Path, name: str, limits: Limits, bar: Bar, stop: Stop) -> 
     # timerbench reports a crash as an error.
     why = found["rest"].removeprefix(": ")
     status = "" if why.startswith(("crash: ", "timeout: ", "oom: ")) else f"{verdict.lower()}: "
-    return f"{status}{why}; '{shlex.join([shown(program), 'verify', name])}' shows it"
+    return f"{status}{why}; '{shlex.join([shown(Path(command[0])), *command[1:]])}' shows it"

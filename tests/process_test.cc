@@ -1,0 +1,248 @@
+// Contenders that are other programs: good ones are audited and timed, and broken ones do no harm.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "process/process_peer.h"
+#include "scratch.h"
+#include "system/supervised_program.h"
+#include "verify/check.h"
+
+namespace timerbench {
+namespace {
+
+using namespace std::chrono_literals;
+
+const StopFlag kNoStop = false;
+
+constexpr std::string_view kDescription =
+    R"({"name": "peer", "summary": "a test", "precision": "exact", "version": "1"})";
+
+class ProcessTest : public testing::Test {
+ protected:
+  // A program that describes itself, and does `what` when it is asked to replay.
+  std::string program(std::string_view what, std::string_view description = kDescription) {
+    const auto path = scratch_.write(
+        "peer", fmt::format("#!/bin/bash\nif [ $1 = describe ]; then echo '{}'; exit; fi\n{}\n",
+                            description, what));
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+
+  // A program that writes these fires, and tells these counts.
+  std::string program_of_fires(std::string_view rows, std::string_view counts) {
+    return program(
+        fmt::format("file=${{@: -1}}; printf 'now,id,deadline\n{}' > \"${{file#*=}}\"\n"
+                    "echo '{{\"elapsed_ns\": 1, {}}}'",
+                    rows, counts));
+  }
+
+  // What is wrong with the fires of a program, for: arm 0 for 5 and 1 for 9, to 6, cancel 1.
+  static std::string wrong(const std::string& command) {
+    const Backend backend = backend_of(command);
+    const std::vector<Op> ops{schedule_op(0, 5), schedule_op(1, 9), advance_op(6), cancel_op(1)};
+    const auto violation = audit(backend, 2, ops, {}, kNoStop).violation;
+    return violation ? violation->text : "";
+  }
+
+  static Backend backend_of(const std::string& command) {
+    auto process = std::make_shared<const ProcessPeer>(command);
+    return {.traits = process->traits(), .process = process};
+  }
+
+  static std::string failure_of(const std::string& command, double patience = 5) {
+    return error_of([&] {
+      const ProcessPeer peer(command);
+      const Trace trace({.capacity = 1, .workload = "test"}, {schedule_op(0, 5), advance_op(6)});
+      peer.replay({&trace, 1}, 1, 0.1, std::chrono::duration<double>(patience), kNoStop);
+    });
+  }
+
+  Scratch scratch_;
+};
+
+// Nobody else sleeps for so long.
+constexpr std::string_view kSleeper = "sleep 86399.25";
+
+bool is_anybody_asleep() {
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
+    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+    std::string words;
+    std::getline(file, words);
+    std::ranges::replace(words, '\0', ' ');
+    if (words.starts_with(kSleeper)) return true;
+  }
+  return false;
+}
+
+void expect_nobody_asleep() {
+  for (int i = 0; i < 100 && is_anybody_asleep(); ++i) std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(is_anybody_asleep());
+}
+
+TEST_F(ProcessTest, DescribesItself) {
+  const ProcessPeer peer(
+      program("", R"({"name": "my_heap", "summary": "a heap", "precision": "granular", )"
+                  R"("version": "2.1", "ordered": true, "files": ["/etc/hostname"]})"));
+  EXPECT_EQ(peer.traits().name, "my_heap");
+  EXPECT_EQ(peer.traits().precision, Precision::granular);
+  EXPECT_EQ(peer.traits().paper, "2.1");
+  EXPECT_TRUE(peer.traits().ordered);
+  EXPECT_TRUE(peer.traits().is_library);
+  EXPECT_EQ(peer.files(), std::vector<std::string>{"/etc/hostname"});
+}
+
+TEST_F(ProcessTest, ABadDescriptionIsRefusedByItsMember) {
+  const auto refused = [&](std::string_view description) {
+    return failure_of(program("", description));
+  };
+  EXPECT_NE(refused("[]").find("prints [] where a JSON object"), std::string::npos);
+  EXPECT_NE(refused(R"({"name": "my_heap"})").find(R"("summary")"), std::string::npos);
+  EXPECT_NE(refused(R"({"name": "My Heap", "summary": "", "precision": "exact", "version": ""})")
+                .find("a name as my_heap"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"name": "heap", "summary": "", "precision": "good", "version": ""})")
+                .find("granular"),
+            std::string::npos);
+}
+
+TEST_F(ProcessTest, FiresAsTheTraceSaysAreRight) {
+  EXPECT_EQ(wrong(program_of_fires("6,0,5\n", R"("fired": 1, "cancelled": 1, "pending": 0)")), "");
+}
+
+TEST_F(ProcessTest, EachWrongFireIsNamed) {
+  const std::string good = R"("fired": 1, "cancelled": 1, "pending": 0)";
+  const auto expect = [&](std::string_view rows, std::string_view counts, std::string_view part) {
+    const std::string text = wrong(program_of_fires(rows, counts));
+    EXPECT_NE(text.find(part), std::string::npos) << rows << counts << ": " << text;
+  };
+  expect("", good, "operation 2: rule 2: timer 0");                             // missing
+  expect("6,1,9\n", good, "operation 2: rule 1: timer 1");                      // early
+  expect("6,0,5\n6,0,5\n", good, "after the last operation: rule 3: timer 0");  // twice
+  expect("5,0,5\n", good, "no advance() goes there");
+  expect("6,0,4\n", good, "rule 2");  // it waits, and then it is late
+  expect("6,7,5\n6,0,5\n", good, "rule 2");
+  expect("6,0,5\n", R"("fired": 2, "cancelled": 1, "pending": 0)", "tells 2 fired");
+  expect("6,0,5\n", R"("fired": 1, "cancelled": 0, "pending": 0)", "tells 0 cancelled");
+  expect("6,0,5\n", R"("fired": 1, "cancelled": 1, "pending": 1)", "tells 1 pending");
+}
+
+TEST_F(ProcessTest, FiresThatAreNoRowsAreAnError) {
+  const std::string good = R"("fired": 1, "cancelled": 1, "pending": 0)";
+  for (const std::string_view rows : {"six,0,5\n", "6,0\n", "6,0,5,1\n", "-6,0,5\n"}) {
+    const std::string text = error_of([&] { wrong(program_of_fires(rows, good)); });
+    EXPECT_TRUE(text.starts_with("error: line 2 of its fires")) << text;
+  }
+  const std::string text = error_of([&] {
+    wrong(program(R"(echo '{"elapsed_ns": 1, "fired": 1, "cancelled": 1, "pending": 0}')"));
+  });
+  EXPECT_TRUE(text.starts_with("error: its fires: ")) << text;
+}
+
+// Timers may be armed for now between two advances to one instant.
+TEST_F(ProcessTest, FiresOfOneInstantBelongToTheAdvanceAfterTheArming) {
+  const Backend backend = backend_of(
+      program_of_fires("6,0,5\n6,0,6\n6,1,6\n", R"("fired": 3, "cancelled": 0, "pending": 0)"));
+  const std::vector<Op> ops{schedule_op(0, 5), schedule_op(1, 9), advance_op(6), schedule_op(0, 0),
+                            advance_op(0),     schedule_op(1, 0), advance_op(0)};
+  const auto violation = audit(backend, 2, ops, {}, kNoStop).violation;
+  EXPECT_FALSE(violation) << violation->text;
+}
+
+TEST_F(ProcessTest, AProgramThatFailsSaysWhy) {
+  const auto expect = [&](std::string_view what, std::string_view text) {
+    const std::string failure = failure_of(program(what));
+    EXPECT_NE(failure.find(text), std::string::npos) << what << ": " << failure;
+  };
+  expect("exit 3", "error: it ends with exit code 3");
+  expect("echo first >&2; echo the reason >&2; exit 1", "exit code 1: the reason");
+  expect("kill -SEGV $$", "Segmentation fault");
+  expect("true", "error: it tells of 0 replays, and 3 are wanted");
+  expect("echo hello", "error: it prints hello where a JSON object");
+  expect("echo '{\"elapsed_ns\": -1}'", R"("elapsed_ns" of its replay is not a whole number)");
+  expect("tr '\\0' x < /dev/zero", "a line of more than 65536 bytes");
+  expect("exec dd if=/dev/zero of=/dev/shm/timerbench_test_$$ bs=1M count=100 2> /dev/null",
+         "error: it ends");
+  std::system("rm -f /dev/shm/timerbench_test_*");
+}
+
+TEST_F(ProcessTest, AMissingProgramIsNamed) {
+  EXPECT_EQ(failure_of("/nowhere/peer"),
+            "'/nowhere/peer describe': error: it ends with exit code 127: sh: 1: /nowhere/peer: "
+            "not found");
+}
+
+TEST_F(ProcessTest, ASilentOneIsATimeout) {
+  EXPECT_EQ(failure_of(program(std::string(kSleeper)), 0.3),
+            "timeout: it prints nothing for 0.3 s");
+  expect_nobody_asleep();
+}
+
+TEST_F(ProcessTest, OneThatDoesNotEndIsATimeout) {
+  const std::string line = R"({"elapsed_ns": 1, "fired": 1, "cancelled": 0, "pending": 0})";
+  const std::string failure =
+      failure_of(program(fmt::format("while echo '{}'; do :; done", line)), 0.3);
+  EXPECT_TRUE(failure.starts_with("timeout: it does not end")) << failure;
+}
+
+// Children that left their session and whose parents have ended are killed as well.
+TEST_F(ProcessTest, AllThatItStartsEndsWithIt) {
+  failure_of(program(fmt::format("setsid {0} & (setsid {0} & setsid {0} &) ; exit 1", kSleeper)));
+  expect_nobody_asleep();
+}
+
+// As by kill -9 of a campaign.
+TEST_F(ProcessTest, AllEndsWhenThisProcessIsKilled) {
+  const std::string command = program(fmt::format("setsid {0} & {0}", kSleeper));
+  const pid_t child = fork();
+  if (child == 0) {
+    failure_of(command, 1000);
+    _exit(0);
+  }
+  for (int i = 0; i < 250 && !is_anybody_asleep(); ++i) std::this_thread::sleep_for(20ms);
+  ASSERT_TRUE(is_anybody_asleep());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  expect_nobody_asleep();
+}
+
+TEST_F(ProcessTest, TheUsersInterruptEndsIt) {
+  StopFlag stop = false;
+  SupervisedProgram slow({"/bin/sh", "-c", std::string(kSleeper)}, 1 << 20);
+  std::thread user([&] {
+    std::this_thread::sleep_for(100ms);
+    stop = true;
+  });
+  EXPECT_THROW(slow.next_line(1000s, stop), Interrupted);
+  user.join();
+}
+
+// It is told the expected outcome by no file.
+TEST_F(ProcessTest, TheTraceIsGivenWithoutItsOutcome) {
+  const std::string kept = scratch_.path("kept");
+  Trace trace({.capacity = 1, .workload = "test"}, {schedule_op(0, 5), advance_op(6)});
+  trace.set_outcome({.fired = 1});
+  const ProcessPeer peer(
+      program(fmt::format("cp $2.json {}; for i in 1 2 3; do echo '{{\"elapsed_ns\": 1, \"fired\": "
+                          "1, \"cancelled\": 0, "
+                          "\"pending\": 0}}'; done",
+                          kept)));
+  EXPECT_EQ(peer.replay({&trace, 1}, 1, 0.1, 5s, kNoStop).size(), 3u);
+  EXPECT_NE(scratch_.read("kept").find("\"capacity\": 1"), std::string::npos);
+  EXPECT_EQ(scratch_.read("kept").find("outcome"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace timerbench
