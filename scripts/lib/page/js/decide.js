@@ -9,6 +9,7 @@ const RATES = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((power10) =>
 );
 const USUAL_RATE = 1e5;
 const MOST_NAMED = 3; // of those that are tied
+const ENOUGH = 0.01; // of a core: what a library may take and nobody feels
 const LONG_ADVANCE = 1e5; // ns; a longer advance gets a caveat
 
 function drawDecide(view) {
@@ -28,12 +29,14 @@ function drawDecide(view) {
   );
   const tooLate = lateness(view, campaign, nearest);
   const limits = limitsOn(view, campaign);
-  const baseline = view.baseline(campaign, 'the cheapest of each precision');
+  const used = chooseLibrary(view, campaign);
+  const baseline = view.baseline(campaign, used || 'the cheapest of each precision') || used;
   const rankings = shown.map((load) => rankingsOf(campaign, load, tooLate, limits));
   view.answerWith(
     h('p', {}, 'For ', loadWords(campaign, shown, wanted)),
     answers({campaign, shown, wanted, rate, rankings, isPunctual: view.values.get('late') === '0'}),
     yoursNote(campaign, found, wanted),
+    used && libraryNote({campaign, used, load: shown.at(-1), rate, rankings: rankings.at(-1)}),
     caveat(campaign, shown, rankings),
     h(
       'details',
@@ -369,6 +372,67 @@ function useOf(campaign, backend) {
     h('summary', {}, `About ${backend}`),
     factsOf(campaign, backend, ['Header', 'Bad', 'Service']),
   );
+}
+
+// --- The library that the reader has ---------------------------------------------------------------
+
+const isLibrary = (precision) => punctuality(precision) !== precision;
+
+// Offers the libraries of the campaign, if it has any. Returns the chosen one, or nothing.
+function chooseLibrary(view, campaign) {
+  const libraries = [...campaign.backends.keys()].filter((name) =>
+    isLibrary(campaign.precisionOf(name)),
+  );
+  if (!libraries.length) return '';
+  return view.choose('use', 'You use', [
+    ['', 'none of these libraries'],
+    ...libraries.map((name) => [name, name]),
+  ]);
+}
+
+// For how many timers and operations it is enough, by the measured sizes, and what an own structure
+// of the same precision would save.
+function libraryNote({campaign, used, load, rate, rankings}) {
+  const cells = campaign
+    .sizes(load.scenario)
+    .map((size) => campaign.cell(load.scenario, size, used))
+    .filter((cell) => cell?.hasFigure);
+  if (!cells.length) return h('p', {class: 'warning'}, `${used} has no figure on this load.`);
+  const isEnough = (cell) => rate * cell.cost < ENOUGH * 1e9;
+  const enough = cells.filter(isEnough);
+  const own = rankings.find(({precision}) => precision === punctuality(campaign.precisionOf(used)));
+  const best = own?.groups[0]?.[0];
+  const mine = campaign.cell(load.scenario, load.size, used);
+  return h(
+    'p',
+    {class: 'library'},
+    'You use ',
+    h('strong', {}, used),
+    `: ${100 * ENOUGH} % of a core pays for `,
+    cells
+      .map(
+        ({cost, size}) => `${grouped(rounded((ENOUGH * 1e9) / cost))} a second at ${power(size)}`,
+      )
+      .join(', '),
+    `. Your ${grouped(String(rate))} `,
+    enough.length === cells.length
+      ? 'take less at every measured size: it is enough.'
+      : enough.length
+        ? `take less up to ${power(enough.at(-1).size)} timers, where it is enough.`
+        : 'take more at every measured size.',
+    best &&
+      mine?.hasFigure && [
+        ` At ${power(load.size)} `,
+        h('strong', {}, best.backend),
+        `, which is as punctual, takes ${percent((rate * best.cost) / 1e9)} of a core instead of ` +
+          `${percent((rate * mine.cost) / 1e9)}: ${rounded(mine.cost / best.cost)} times cheaper.`,
+      ],
+  );
+}
+
+// Two digits: 25 678 is 26000.
+function rounded(value) {
+  return String(Number(value.toPrecision(2)));
 }
 
 // The most important caveat.
