@@ -21,8 +21,9 @@ constexpr std::array<std::uint32_t, 16> kEdges = {
 // A program that takes long for each trace would be shrunk for minutes.
 constexpr std::chrono::seconds kLongestShrinking{10};
 
-// Another program takes long to start, so it gets longer traces.
+// Another program takes long to start, so it gets longer traces, and enough of them.
 constexpr int kLongerForProcesses = 10;
+constexpr std::uint64_t kLeastForProcesses = 20;
 
 // Starts of the clock: mostly 0, sometimes just before the largest value of a type, the largest
 // integers that a double represents, or the largest tick.
@@ -229,6 +230,7 @@ DifferentialResult test_differentially(const Backend& backend, std::uint64_t see
                                        std::chrono::duration<double> seconds,
                                        const StopFlag& stop) {
   const auto end = std::chrono::steady_clock::now() + seconds;
+  const std::uint64_t least = backend.process ? kLeastForProcesses : 1;
   DifferentialResult result;
   rc::Random random(seed);
   do {
@@ -254,7 +256,7 @@ DifferentialResult test_differentially(const Backend& backend, std::uint64_t see
       result.counterexample = Shrinker(backend, shape, ops, std::move(*violation), stop).smallest();
       break;
     }
-  } while (std::chrono::steady_clock::now() < end && !stop);
+  } while ((std::chrono::steady_clock::now() < end || result.traces < least) && !stop);
   return result;
 }
 

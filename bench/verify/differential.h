@@ -32,7 +32,8 @@ struct DifferentialResult {
   std::optional<Counterexample> counterexample;
 };
 
-// Replays random traces under AuditedQueue, at least one, until `seconds` have passed or one fails.
+// Replays random traces under AuditedQueue, at least one (of another program 20), until `seconds` have
+// passed or one fails.
 // RapidCheck shrinks that one to a few operations. The same seed gives the same traces in the same
 // order. Passes on what the backend throws, except ContractViolation.
 DifferentialResult test_differentially(const Backend& backend, std::uint64_t seed,

@@ -1,0 +1,157 @@
+"""Contenders that are other programs, in campaigns: measured like the others, and harmless if broken.
+
+Run by scripts/test, or: /usr/bin/python3 -m unittest tests/process_scripts_test.py
+"""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMERBENCH = ROOT / "build" / "release" / "timerbench"
+EXAMPLE = ROOT / "impls" / "peers" / "python" / "python_heapq.py"
+CHOICE = ("smoke", "--backends=index_heap_4", "--workloads=churn", "--sizes=100", "--items=1000")
+SLEEP = "86398.75"  # seconds; nobody else sleeps for so long
+
+
+class ProcessTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.out = self.folder / "out"
+        self.peer = self.folder / "peer.py"
+        self.peer.write_text(EXAMPLE.read_text())
+        self.peer.chmod(0o755)
+
+    def edit(self, old: str, new: str) -> None:
+        text = self.peer.read_text()
+        self.assertIn(old, text)
+        self.peer.write_text(text.replace(old, new))
+
+    def command(self, *options: str) -> list[str]:
+        bench = [str(ROOT / "scripts" / "lib" / "bench.py"), *CHOICE, f"--process={self.peer}"]
+        return ["/usr/bin/python3", *bench, "--rounds=2", f"--out={self.out}", *options]
+
+    def bench(self, *options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.command(*options), capture_output=True, text=True, timeout=300)
+
+    def verify(self) -> str:
+        command = [TIMERBENCH, "verify", f"--process={self.peer}", "--seconds=0.2"]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        return run.stdout + run.stderr
+
+    def entries(self, backend: str = "python_heapq") -> list[dict[str, Any]]:
+        results = json.loads((self.out / "results.json").read_text())
+        return [entry for entry in results["benchmarks"] if f"/{backend}" in entry["name"]]
+
+    def measured(self, backend: str = "python_heapq") -> int:
+        lines = map(json.loads, (self.out / "journal.jsonl").read_text().splitlines())
+        return sum(line.get("cell", "").endswith(f"/{backend}") for line in lines)
+
+    def test_it_is_verified_measured_and_measured_again_when_it_changes(self) -> None:
+        run = self.bench()
+        self.assertEqual((run.returncode, run.stderr.count("failed")), (0, 0), run.stderr)
+        self.assertIn("exact library: python_heapq", run.stdout)
+        self.assertEqual([entry["status"] for entry in self.entries()], ["ok", "ok"])
+        for entry in self.entries():
+            self.assertGreater(entry["ns_per_item"], 10)
+            self.assertEqual(entry["items"] % 1000, 0, "whole replays")
+        self.assertIn("Nothing to do", self.bench().stdout)
+
+        self.edit("import heapq\n", "import heapq  # changed\n")
+        self.assertIn("Measured", self.bench().stdout)
+        self.assertEqual(self.measured(), 4)
+        self.assertEqual(self.measured("index_heap_4"), 2)
+
+    def test_a_wrong_one_has_no_figure_and_costs_nobody_else_one(self) -> None:
+        self.edit("heap[0][0] <= now:", "heap[0][0] < now:")
+        run = self.bench()
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(run.stdout, r"python_heapq .*WRONG: operation \d+: rule 2: timer")
+        self.assertIn("wrong: operation", self.entries()[0]["error_message"])
+        self.assertIn(f"--process={self.peer}' shows it", self.entries()[0]["error_message"])
+        self.assertEqual(self.measured("index_heap_4"), 2)
+
+    # One that does right as long as its fires are looked at.
+    def test_the_counts_of_timed_replays_are_checked(self) -> None:
+        self.edit("return told |", 'told["fired"] += fires is None\n    return told |')
+        self.assertIn("ok: ", self.verify())
+        self.bench()
+        self.assertRegex(
+            self.entries()[0]["error_message"], "^wrong: a timed replay has [0-9]+ fired"
+        )
+
+    def test_one_that_answers_for_another_trace_is_wrong(self) -> None:
+        self.edit("traces = [load(word)", "traces = [load(str(self_made(word)))")
+        self.edit(
+            "def main():",
+            "def self_made(word):\n"
+            "    import pathlib, shutil\n"
+            "    kept = pathlib.Path(__file__).with_name('kept')\n"
+            "    for end in ('.npy', '.json'):\n"
+            "        if not kept.with_suffix(end).exists():\n"
+            "            shutil.copy(word + end, kept.with_suffix(end))\n"
+            "    return kept\n\n\n"
+            "def main():",
+        )
+        self.assertRegex(self.verify(), "WRONG: |ERROR: ")
+
+    def test_one_that_hangs_is_a_timeout(self) -> None:
+        self.edit(
+            "    end = time.monotonic()", f"    time.sleep({SLEEP})\n    end = time.monotonic()"
+        )
+        self.bench("--cell-seconds=4")
+        self.assertRegex(self.entries()[0]["error_message"], "^timeout: ")
+        self.assertEqual(self.measured("index_heap_4"), 2)
+
+    def test_all_that_it_started_ends_with_a_campaign_that_is_killed(self) -> None:
+        self.edit(
+            "    end = time.monotonic()",
+            f"    __import__('subprocess').run(['setsid', 'sleep', '{SLEEP}'])\n"
+            "    end = time.monotonic()",
+        )
+        program = subprocess.Popen(
+            self.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self.assertTrue(self.within(60, self.is_anybody_asleep), "it has not begun")
+        program.send_signal(signal.SIGKILL)
+        program.wait()
+        self.assertTrue(self.within(10, lambda: not self.is_anybody_asleep()), "it was left behind")
+
+    def within(self, seconds: float, condition: Any) -> bool:
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
+
+    def is_anybody_asleep(self) -> bool:
+        for process in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = process.read_bytes().split(b"\0")
+            except OSError:  # it has ended
+                continue
+            if words[:2] == [b"sleep", SLEEP.encode()]:
+                return True
+        return False
+
+    def test_a_command_that_is_no_contender_is_refused_in_one_line(self) -> None:
+        self.peer.write_text("#!/bin/sh\necho hello\n")
+        run = self.bench()
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn(
+            f"--process '{self.peer} describe': error: it prints hello where a JSON object that "
+            "describes it is expected\n",
+            run.stderr,
+        )
+        self.assertFalse(os.path.exists(self.out))
+
+
+if __name__ == "__main__":
+    unittest.main()
