@@ -159,8 +159,8 @@ void ProcessPeer::describe(const std::string& text) {
     return printable(found->get<std::string>());
   };
   name_ = words("name");
-  static const std::regex kName("[a-z][a-z0-9]*(_[a-z0-9]+)*");
-  if (name_.size() > 40 || !std::regex_match(name_, kName)) {
+  static const std::regex pattern("[a-z][a-z0-9]*(_[a-z0-9]+)*");
+  if (name_.size() > 40 || !std::regex_match(name_, pattern)) {
     lacks("description", "name", "a name as my_heap, of at most 40 letters");
   }
   summary_ = words("summary");

@@ -31,7 +31,8 @@ std::vector<Backend>& processes() {
 }  // namespace
 
 void add_process(std::shared_ptr<const ProcessPeer> process) {
-  processes().push_back({.traits = process->traits(), .process = std::move(process)});
+  const Traits traits = process->traits();
+  processes().push_back({.traits = traits, .process = std::move(process)});
 }
 
 std::span<const Backend> backends() {
