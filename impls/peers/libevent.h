@@ -2,8 +2,9 @@
 //
 // The library's own loop runs, as Debian's static library has it: an iteration polls, updates its
 // clock and fires. Only the system calls of the iteration are replaced, as names of the linker
-// (libevent.cmake): clock_gettime() and gettimeofday() tell the virtual time, and epoll_wait() sets it
-// to what advance() was given, as if it had slept until then. A tick is a millisecond.
+// (libevent.cmake): clock_gettime() and gettimeofday() tell the virtual time of core/virtual_loop.h, and
+// epoll_wait() sets it to what advance() was given, as if it had slept until then. A tick is a
+// millisecond.
 //
 // Invariants:
 //   1. The event of a pending timer is in the heap under its deadline.
@@ -37,43 +38,28 @@
 #include <vector>
 
 #include "core/timer_queue.h"
+#include "core/virtual_loop.h"
 
 namespace timerbench {
 
-// The clock of the loop that runs, in ms.
-struct LibeventClock {
-  Tick now = 0;
-  Tick after_poll = 0;         // epoll_wait() sets the clock to this
-  int timeout = 0;             // that it was told, in ms
-  int polls = 0;               // of this iteration
+// The polls of the iteration that runs.
+struct LibeventPoll {
+  timespec until{};            // when they end
+  int timeout = 0;             // that the last was told, in ms
+  int count = 0;               // so far
   event_base* base = nullptr;  // whose second poll is broken off
 };
-inline thread_local LibeventClock libevent_clock;
+inline thread_local LibeventPoll libevent_poll;
 
 }  // namespace timerbench
 
-// What the library calls instead of clock_gettime(), gettimeofday() and epoll_wait().
-extern "C" {
-[[gnu::used]] inline int timerbench_libevent_clock_gettime(clockid_t, timespec* time) {
-  time->tv_sec = static_cast<time_t>(timerbench::libevent_clock.now / 1000);
-  time->tv_nsec = static_cast<long>(timerbench::libevent_clock.now % 1000 * 1'000'000);
+// What the library calls instead of epoll_wait().
+extern "C" [[gnu::used]] inline int libevent_epoll_wait(int, epoll_event*, int, int timeout) {
+  timerbench::LibeventPoll& poll = timerbench::libevent_poll;
+  poll.timeout = timeout;
+  timerbench::virtual_now = poll.until;
+  if (++poll.count == 2) event_base_loopbreak(poll.base);
   return 0;
-}
-
-[[gnu::used]] inline int timerbench_libevent_gettimeofday(timeval* time, void*) {
-  timespec now;
-  timerbench_libevent_clock_gettime(CLOCK_REALTIME, &now);
-  *time = {.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
-  return 0;
-}
-
-[[gnu::used]] inline int timerbench_libevent_epoll_wait(int, epoll_event*, int, int timeout) {
-  timerbench::LibeventClock& clock = timerbench::libevent_clock;
-  clock.timeout = timeout;
-  clock.now = clock.after_poll;
-  if (++clock.polls == 2) event_base_loopbreak(clock.base);
-  return 0;
-}
 }
 
 namespace timerbench {
@@ -94,7 +80,7 @@ class Libevent {
   explicit Libevent(const QueueConfig& config)
       : now_(config.start), events_(config.capacity), deadlines_(config.capacity) {
     fired_.reserve(config.capacity);
-    libevent_clock = {.now = now_, .after_poll = now_};
+    virtual_now = time_of(now_);
     const std::unique_ptr<event_config, decltype(&event_config_free)> options(event_config_new(),
                                                                               event_config_free);
     event_config_set_flag(options.get(), EVENT_BASE_FLAG_NOLOCK);
@@ -114,13 +100,11 @@ class Libevent {
   void schedule(TimerId id, Tick deadline) {
     assert(id < events_.size());
     const bool was_pending = is_pending(id);
-    if (deadline <= next_) {
-      next_ = deadline;
-      is_told_ = true;
-    }
+    wakeup_.on_armed(deadline);
     // Relative to the clock. What is due already goes before what is due now.
-    libevent_clock.now = std::min(now_, deadline);
-    const Tick delay = deadline - libevent_clock.now;
+    const Tick start = std::min(now_, deadline);
+    virtual_now = time_of(start);
+    const Tick delay = deadline - start;
     const timeval wait{.tv_sec = static_cast<time_t>(delay / 1000),
                        .tv_usec = static_cast<suseconds_t>(delay % 1000 * 1000)};
     if (event_add(&events_[id], &wait) != 0) throw std::bad_alloc();
@@ -140,7 +124,7 @@ class Libevent {
   std::size_t advance(Tick now, Sink&& sink) {
     if (now < now_) return 0;
     now_ = now;
-    if (now < next_) return 0;  // a loop sleeps until then
+    if (now < wakeup_.at()) return 0;  // a loop sleeps until then
     iterate();
     size_ -= fired_.size();
     for (const TimerId id : fired_) sink(id, deadlines_[id]);
@@ -149,8 +133,8 @@ class Libevent {
 
   Tick next_wakeup() const {
     if (size_ == 0) return kNever;
-    if (!is_told_) iterate();  // nothing is due by now
-    return std::max(now_, next_);
+    if (!wakeup_.is_told()) iterate();  // nothing is due by now
+    return std::max(now_, wakeup_.at());
   }
 
   std::size_t size() const { return size_; }
@@ -164,10 +148,15 @@ class Libevent {
   // tells how long it would sleep.
   void iterate() const {
     fired_.clear();
-    libevent_clock = {.now = now_, .after_poll = now_, .base = base_.get()};
+    virtual_now = time_of(now_);
+    libevent_poll = {.until = virtual_now, .base = base_.get()};
     event_base_loop(base_.get(), EVLOOP_ONCE);
-    is_told_ = fired_.empty();
-    next_ = now_ + static_cast<Tick>(is_told_ ? std::max(1, libevent_clock.timeout) : 1);
+    wakeup_.on_iteration(now_, !fired_.empty(), now_ + static_cast<Tick>(libevent_poll.timeout));
+  }
+
+  static timespec time_of(Tick ms) {
+    return {.tv_sec = static_cast<time_t>(ms / 1000),
+            .tv_nsec = static_cast<long>(ms % 1000 * 1'000'000)};
   }
 
   // The callback of all timers.
@@ -183,8 +172,7 @@ class Libevent {
 
   Tick now_;
   std::size_t size_ = 0;
-  mutable Tick next_ = kNever;   // no later than the first timer
-  mutable bool is_told_ = true;  // by the loop or by schedule(), not only the tick after the last
+  mutable LoopWakeup wakeup_;
   std::unique_ptr<event_base, Free> base_;
   std::vector<event> events_;
   std::vector<Tick> deadlines_;
