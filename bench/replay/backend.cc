@@ -1,27 +1,28 @@
 #include "replay/backend.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
-#include <set>
+#include <map>
 #include <stdexcept>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "replay/roster_shard.h"
 
 namespace timerbench {
-namespace {
 
 void check_names(std::span<const Backend> backends) {
-  std::set<std::string_view> names;
+  std::map<std::string_view, std::string_view> files;
   for (const Backend& backend : backends) {
-    if (names.insert(backend.traits.name).second) continue;
-    throw std::logic_error("two backends are called '" + std::string(backend.traits.name) +
-                           "'; give one of them another name in its traits");
+    const auto [first, is_new] = files.emplace(backend.traits.name, backend.traits.file);
+    if (is_new) continue;
+    throw std::logic_error(fmt::format(
+        "two backends are called '{}', in {} and {}; give one of them another name in its traits",
+        backend.traits.name, first->second, backend.traits.file));
   }
 }
-
-}  // namespace
 
 std::span<const Backend> backends() {
   static const std::vector<Backend> roster = [] {

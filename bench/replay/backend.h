@@ -63,6 +63,9 @@ struct Backend {
   bool is_control() const { return traits.precision == Precision::none; }
 };
 
+// Throws std::logic_error if two of them have the same name.
+void check_names(std::span<const Backend> backends);
+
 // The backends of the roster and those of TIMERBENCH_EXTRA_BACKENDS, in roster order.
 std::span<const Backend> backends();
 
