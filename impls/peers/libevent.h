@@ -54,7 +54,7 @@ inline thread_local LibeventPoll libevent_poll;
 }  // namespace timerbench
 
 // What the library calls instead of epoll_wait().
-extern "C" [[gnu::used]] inline int libevent_epoll_wait(int, epoll_event*, int, int timeout) {
+extern "C" [[gnu::used]] inline int libevent_core_epoll_wait(int, epoll_event*, int, int timeout) {
   timerbench::LibeventPoll& poll = timerbench::libevent_poll;
   poll.timeout = timeout;
   timerbench::virtual_now = poll.until;
@@ -64,20 +64,23 @@ extern "C" [[gnu::used]] inline int libevent_epoll_wait(int, epoll_event*, int, 
 
 namespace timerbench {
 
-class Libevent {
+// A timer's wait, as event_add() takes it, for a timer that goes to the heap.
+struct HeapTimeouts {
+  timeval operator()(event_base*, Tick delay) const {
+    return {.tv_sec = static_cast<time_t>(delay / 1000),
+            .tv_usec = static_cast<suseconds_t>(delay % 1000 * 1000)};
+  }
+};
+
+// The timers of an event_base; Timeouts says how each waits.
+template <class Timeouts>
+class LibeventTimers {
   static_assert(LIBEVENT_VERSION_NUMBER >> 8 == 0x02010c,
                 "libevent.h was written for libevent 2.1.12; see whether event_base_loop() still "
                 "polls, updates its clock and fires in this order");
 
  public:
-  static constexpr Traits traits{.name = "libevent",
-                                 .summary = "libevent's timers: a binary heap of pointers",
-                                 .precision = Precision::exact,
-                                 .ordered = true,
-                                 .paper = "libevent " LIBEVENT_VERSION ", libevent-dev",
-                                 .is_library = true};
-
-  explicit Libevent(const QueueConfig& config)
+  explicit LibeventTimers(const QueueConfig& config)
       : now_(config.start), events_(config.capacity), deadlines_(config.capacity) {
     fired_.reserve(config.capacity);
     virtual_now = time_of(now_);
@@ -90,10 +93,10 @@ class Libevent {
     for (event& timer : events_) event_assign(&timer, base_.get(), -1, 0, note_fire, this);
   }
 
-  Libevent(const Libevent&) = delete;
-  Libevent& operator=(const Libevent&) = delete;
+  LibeventTimers(const LibeventTimers&) = delete;
+  LibeventTimers& operator=(const LibeventTimers&) = delete;
 
-  ~Libevent() {
+  ~LibeventTimers() {
     for (event& timer : events_) event_del(&timer);
   }
 
@@ -104,9 +107,7 @@ class Libevent {
     // Relative to the clock. What is due already goes before what is due now.
     const Tick start = std::min(now_, deadline);
     virtual_now = time_of(start);
-    const Tick delay = deadline - start;
-    const timeval wait{.tv_sec = static_cast<time_t>(delay / 1000),
-                       .tv_usec = static_cast<suseconds_t>(delay % 1000 * 1000)};
+    const timeval wait = timeouts_(base_.get(), deadline - start);
     if (event_add(&events_[id], &wait) != 0) throw std::bad_alloc();
     deadlines_[id] = deadline;
     size_ += !was_pending;
@@ -161,7 +162,7 @@ class Libevent {
 
   // The callback of all timers.
   static void note_fire(evutil_socket_t, short, void* argument) {
-    auto* const queue = static_cast<Libevent*>(argument);
+    auto* const queue = static_cast<LibeventTimers*>(argument);
     const event* const timer = event_base_get_running_event(queue->base_.get());
     queue->fired_.push_back(static_cast<TimerId>(timer - queue->events_.data()));
   }
@@ -174,9 +175,21 @@ class Libevent {
   std::size_t size_ = 0;
   mutable LoopWakeup wakeup_;
   std::unique_ptr<event_base, Free> base_;
+  [[no_unique_address]] Timeouts timeouts_;
   std::vector<event> events_;
   std::vector<Tick> deadlines_;
   mutable std::vector<TimerId> fired_;  // by the last iteration; has room for all timers
+};
+
+class Libevent : public LibeventTimers<HeapTimeouts> {
+ public:
+  static constexpr Traits traits{.name = "libevent",
+                                 .summary = "libevent's timers: a binary heap of pointers",
+                                 .precision = Precision::exact,
+                                 .ordered = true,
+                                 .paper = "libevent " LIBEVENT_VERSION ", libevent-dev",
+                                 .is_library = true};
+  using LibeventTimers::LibeventTimers;
 };
 static_assert(TimerQueue<Libevent>);
 
