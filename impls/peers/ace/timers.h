@@ -2,8 +2,8 @@
 //
 // The library's own templates run, with the functor that its reactor uses: it calls a virtual
 // handle_timeout(). They have no lock, since one thread runs. A tick is a millisecond, and instant 0
-// is the library's first, for it takes its own 0 for none. expire() is
-// told the instant, and earliest_time() tells the next one, so no clock is read.
+// is the library's first, for it takes its own 0 for none. expire() is told the instant, and
+// earliest_time() tells the next one, so no clock is read.
 #pragma once
 
 #include <ace/Event_Handler.h>
