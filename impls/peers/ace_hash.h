@@ -13,7 +13,7 @@
 //     each, if it was the first timer of all
 //   advance O(fired), and 1 024 lists, three lines each, always
 //   next_wakeup O(1)
-//   164 bytes a timer: a node, a token, the handle, the deadline, and a place in the array of those
+//   151 bytes a timer: a node, a token, the handle, the deadline, and a place in the array of those
 //     that fired
 //
 // Good: for some hundred timers.

@@ -13,7 +13,7 @@
 //   cancel O(log n): the same, and what the allocator does
 //   advance O(fired log n), and a virtual call for each that fires
 //   next_wakeup O(1)
-//   132 bytes a timer: a node, an entry and a place in the arrays that double, the handle, the
+//   129 bytes a timer: a node, an entry and a place in the arrays that double, the handle, the
 //     deadline, and a place in the array of those that fired
 //
 // Good: where ACE runs anyway, for some thousand timers.

@@ -11,7 +11,7 @@
 //   cancel O(n): from the begin of the list to the node that has the handle
 //   advance O(fired), and a virtual call for each
 //   next_wakeup O(1)
-//   116 bytes a timer: a node, the handle, the deadline, and a place in the array of those that
+//   109 bytes a timer: a node, the handle, the deadline, and a place in the array of those that
 //     fired
 //
 // Good: for some hundred timers, or if each is due after all others and few are cancelled.

@@ -14,7 +14,7 @@
 //     all, up to 1 024 spokes, two lines each
 //   advance O(fired), up to 1 024 spokes for each, and a virtual call
 //   next_wakeup O(1)
-//   116 bytes a timer: a node, the handle, the deadline, and a place in the array of those that
+//   109 bytes a timer: a node, the handle, the deadline, and a place in the array of those that
 //     fired
 //
 // Good: for some thousand timers whose delays differ by less than a turn.
