@@ -1059,10 +1059,43 @@ class RelativeWakeupStuck : public LateByAPart<0> {
   Tick wakeup_ = kNever;
 };
 
+// Sound with its licence: looks at every tick on the way.
+class TickWalker : public Model {
+ public:
+  static constexpr Traits traits{.name = "tick_walker",
+                                 .summary = "the model, tick by tick",
+                                 .precision = Precision::exact,
+                                 .ordered = true,
+                                 .paper = "",
+                                 .walks_ticks = true};
+  using Model::Model;
+
+  template <class Sink>
+  std::size_t advance(Tick to, Sink&& sink) {
+    std::size_t fired = Model::advance(to < now() ? to : now(), sink);
+    while (now() < to) fired += Model::advance(now() + 1, sink);
+    return fired;
+  }
+};
+
+// Sound with its licence: does not know when it must wake up next.
+class Guesser : public Model {
+ public:
+  static constexpr Traits traits{.name = "guesser",
+                                 .summary = "the model, always about to fire",
+                                 .precision = Precision::exact,
+                                 .ordered = true,
+                                 .paper = "",
+                                 .guesses_wakeup = true};
+  using Model::Model;
+
+  Tick next_wakeup() const { return size() == 0 ? kNever : now(); }
+};
+
 using SoundQueues =
     std::tuple<BrokenWheel<Bug::none>, BrokenWheel<Bug::none, 100>, BrokenRing<Bug::none>,
                BrokenHeap<Bug::none>, BrokenLazyHeap<Bug::none>, BrokenLogWheel<Bug::none>,
-               BrokenLogCalendar<Bug::none>, LateByAPart<0>>;
+               BrokenLogCalendar<Bug::none>, LateByAPart<0>, TickWalker, Guesser>;
 
 // What a trace can show.
 using BrokenOnTraces = std::tuple<  //

@@ -1,10 +1,12 @@
 // The checks bite: each deliberately broken queue is caught, and the sound ones they are made from
 // pass.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "broken_queues.h"
@@ -67,6 +69,42 @@ TEST_P(BrokenOnRandomTracesTest, IsCaughtAndShrunk) {
 INSTANTIATE_TEST_SUITE_P(Bugs, BrokenOnRandomTracesTest,
                          testing::ValuesIn(backends_of(static_cast<BrokenOnTraces*>(nullptr))),
                          name_of);
+
+// The rule that the queue breaks with these licences alone, such as "rule 2".
+template <class Queue>
+std::string broken_rule_of(bool walks_ticks, bool guesses_wakeup) {
+  Backend backend = make_backend<Queue>();
+  backend.traits.walks_ticks = walks_ticks;
+  backend.traits.guesses_wakeup = guesses_wakeup;
+  return broken_rule(backend).value_or("none").substr(0, 6);
+}
+
+TEST(LicenceTest, IsNeeded) {
+  EXPECT_EQ(broken_rule_of<TickWalker>(false, true), "rule 8");
+  EXPECT_EQ(broken_rule_of<Guesser>(true, false), "rule 9");
+}
+
+TEST(LicenceTest, ExcusesNothingElse) {
+  EXPECT_EQ(broken_rule_of<BrokenWheel<Bug::early_on_long_delays>>(true, true), "rule 1");
+  EXPECT_EQ(broken_rule_of<BrokenWheel<Bug::lost_in_cascade>>(true, true), "rule 2");
+  EXPECT_EQ(broken_rule_of<BrokenRing<Bug::double_fire_after_move>>(true, true), "rule 3");
+  EXPECT_EQ(broken_rule_of<BrokenRing<Bug::cancel_true_twice>>(true, true), "rule 4");
+  EXPECT_EQ(broken_rule_of<BrokenRing<Bug::falsely_ordered>>(true, true), "rule 6");
+  EXPECT_EQ(broken_rule_of<BrokenHeap<Bug::deadline_in_32_bits>>(true, true), "rule 9");
+  EXPECT_EQ(broken_rule_of<BrokenRing<Bug::time_runs_backwards>>(true, true), "rule 8");
+  EXPECT_EQ(broken_rule_of<BrokenWheel<Bug::wakeup_while_empty>>(true, true), "rule 9");
+  EXPECT_EQ(broken_rule_of<BrokenHeap<Bug::stale_next_wakeup>>(true, true), "rule 9");
+  EXPECT_EQ(broken_rule_of<BrokenHeap<Bug::next_wakeup_walks>>(true, true), "rule 9");
+}
+
+TEST(LicenceTest, IsToldInWords) {
+  EXPECT_EQ(licence(BrokenHeap<Bug::none>::traits), "");
+  EXPECT_EQ(licence(TickWalker::traits), "advance() walks every tick");
+  EXPECT_EQ(licence(Guesser::traits), "next_wakeup() guesses");
+  Traits both = TickWalker::traits;
+  both.guesses_wakeup = true;
+  EXPECT_EQ(licence(both), "advance() walks every tick, and next_wakeup() guesses");
+}
 
 // A queue that is too late tells so by next_wakeup() too, but what is wrong is its lateness.
 TEST(BrokenRelativeTest, IsNamedForItsLatenessOrForItsWakeup) {

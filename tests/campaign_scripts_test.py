@@ -1194,6 +1194,14 @@ class IdentityTest(unittest.TestCase):
                         hashes.add(source_hash(str(header), REPLAYS, Path("none")))
                 self.assertEqual(len(hashes) == 2, counts, folder)
 
+    def test_how_a_library_is_linked_counts(self) -> None:
+        """Also what a shared header says of it, in the file beside."""
+        libev = ROOT / "impls" / "peers" / "libev.h"
+        sources = {
+            path.resolve().name for path in campaign.identity._sources([libev], ROOT, "cc", "cmake")
+        }
+        self.assertLessEqual({"libev.cmake", "virtual_loop.h", "virtual_loop.cmake"}, sources)
+
     def test_backends_have_sources_of_their_own(self) -> None:
         queues = ROOT / "impls" / "queues"
         names = ("scan", "ring", "kafka_wheel", "ordered_map")

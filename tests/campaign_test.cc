@@ -650,7 +650,7 @@ TEST(ReporterTest, AnErrorInALaterRoundSpoilsTheCell) {
   benchmark::BenchmarkReporter::Run bad = good;
   bad.error_occurred = true;
   bad.error_message = "wrong: its outcome is not the model's";
-  CostReporter reporter(1, [](std::string_view) { return "exact"; });
+  CostReporter reporter(1, [](std::string_view) { return Traits{}; });
   testing::internal::CaptureStdout();
   reporter.ReportRuns({good, bad, bad});
   reporter.Finalize();
@@ -669,8 +669,13 @@ TEST(ReporterTest, EachInputIsATableAndASentenceForEachPrecision) {
     }
     return runs;
   };
-  CostReporter reporter(
-      3, [](std::string_view name) { return name == "wheel" ? "granular" : "exact"; });
+  CostReporter reporter(3, [](std::string_view name) {
+    Traits traits{};
+    const bool is_wheel = name == "wheel";
+    traits.precision = is_wheel ? Precision::granular : Precision::exact;
+    traits.walks_ticks = is_wheel;
+    return traits;
+  });
   testing::internal::CaptureStdout();
   reporter.ReportRuns(rounds("own/churn/100000/wheel", {18, 17, 19}));
   reporter.ReportRuns(rounds("own/churn/100000/heap", {96, 95, 97}));
@@ -687,6 +692,7 @@ TEST(ReporterTest, EachInputIsATableAndASentenceForEachPrecision) {
   EXPECT_EQ(reporter.answer(),
             "Figures are medians of 3 rounds; brackets hold the least and the greatest\n"
             "round. 'Tied' means that these ranges overlap, 'cheaper' that they do not.\n"
+            "wheel has a licence: advance() walks every tick.\n"
             "\n"
             "Cheapest of each precision:\n"
             "churn, 10⁵ timers, exact: heap 96.0 ns, the only one\n"

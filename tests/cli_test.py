@@ -118,6 +118,7 @@ class CliTest(unittest.TestCase):
             {"smoke", "quick", "full", "timeouts", "events", "adversarial", "kernel", "paper"},
             {suite["name"] for suite in listed["suites"]},
         )
+        self.assertEqual({backend["licence"] for backend in listed["backends"]}, {""})
         services = {backend["name"]: backend["services"] for backend in listed["backends"]}
         self.assertEqual(services["binary_heap"], ["locked_binary_heap", "delay_queue"])
         self.assertEqual(services["null"], [])

@@ -26,6 +26,7 @@ HEADERS = [  # of backends and services
 ]
 
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^(.+?<<'(\w+)'\n(?:.*\n)*?\2|.+)$", re.MULTILINE)  # with a here-document
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -41,7 +42,7 @@ class Line(NamedTuple):
 
     def commands(self) -> Iterator[list[str]]:
         """The words of each program that the line starts."""
-        words = shlex.shlex(self.text, posix=True, punctuation_chars=True)
+        words = shlex.shlex(self.text.partition("<<")[0], posix=True, punctuation_chars=True)
         words.whitespace_split = True
         command: list[str] = []
         for word in [*words, "&&"]:
@@ -53,12 +54,12 @@ class Line(NamedTuple):
 
 
 def lines(document: Path) -> list[Line]:
-    """The lines of its blocks of shell commands."""
+    """The lines of its blocks of shell commands; one with a file that it is given is one."""
     return [
-        Line(document, line.strip())
+        Line(document, text.strip())
         for language, block in FENCE.findall(document.read_text())
         if language == "sh"
-        for line in block.splitlines()
+        for text, *_ in COMMAND.findall(block)
     ]
 
 

@@ -1,7 +1,10 @@
 // A header given with TIMERBENCH_EXTRA_BACKENDS is a backend like those of the roster.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <stdexcept>
 
 #include "replay/backend.h"
 #include "verify/contract.h"
@@ -33,6 +36,21 @@ TEST(ExtraBackendTest, ALibraryWhoseClockEndsKeepsTheContractWithAFarStore) {
   const Backend backend = make_list_in_windows();
   expect_verified(backend);
   EXPECT_EQ(ranking(backend.traits), "exact library");
+}
+
+TEST(ExtraBackendTest, TwoBackendsOfOneNameAreRefused) {
+  const Backend one = make_sorted_list();
+  Backend other = make_list_in_windows();
+  EXPECT_NO_THROW(check_names(std::array{one, other}));
+  other.traits.name = one.traits.name;
+  try {
+    check_names(std::array{one, other});
+    FAIL();
+  } catch (const std::logic_error& error) {
+    EXPECT_THAT(error.what(),
+                testing::MatchesRegex("two backends are called 'sorted_list', in .*/sorted_list.h "
+                                      "and .*/list_in_windows.h; give one of them another name"));
+  }
 }
 
 }  // namespace

@@ -18,11 +18,13 @@ class ExtraBackendsTest(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
 
-    def configure(self, *headers: Path, peers: bool = False) -> subprocess.CompletedProcess[str]:
+    def configure(
+        self, *headers: Path, peers: bool = False, folder: Path = ROOT
+    ) -> subprocess.CompletedProcess[str]:
         backends = ";".join(map(str, headers))
         command = ["cmake", "-G", "Ninja", "-S", ROOT, "-B", self.folder / "build"]
         command += [f"-DTIMERBENCH_EXTRA_BACKENDS={backends}", f"-DTIMERBENCH_PEERS={peers}"]
-        return subprocess.run(command, capture_output=True, text=True)
+        return subprocess.run(command, capture_output=True, text=True, cwd=folder)
 
     def header(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -69,6 +71,21 @@ class ExtraBackendsTest(unittest.TestCase):
         for needed in ("-I/opt/peer/include", "-std=c++23"):
             self.assertIn(needed, self.compiled("my_peer").replace("c++2b", "c++23"))
             self.assertNotIn(needed, self.compiled("my_other"))
+
+    def test_the_file_beside_is_noticed_when_it_is_added(self) -> None:
+        header = self.header("my_late.h", "class MyLate {};\n")
+        self.assertEqual(self.configure(header).returncode, 0)
+        self.assertNotIn("-I/opt/late", self.compiled("my_late"))
+        self.header("my_late.cmake", "target_include_directories(${backend} PRIVATE /opt/late)\n")
+        build = ["cmake", "--build", self.folder / "build", "--target", "build.ninja"]
+        subprocess.run(build, capture_output=True, check=True)
+        self.assertIn("-I/opt/late", self.compiled("my_late"))
+
+    def test_a_relative_path_begins_where_cmake_is_called(self) -> None:
+        header = self.header("my_near.h", "class MyNear {};\n")
+        told = self.configure(Path(header.name), folder=self.folder)
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        self.assertIn("my_near.cc.o", self.compiled("my_near"))
 
     def test_a_library_is_built_or_said_to_be_missing(self) -> None:
         told = self.configure(peers=True)

@@ -124,7 +124,7 @@ def whole_roster(sizes: list[int]) -> list[dict[str, Any]]:
 
 
 class CostScratch(Scratch):
-    def load(self, entries: Any, **facts: str) -> Results:
+    def load(self, entries: Any, **facts: Any) -> Results:
         return load([self.write(entries, **facts)])
 
 
@@ -140,6 +140,15 @@ class LoadTest(CostScratch):
         self.assertEqual(cell.cost, 12)
         self.assertAlmostEqual(cell.spread, 2 / 12)
         self.assertEqual((results.item("fill"), results.precision("scan")), ("insert", "exact"))
+
+    def test_a_licence_is_told_wherever_the_backend_is(self) -> None:
+        licence = "advance() walks every tick"
+        described = {"scan": {"summary": "one array", "licence": licence}, "ring": {"licence": ""}}
+        entries = [*measured("fill", 10, "scan", 10.0), *measured("fill", 10, "ring", 10.0)]
+        results = self.load(entries, backends=described)
+        self.assertIn(f" scan has a licence: {licence}.", table.caption(results, 10))
+        self.assertNotIn("ring has", table.caption(results, 10))
+        self.assertEqual(results.summary("scan"), f"one array; {licence}")
 
     def test_one_slow_round_of_many_is_not_the_spread(self) -> None:
         costs = [99.0, *(float(cost) for cost in range(96, 106))]  # 1 in 11: outside the interval

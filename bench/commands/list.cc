@@ -27,6 +27,7 @@ void print_json() {
                                {"summary", backend.traits.summary},
                                {"precision", ranking(backend.traits)},
                                {"ordered", backend.traits.ordered},
+                               {"licence", licence(backend.traits)},
                                {"follows", backend.traits.paper},
                                {"services", services_over(backend.traits.name)}});
   }
@@ -77,9 +78,10 @@ void print_text() {
   fmt::print("Backends ({:<9} how late they may be)\n", "precision:");
   for (const Backend& backend : backends()) {
     const Traits& traits = backend.traits;
-    fmt::print("  {:<22} {:<9} {:<8} {}{}\n", traits.name, ranking(traits),
+    fmt::print("  {:<22} {:<9} {:<8} {}{}{}\n", traits.name, ranking(traits),
                traits.ordered ? "ordered" : "", traits.summary,
-               traits.paper.empty() ? "" : fmt::format(" ({})", traits.paper));
+               traits.paper.empty() ? "" : fmt::format(" ({})", traits.paper),
+               licence(traits).empty() ? "" : fmt::format("; licensed: {}", licence(traits)));
   }
   fmt::print("\nServices, which drive such structures in real time\n");
   for (const ServiceBackend& service : services()) {

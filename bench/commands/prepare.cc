@@ -26,11 +26,13 @@ void print_line(const ordered_json& line) {
 }
 
 std::string_view ranking(const ServiceTraits& traits) { return to_string(traits.precision); }
+std::string_view licence(const ServiceTraits&) { return ""; }
 
 template <class Traits>
 ordered_json described(const Traits& traits) {
   return {{"precision", ranking(traits)},
           {"summary", traits.summary},
+          {"licence", licence(traits)},
           {"remote", traits.remote},
           {"file", traits.file}};
 }

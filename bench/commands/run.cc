@@ -158,7 +158,7 @@ std::unique_ptr<Reporter> reporter_of(const std::string& pass, std::size_t cells
   if (pass == "counters") return of_each_cell(describe_counts);
   if (pass == "once") return of_each_cell(describe_nothing);
   return std::make_unique<CostReporter>(
-      cells, [](std::string_view name) { return ranking(find_backend(std::string(name)).traits); });
+      cells, [](std::string_view name) { return find_backend(std::string(name)).traits; });
 }
 
 void run_replays(const RunOptions& options, const Suite& suite) {

@@ -1,10 +1,12 @@
 #include "replay/backend.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
-#include <set>
+#include <map>
 #include <stdexcept>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "process/process_peer.h"
@@ -13,15 +15,6 @@
 namespace timerbench {
 namespace {
 
-void check_names(std::span<const Backend> backends) {
-  std::set<std::string_view> names;
-  for (const Backend& backend : backends) {
-    if (names.insert(backend.traits.name).second) continue;
-    throw std::logic_error("two backends are called '" + std::string(backend.traits.name) +
-                           "'; give one of them another name in its traits");
-  }
-}
-
 // Those of add_process().
 std::vector<Backend>& processes() {
   static std::vector<Backend> all;
@@ -29,6 +22,17 @@ std::vector<Backend>& processes() {
 }
 
 }  // namespace
+
+void check_names(std::span<const Backend> backends) {
+  std::map<std::string_view, std::string_view> files;
+  for (const Backend& backend : backends) {
+    const auto [first, is_new] = files.emplace(backend.traits.name, backend.traits.file);
+    if (is_new) continue;
+    throw std::logic_error(
+        fmt::format("two backends are called '{}', in {} and {}; give one of them another name",
+                    backend.traits.name, first->second, backend.traits.file));
+  }
+}
 
 void add_process(std::shared_ptr<const ProcessPeer> process) {
   const Traits traits = process->traits();

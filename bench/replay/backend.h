@@ -69,11 +69,14 @@ struct Backend {
   bool is_control() const { return traits.precision == Precision::none; }
 };
 
+// Throws std::logic_error if two of them have the same name.
+void check_names(std::span<const Backend> backends);
+
 // Adds a contender that is another program. REQUIRES: called before backends().
 void add_process(std::shared_ptr<const ProcessPeer> process);
 
 // The backends of the roster and those of TIMERBENCH_EXTRA_BACKENDS, in roster order, and the other
-// programs. Throws std::logic_error if two have one name.
+// programs. Throws what check_names() does.
 std::span<const Backend> backends();
 
 }  // namespace timerbench

@@ -66,7 +66,9 @@ void CellReporter::report(const std::vector<Run>& rounds, const Run* failed) {
 
 void CostReporter::report(const std::vector<Run>& rounds, const Run* failed) {
   CostCell cell = named(rounds.front().run_name.function_name);
-  cell.ranking = ranking_of_(cell.backend);
+  const Traits traits = traits_of_(cell.backend);
+  cell.ranking = ranking(traits);
+  if (!licence(traits).empty()) licences_[cell.backend] = licence(traits);
   if (failed != nullptr) {
     cell.failure = failed->error_message;
   } else {
@@ -101,7 +103,7 @@ void CostReporter::finish_input() {
 
 std::string CostReporter::answer() const {
   if (rounds_ == 0) return "";
-  const std::string meaning =
+  std::string meaning =
       rounds_ == 1
           ? "Each figure is from one round, so nothing tells how sure it is. Measure several\n"
             "rounds: --benchmark_repetitions=5.\n"
@@ -109,6 +111,9 @@ std::string CostReporter::answer() const {
                 "Figures are medians of {} rounds; brackets hold the least and the greatest\n"
                 "round. 'Tied' means that these ranges overlap, 'cheaper' that they do not.\n",
                 rounds_);
+  for (const auto& [backend, licence] : licences_) {
+    meaning += fmt::format("{} has a licence: {}.\n", backend, licence);
+  }
   return cheapest_.empty() ? meaning : meaning + "\nCheapest of each precision:\n" + cheapest_;
 }
 

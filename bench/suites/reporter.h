@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,10 +62,10 @@ class CellReporter : public Reporter {
 // backends.
 class CostReporter : public Reporter {
  public:
-  using RankingOf = std::function<std::string_view(std::string_view backend)>;
+  using TraitsOf = std::function<Traits(std::string_view backend)>;
 
-  CostReporter(std::size_t cells, RankingOf ranking_of)
-      : Reporter(cells), ranking_of_(std::move(ranking_of)) {}
+  CostReporter(std::size_t cells, TraitsOf traits_of)
+      : Reporter(cells), traits_of_(std::move(traits_of)) {}
 
   void Finalize() override { finish_input(); }
   std::string answer() const override;
@@ -73,10 +74,11 @@ class CostReporter : public Reporter {
   void report(const std::vector<Run>& rounds, const Run* failed) override;
   void finish_input();
 
-  RankingOf ranking_of_;
-  std::vector<CostCell> input_;  // the finished cells of the current input
-  std::string cheapest_;         // of the finished inputs
-  std::size_t rounds_ = 0;       // the most that any cell has
+  TraitsOf traits_of_;
+  std::vector<CostCell> input_;                       // the finished cells of the current input
+  std::string cheapest_;                              // of the finished inputs
+  std::map<std::string, std::string_view> licences_;  // by backend
+  std::size_t rounds_ = 0;                            // the most that any cell has
 };
 
 // Descriptions of the other passes: the longest and the usual advance(), bytes, counts.

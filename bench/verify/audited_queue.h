@@ -36,7 +36,8 @@ class AuditedQueue {
   std::size_t advance(Tick now);
 
   // Simulates a driver that sleeps until next_wakeup(): wakes at each wakeup up to `now`, then at
-  // `now`. Gives up after `max_wakeups` wakeups without a fire. Returns the number of fires.
+  // `now`. Gives up after `max_wakeups` wakeups without a fire, or after the first that tells no
+  // later one, for which the queue needs a licence. Returns the number of fires.
   std::size_t sleep_until(Tick now, std::size_t max_wakeups = 64);
 
   enum class Driver { ticking, sleeping };  // how time passes: by advance() or by sleep_until()

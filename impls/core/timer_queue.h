@@ -32,6 +32,11 @@
 //
 // Precision::early is the one licence to break rule 1, by less than one granule: Kafka rounds down.
 // Such a backend is measured and labelled, and never ranked with the others.
+//
+// Two licences are for libraries that cannot do better; wherever a backend is named, they are told.
+// Traits::walks_ticks excuses from rule 8: a jump may take 1 us for each tick of its distance.
+// Traits::guesses_wakeup excuses from a part of rule 9: while anything is pending, next_wakeup() may
+// be an instant at which advance() has found nothing to do; so whoever sleeps must tick.
 #pragma once
 
 #include <concepts>
@@ -79,10 +84,12 @@ struct Traits {
   std::string_view name;     // snake_case, with the setting if there are several: ring_512
   std::string_view summary;  // the structure, in one line
   Precision precision;
-  bool ordered;             // rule 6
-  std::string_view paper;   // the paper or system that it follows
-  bool remote = false;      // operations are messages to another process, so suites measure fewer
-  bool is_library = false;  // the code of others, behind an adapter; ranked apart from own code
+  bool ordered;              // rule 6
+  std::string_view paper;    // the paper or system that it follows
+  bool remote = false;       // operations are messages to another process, so suites measure fewer
+  bool is_library = false;   // the code of others, behind an adapter; ranked apart from own code
+  bool walks_ticks = false;  // a licence to break rule 8
+  bool guesses_wakeup = false;          // a licence to break rule 9
   const char* file = __builtin_FILE();  // where this is written: the backend's source
 };
 
@@ -97,6 +104,16 @@ constexpr std::string_view ranking(const Traits& traits) {
     }
   }
   return to_string(traits.precision);
+}
+
+// What the backend has a licence for, as every list and table tells it; nothing, if it has none.
+constexpr std::string_view licence(const Traits& traits) {
+  if (traits.walks_ticks && traits.guesses_wakeup) {
+    return "advance() walks every tick, and next_wakeup() guesses";
+  }
+  if (traits.walks_ticks) return "advance() walks every tick";
+  if (traits.guesses_wakeup) return "next_wakeup() guesses";
+  return "";
 }
 
 // The sink of whoever only wants the count.

@@ -3,7 +3,8 @@
 // The library's own loop runs, as Debian's static library has it: an iteration looks when the first
 // timer is due, polls, updates its clock, and fires. Only the system calls of the iteration are
 // replaced, as names of the linker (libev.cmake): clock_gettime() and gettimeofday() tell the virtual
-// time, and epoll_wait() sets it to what advance() was given, as if it had slept until then.
+// time of core/virtual_loop.h, and epoll_wait() sets it to what advance() was given, as if it had
+// slept until then.
 //
 // A tick is a second, which libev counts in doubles. The clock stands half a tick behind each
 // instant, for a timer fires only when its deadline has passed. Doubles are exact below 2^52, so
@@ -31,10 +32,8 @@
 
 #include <ev.h>
 #include <sys/epoll.h>
-#include <sys/time.h>
 #include <time.h>
 
-#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <new>
@@ -42,40 +41,24 @@
 
 #include "core/far_store.h"
 #include "core/timer_queue.h"
+#include "core/virtual_loop.h"
 
 namespace timerbench {
 
-// The clock of the loop that runs, in seconds.
-struct LibevClock {
-  double now = 0;
-  double after_poll = 0;  // epoll_wait() sets the clock to this
-  int timeout = 0;        // that it was told, in ms
+// The poll of the iteration that runs.
+struct LibevPoll {
+  timespec until{};  // when it ends
+  int timeout = 0;   // that it was told, in ms
 };
-inline thread_local LibevClock libev_clock;
+inline thread_local LibevPoll libev_poll;
 
 }  // namespace timerbench
 
-// What the library calls instead of clock_gettime(), gettimeofday() and epoll_wait().
-extern "C" {
-[[gnu::used]] inline int timerbench_libev_clock_gettime(clockid_t, timespec* time) {
-  const double whole = std::floor(timerbench::libev_clock.now);
-  time->tv_sec = static_cast<time_t>(whole);
-  time->tv_nsec = static_cast<long>((timerbench::libev_clock.now - whole) * 1e9);
+// What the library calls instead of epoll_wait().
+extern "C" [[gnu::used]] inline int libev_epoll_wait(int, epoll_event*, int, int timeout) {
+  timerbench::libev_poll.timeout = timeout;
+  timerbench::virtual_now = timerbench::libev_poll.until;
   return 0;
-}
-
-[[gnu::used]] inline int timerbench_libev_gettimeofday(timeval* time, void*) {
-  timespec now;
-  timerbench_libev_clock_gettime(CLOCK_REALTIME, &now);
-  *time = {.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
-  return 0;
-}
-
-[[gnu::used]] inline int timerbench_libev_epoll_wait(int, epoll_event*, int, int timeout) {
-  timerbench::libev_clock.timeout = timeout;
-  timerbench::libev_clock.now = timerbench::libev_clock.after_poll;
-  return 0;
-}
 }
 
 namespace timerbench {
@@ -92,7 +75,7 @@ class LibevTimers {
 
   explicit LibevTimers(const QueueConfig& config) : timers_(config.capacity) {
     fired_.reserve(config.capacity);
-    libev_clock = {.now = clock_, .after_poll = clock_};
+    virtual_now = time_of(clock_);
     loop_ = ev_loop_new(unsigned{EVBACKEND_EPOLL} | unsigned{EVFLAG_NOENV} |
                         unsigned{EVFLAG_NOINOTIFY} | unsigned{EVFLAG_NOTIMERFD});
     if (loop_ == nullptr) throw std::bad_alloc();
@@ -109,10 +92,7 @@ class LibevTimers {
     ev_timer_set(&timers_[id], static_cast<double>(at) - clock_, 0);
     ev_timer_start(loop_, &timers_[id]);
     ++size_;
-    if (at <= next_) {
-      next_ = at;
-      is_told_ = true;
-    }
+    wakeup_.on_armed(at);
   }
 
   bool stop(TimerId id) {
@@ -125,7 +105,7 @@ class LibevTimers {
 
   template <class Sink>
   std::size_t run(Tick at, Sink&& sink) {
-    if (at < next_) return 0;  // a loop sleeps until then
+    if (at < wakeup_.at()) return 0;  // a loop sleeps until then
     iterate(static_cast<double>(at) + 0.5);
     size_ -= fired_.size();
     // A watcher that was stopped keeps how long it had to wait then.
@@ -137,8 +117,8 @@ class LibevTimers {
 
   Tick next() const {
     if (size_ == 0) return kNever;
-    if (!is_told_) iterate(clock_);  // nothing is due by now
-    return next_;
+    if (!wakeup_.is_told()) iterate(clock_);  // nothing is due by now
+    return wakeup_.at();
   }
 
   std::size_t size() const { return size_; }
@@ -149,14 +129,18 @@ class LibevTimers {
   void iterate(double until) const {
     const double before = clock_;
     fired_.clear();
-    libev_clock = {.now = before, .after_poll = until};
+    virtual_now = time_of(before);
+    libev_poll = {.until = time_of(until)};
     ev_run(loop_, EVRUN_ONCE);
     clock_ = until;
-    is_told_ = fired_.empty();
-    next_ = static_cast<Tick>(until) + 1;
-    if (is_told_) {
-      next_ = std::max(next_, static_cast<Tick>(before + libev_clock.timeout / 1000.0 + 0.01));
-    }
+    wakeup_.on_iteration(static_cast<Tick>(until), !fired_.empty(),
+                         static_cast<Tick>(before + libev_poll.timeout / 1000.0 + 0.01));
+  }
+
+  static timespec time_of(double seconds) {
+    const double whole = std::floor(seconds);
+    return {.tv_sec = static_cast<time_t>(whole),
+            .tv_nsec = static_cast<long>((seconds - whole) * 1e9)};
   }
 
   // The callback of all timers.
@@ -166,9 +150,8 @@ class LibevTimers {
   }
 
   std::size_t size_ = 0;
-  mutable double clock_ = 0.5;   // the loop's
-  mutable Tick next_ = kNever;   // no later than the first timer
-  mutable bool is_told_ = true;  // by the loop or by start(), not only the tick after the last
+  mutable double clock_ = 0.5;  // the loop's
+  mutable LoopWakeup wakeup_;
   struct ev_loop* loop_;
   std::vector<ev_timer> timers_;
   mutable std::vector<TimerId> fired_;  // by the last iteration; has room for all timers

@@ -2,8 +2,9 @@
 //
 // The library's own loop runs, as Debian's static library has it: an iteration polls, updates its
 // clock and fires. Only the system calls of the iteration are replaced, as names of the linker
-// (libevent.cmake): clock_gettime() and gettimeofday() tell the virtual time, and epoll_wait() sets it
-// to what advance() was given, as if it had slept until then. A tick is a millisecond.
+// (libevent.cmake): clock_gettime() and gettimeofday() tell the virtual time of core/virtual_loop.h, and
+// epoll_wait() sets it to what advance() was given, as if it had slept until then. A tick is a
+// millisecond.
 //
 // Invariants:
 //   1. The event of a pending timer is in the heap under its deadline.
@@ -37,64 +38,52 @@
 #include <vector>
 
 #include "core/timer_queue.h"
+#include "core/virtual_loop.h"
 
 namespace timerbench {
 
-// The clock of the loop that runs, in ms.
-struct LibeventClock {
-  Tick now = 0;
-  Tick after_poll = 0;         // epoll_wait() sets the clock to this
-  int timeout = 0;             // that it was told, in ms
-  int polls = 0;               // of this iteration
+// The polls of the iteration that runs.
+struct LibeventPoll {
+  timespec until{};            // when they end
+  int timeout = 0;             // that the last was told, in ms
+  int count = 0;               // so far
   event_base* base = nullptr;  // whose second poll is broken off
 };
-inline thread_local LibeventClock libevent_clock;
+inline thread_local LibeventPoll libevent_poll;
 
 }  // namespace timerbench
 
-// What the library calls instead of clock_gettime(), gettimeofday() and epoll_wait().
-extern "C" {
-[[gnu::used]] inline int timerbench_libevent_clock_gettime(clockid_t, timespec* time) {
-  time->tv_sec = static_cast<time_t>(timerbench::libevent_clock.now / 1000);
-  time->tv_nsec = static_cast<long>(timerbench::libevent_clock.now % 1000 * 1'000'000);
+// What the library calls instead of epoll_wait().
+extern "C" [[gnu::used]] inline int libevent_core_epoll_wait(int, epoll_event*, int, int timeout) {
+  timerbench::LibeventPoll& poll = timerbench::libevent_poll;
+  poll.timeout = timeout;
+  timerbench::virtual_now = poll.until;
+  if (++poll.count == 2) event_base_loopbreak(poll.base);
   return 0;
-}
-
-[[gnu::used]] inline int timerbench_libevent_gettimeofday(timeval* time, void*) {
-  timespec now;
-  timerbench_libevent_clock_gettime(CLOCK_REALTIME, &now);
-  *time = {.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
-  return 0;
-}
-
-[[gnu::used]] inline int timerbench_libevent_epoll_wait(int, epoll_event*, int, int timeout) {
-  timerbench::LibeventClock& clock = timerbench::libevent_clock;
-  clock.timeout = timeout;
-  clock.now = clock.after_poll;
-  if (++clock.polls == 2) event_base_loopbreak(clock.base);
-  return 0;
-}
 }
 
 namespace timerbench {
 
-class Libevent {
+// A timer's wait, as event_add() takes it, for a timer that goes to the heap.
+struct HeapTimeouts {
+  timeval operator()(event_base*, Tick delay) const {
+    return {.tv_sec = static_cast<time_t>(delay / 1000),
+            .tv_usec = static_cast<suseconds_t>(delay % 1000 * 1000)};
+  }
+};
+
+// The timers of an event_base; Timeouts says how each waits.
+template <class Timeouts>
+class LibeventTimers {
   static_assert(LIBEVENT_VERSION_NUMBER >> 8 == 0x02010c,
                 "libevent.h was written for libevent 2.1.12; see whether event_base_loop() still "
                 "polls, updates its clock and fires in this order");
 
  public:
-  static constexpr Traits traits{.name = "libevent",
-                                 .summary = "libevent's timers: a binary heap of pointers",
-                                 .precision = Precision::exact,
-                                 .ordered = true,
-                                 .paper = "libevent " LIBEVENT_VERSION ", libevent-dev",
-                                 .is_library = true};
-
-  explicit Libevent(const QueueConfig& config)
+  explicit LibeventTimers(const QueueConfig& config)
       : now_(config.start), events_(config.capacity), deadlines_(config.capacity) {
     fired_.reserve(config.capacity);
-    libevent_clock = {.now = now_, .after_poll = now_};
+    virtual_now = time_of(now_);
     const std::unique_ptr<event_config, decltype(&event_config_free)> options(event_config_new(),
                                                                               event_config_free);
     event_config_set_flag(options.get(), EVENT_BASE_FLAG_NOLOCK);
@@ -104,25 +93,21 @@ class Libevent {
     for (event& timer : events_) event_assign(&timer, base_.get(), -1, 0, note_fire, this);
   }
 
-  Libevent(const Libevent&) = delete;
-  Libevent& operator=(const Libevent&) = delete;
+  LibeventTimers(const LibeventTimers&) = delete;
+  LibeventTimers& operator=(const LibeventTimers&) = delete;
 
-  ~Libevent() {
+  ~LibeventTimers() {
     for (event& timer : events_) event_del(&timer);
   }
 
   void schedule(TimerId id, Tick deadline) {
     assert(id < events_.size());
     const bool was_pending = is_pending(id);
-    if (deadline <= next_) {
-      next_ = deadline;
-      is_told_ = true;
-    }
+    wakeup_.on_armed(deadline);
     // Relative to the clock. What is due already goes before what is due now.
-    libevent_clock.now = std::min(now_, deadline);
-    const Tick delay = deadline - libevent_clock.now;
-    const timeval wait{.tv_sec = static_cast<time_t>(delay / 1000),
-                       .tv_usec = static_cast<suseconds_t>(delay % 1000 * 1000)};
+    const Tick start = std::min(now_, deadline);
+    virtual_now = time_of(start);
+    const timeval wait = timeouts_(base_.get(), deadline - start);
     if (event_add(&events_[id], &wait) != 0) throw std::bad_alloc();
     deadlines_[id] = deadline;
     size_ += !was_pending;
@@ -140,7 +125,7 @@ class Libevent {
   std::size_t advance(Tick now, Sink&& sink) {
     if (now < now_) return 0;
     now_ = now;
-    if (now < next_) return 0;  // a loop sleeps until then
+    if (now < wakeup_.at()) return 0;  // a loop sleeps until then
     iterate();
     size_ -= fired_.size();
     for (const TimerId id : fired_) sink(id, deadlines_[id]);
@@ -149,8 +134,8 @@ class Libevent {
 
   Tick next_wakeup() const {
     if (size_ == 0) return kNever;
-    if (!is_told_) iterate();  // nothing is due by now
-    return std::max(now_, next_);
+    if (!wakeup_.is_told()) iterate();  // nothing is due by now
+    return std::max(now_, wakeup_.at());
   }
 
   std::size_t size() const { return size_; }
@@ -164,15 +149,20 @@ class Libevent {
   // tells how long it would sleep.
   void iterate() const {
     fired_.clear();
-    libevent_clock = {.now = now_, .after_poll = now_, .base = base_.get()};
+    virtual_now = time_of(now_);
+    libevent_poll = {.until = virtual_now, .base = base_.get()};
     event_base_loop(base_.get(), EVLOOP_ONCE);
-    is_told_ = fired_.empty();
-    next_ = now_ + static_cast<Tick>(is_told_ ? std::max(1, libevent_clock.timeout) : 1);
+    wakeup_.on_iteration(now_, !fired_.empty(), now_ + static_cast<Tick>(libevent_poll.timeout));
+  }
+
+  static timespec time_of(Tick ms) {
+    return {.tv_sec = static_cast<time_t>(ms / 1000),
+            .tv_nsec = static_cast<long>(ms % 1000 * 1'000'000)};
   }
 
   // The callback of all timers.
   static void note_fire(evutil_socket_t, short, void* argument) {
-    auto* const queue = static_cast<Libevent*>(argument);
+    auto* const queue = static_cast<LibeventTimers*>(argument);
     const event* const timer = event_base_get_running_event(queue->base_.get());
     queue->fired_.push_back(static_cast<TimerId>(timer - queue->events_.data()));
   }
@@ -183,12 +173,23 @@ class Libevent {
 
   Tick now_;
   std::size_t size_ = 0;
-  mutable Tick next_ = kNever;   // no later than the first timer
-  mutable bool is_told_ = true;  // by the loop or by schedule(), not only the tick after the last
+  mutable LoopWakeup wakeup_;
   std::unique_ptr<event_base, Free> base_;
+  [[no_unique_address]] Timeouts timeouts_;
   std::vector<event> events_;
   std::vector<Tick> deadlines_;
   mutable std::vector<TimerId> fired_;  // by the last iteration; has room for all timers
+};
+
+class Libevent : public LibeventTimers<HeapTimeouts> {
+ public:
+  static constexpr Traits traits{.name = "libevent",
+                                 .summary = "libevent's timers: a binary heap of pointers",
+                                 .precision = Precision::exact,
+                                 .ordered = true,
+                                 .paper = "libevent " LIBEVENT_VERSION ", libevent-dev",
+                                 .is_library = true};
+  using LibeventTimers::LibeventTimers;
 };
 static_assert(TimerQueue<Libevent>);
 

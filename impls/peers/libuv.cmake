@@ -1,1 +1,2 @@
-target_link_libraries(${backend} PRIVATE uv_a dl)
+find_library(libuv_static NAMES libuv_a.a NO_CACHE REQUIRED)
+target_link_libraries(${backend} PRIVATE "${libuv_static}" dl)

@@ -36,6 +36,7 @@ enum class Drive { tickless, ticking };
 template <class Queue, Drive kDrive = Drive::tickless>
 class Locked {
   static_assert(!Queue::traits.remote, "it would end the driver with its first lost connection");
+  static_assert(!Queue::traits.guesses_wakeup, "the driver would not sleep");
 
  public:
   static constexpr ServiceTraits traits{

@@ -117,7 +117,9 @@ NUMBER = (int, float)
 PLAN_HEAD: Schema = {
     **{"suite": str, "kind": str, "rounds": int, "granularity": int, "inputs": int, "seed": int},
     "machine": {"grade": str, "grade_reasons": str, "*": str},
-    "backends": {"*": {"precision": str, "file": str, "remote": bool, "summary?": str}},
+    "backends": {
+        "*": {"precision": str, "file": str, "remote": bool, "summary?": str, "licence?": str}
+    },
     "replay_seconds?": {"local": NUMBER, "remote": NUMBER},
     **{"seconds?": NUMBER, "pages?": str, "sizes?": [int]},
 }

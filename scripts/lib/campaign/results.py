@@ -13,6 +13,8 @@ from files import replacing
 from results.grid import FORMAT
 from results.passes import PASSES
 
+DESCRIBING = ("precision", "summary", "licence", "remote")  # facts of a backend that readers see
+
 
 # The line of a cell that no round has reached yet.
 UNREACHED: Line = {"round": 0, "status": "interrupted", "failure": "interrupted: not reached"}
@@ -46,7 +48,7 @@ def write_results(
     context["format"] = str(FORMAT)
     context["limits"] = next((line["limits"] for line in journal.of_kind("run")), {})
     context["backends"] = {
-        name: {key: backend[key] for key in ("precision", "summary", "remote") if key in backend}
+        name: {key: backend[key] for key in DESCRIBING if key in backend}
         for name, backend in plan.facts["backends"].items()
     }
     context["inputs"] = {

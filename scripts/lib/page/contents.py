@@ -137,7 +137,7 @@ def _campaign(path: Path) -> dict[str, Any]:
                 "precision": grid.precision(name),
                 "family": family(name),
                 "look": dataclasses.asdict(grid.looks[name]),
-                "summary": str(grid.described.get(name, {}).get("summary", "")),
+                "summary": grid.summary(name),
                 **told_of(name),
             }
             for name in grid.backends

@@ -196,6 +196,15 @@ class Grid(Generic[AnyOutcome]):
         precision = str(self.described.get(backend, {}).get("precision", "unknown"))
         return self.precisions.get(backend, precision if precision in PRECISIONS else "unknown")
 
+    def summary(self, backend: str) -> str:
+        """Returns what the backend is, in a line, with what it has a licence for."""
+        described = self.described.get(backend, {})
+        return "; ".join(filter(None, (str(described.get("summary", "")), self.licence(backend))))
+
+    def licence(self, backend: str) -> str:
+        """Returns which rules the backend may break, and how; nothing if it keeps them all."""
+        return str(self.described.get(backend, {}).get("licence", ""))
+
     def backends_by_precision(self) -> dict[str, list[str]]:
         """Groups the backends by precision."""
         return {

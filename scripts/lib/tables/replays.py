@@ -197,12 +197,17 @@ def caption(results: Results, size: int) -> str:
     entries = [entry for row in rows(results, size) for entry in row.entries]
     borne = {sign for sign in MARKS if any(sign in entry.text for entry in entries)}
     notes = "".join(f" {sign} {meaning}." for sign, meaning in MARKS.items() if sign in borne)
+    licences = "".join(
+        f" {backend} has a licence: {licence}."
+        for backend in results.backends
+        if (licence := results.licence(backend))
+    )
     if results.is_mostly_disturbed:
         noisy = sum(cell.noisy > 0 for cell in results.cells.values())
         notes += f" Most of them ({noisy} of {len(results.cells)} cells) were disturbed in a round."
     return (
         f"{what}, at {power(size)} pending timers. Bold: cheapest of its class, or not "
-        f"significantly slower; a class is a precision.{notes}"
+        f"significantly slower; a class is a precision.{notes}{licences}"
     )
 
 

@@ -1,0 +1,6 @@
+include("${PROJECT_SOURCE_DIR}/impls/core/virtual_loop.cmake")
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(glib REQUIRED glib-2.0)
+link_in_virtual_time(${backend} libglib-2.0.a)
+target_include_directories(${backend} SYSTEM PRIVATE ${glib_INCLUDE_DIRS})
+target_link_libraries(${backend} PRIVATE pcre2-8 m)
