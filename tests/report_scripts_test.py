@@ -153,6 +153,7 @@ class Pages(ReportTest):
             [(line["at"], line["text"]) for line in drawn["lines"]], [(512, "L1"), (2**14, "L2")]
         )
         self.assertEqual([round(point["high"]) for point in drawn["band"]], [1, 1], "the harness")
+        self.assertIn("Shaded: what the harness itself takes", self.text())
         self.choose("b", "heap")
         band = self.browser.execute_script("return mounted[0].config.options.plugins.marks.band")
         for point in band:
@@ -195,11 +196,24 @@ class Pages(ReportTest):
             self.run_js(lines), [[name, 2] for name in ("heap", "ring", "oak", "one_store")]
         )
         ticks = self.run_js("mounted[0].scales.y.ticks.map(({label}) => label)")
-        self.assertEqual(ticks, ["×1", "×2", "×5", "×10", "×20", "×50"])
+        self.assertEqual(ticks, ["×0.2", "×0.5", "×1", "×2", "×5", "×10", "×20", "×50"])
         self.choose("s", "1000")
         self.assertIn("a store adds too little to tell", self.text())
         self.open(page, "limit&s=100000&only=heap")
         self.assertIn(f"heap, costs {digits(distance)} times", self.text())
+        self.assertIn("Shaded: what the harness itself takes", self.text())
+        least = self.run_js("mounted[0].scales.y.min")
+        for point in self.run_js("mounted[0].config.options.plugins.marks.band"):
+            self.assertGreater(point["high"], least, "it is seen")
+        without = [one for one in entries if "/null/" not in one["name"]]
+        for name in ("limit", "scaling"):
+            self.open(self.report(self.campaign(without, name="bare")), name)
+            self.assertNotIn("Shaded", self.text(), "nothing is")
+        self.open(self.report(self.generated()), "scaling&only=heap")
+        self.assertIn("Shaded: what the harness itself takes", self.text())
+        least = self.run_js("mounted[0].scales.y.min")
+        for point in self.run_js("mounted[0].config.options.plugins.marks.band"):
+            self.assertGreater(point["high"], least, "it is seen")
         self.open(self.report(self.generated()), "limit")
         self.assertIn("No load here has a figure of one_store", self.text())
         self.check_quiet()

@@ -195,12 +195,16 @@ const marks = {
     ctx.rect(area.left, area.top, area.width, area.height);
     ctx.clip();
     if (band?.length) {
+      // The first and the last reach to the ends of the axis.
+      const across = [area.left, ...band.map(({x: at}) => x.getPixelForValue(at)), area.right];
+      const corners = [band[0], ...band, band.at(-1)].map(({low, high}, i) => [
+        across[i],
+        ...[low, high].map((value) => y.getPixelForValue(value)),
+      ]);
       ctx.fillStyle = shade;
       ctx.beginPath();
-      band.forEach(({x: at, high}) => ctx.lineTo(x.getPixelForValue(at), y.getPixelForValue(high)));
-      [...band]
-        .reverse()
-        .forEach(({x: at, low}) => ctx.lineTo(x.getPixelForValue(at), y.getPixelForValue(low)));
+      corners.forEach(([at, , high]) => ctx.lineTo(at, high));
+      corners.reverse().forEach(([at, low]) => ctx.lineTo(at, low));
       ctx.closePath();
       ctx.fill();
     }
