@@ -315,6 +315,19 @@ class Pictures(Scratch):
                     seen = Bbox.intersection(one.get_window_extent(), axes.get_window_extent())
                     self.assertGreater(min(seen.width, seen.height), 10, name)
 
+    def test_the_command_is_broken_between_names(self) -> None:
+        names = ",".join(f"kafka_wheel_{i}" for i in range(60))
+        command = f"scripts/bench full --backends={names} --rounds=8"
+        entries = [one for size in (10, 99) for one in costs(f"quick/w/{size}", "heap", "exact", 5)]
+        for name, draw in open_report([self.write(entries, command=command)]).figures():
+            figure = draw()
+            self.addCleanup(plt.close, figure)
+            [footer] = [text for text in figure.texts if "reproduce" in text.get_text()]
+            _, _, told = footer.get_text().partition("reproduce with: ")
+            self.assertGreater(told.count("\n"), 3)
+            whole = re.split("[ ,]", command)
+            self.assertEqual([part for part in re.split("[ ,\n]", told) if part], whole, name)
+
     def test_the_width_of_figures(self) -> None:
         file = self.write(
             [one for size in (10, 99) for one in costs(f"quick/w/{size}", "heap", "exact", 5)]
