@@ -47,9 +47,12 @@ function drawMap(view) {
       ]),
       '.',
     ),
+    roundsNote(
+      campaign,
+      rows.map(({cells}) => cells),
+    ),
   );
   return [
-    roundsNote(campaign, campaign.cells),
     card({
       title: `The cheapest of those that are ${precision}, by load`,
       note:
@@ -133,6 +136,7 @@ function tileOf(campaign, precision, column, size, x, y) {
     size,
     x,
     y,
+    cells,
     first,
     others,
     failed: all.filter((cell) => !cell.hasFigure),
