@@ -678,7 +678,46 @@ class Backend(ReportTest):
         self.open(page, "pairwise&b=heap&b2=lazy")
         self.browser.find_element(By.LINK_TEXT, "churn at 10⁵").click()
         self.settle()
-        self.assertIn("heap against the best on every load", self.titles())
+        self.assertIn("heap against the best on all loads", self.titles())
+
+    def test_the_sentence_the_chart_and_the_table_count_the_same(self) -> None:
+        """Single operations are counted apart from whole loads."""
+        entries: list[Any] = []
+        for name, item, heap, lazy in (
+            ("churn", "request", 100, 50),
+            ("hold", "request", 50, 100),
+            ("fill", "insert", 10, 20),
+            ("cancel", "cancel", 10, 20),
+            ("drain", "fire", 500, 1),
+        ):
+            entries += [
+                one | {"label": f"exact, per {item}"}
+                for backend, cost in (("heap", heap), ("lazy", lazy))
+                for one in costs(f"quick/{name}/1000", backend, "exact", cost)
+            ]
+        entries.append(failed("quick/churn/100000", "heap", "timeout: over 5 s"))
+        entries.append(failed("quick/drain/100000", "heap", "skipped: timeout"))
+        self.open(self.report(self.campaign(entries)), "backend&of=heap")
+        self.assertIn(
+            "on 1 of 3 loads; on 1 it has no figure. Its worst is churn at 10³, where", self.text()
+        )
+        self.assertIn(
+            "on 2 of 4 single operations; on 1 it has no figure. Its worst is drain at 10³, where",
+            self.text(),
+        )
+        self.assertIn("Loads without a figure: heap churn at 10⁵ (timeout", self.text())
+        self.assertIn("Single operations without a figure: heap drain at 10⁵ (skip", self.text())
+        drawn = self.run_js("mounted.map(({data}) => data.labels)")
+        self.assertEqual(drawn, [["churn at 10³"], ["drain at 10³"]])
+        loads, operations = (table[1:] for table in self.tables())
+        self.assertEqual([row[0] for row in loads], ["churn at 10³", "hold at 10³"])
+        self.assertEqual(
+            sorted(row[0] for row in operations), ["cancel at 10³", "drain at 10³", "fill at 10³"]
+        )
+        self.assertEqual([row[4] for row in operations].count("the best"), 2)
+        self.open(self.report(self.campaign(entries[: 2 * ROUNDS])), "backend&of=lazy")
+        self.assertIn("on 1 of 1 load.", self.text(), "also who is always the best")
+        self.check_quiet()
 
     def test_a_service_has_a_page_too(self) -> None:
         entries = [
