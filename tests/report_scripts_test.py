@@ -300,6 +300,31 @@ class Pages(ReportTest):
         self.choose("c", "1")
         self.assertIn("20.0", self.tables()[0][1][2])
 
+    def test_tiles_of_one_colour_have_markers_that_differ(self) -> None:
+        """Of as many winners as there are backends; in the tiles and in the legend."""
+        names = [name for name in style.COLOURS if name not in ("one_store", "null")]
+        entries = [
+            one
+            for i, winner in enumerate(names)
+            for name in (winner, names[i - 1])
+            for one in costs(f"quick/w{i}/1000", name, "exact", 10 if name == winner else 99)
+        ]
+        self.open(self.report(self.campaign(entries)), "map")
+        drawn = self.run_js(
+            "mounted[0].data.datasets.map(({label, data}) => [label, data[0].colour,"
+            " data[0].marker.pointStyle, data[0].marker.rotation ?? 0, data[0].marker.fill])"
+        )
+        self.assertEqual({name for name, *_ in drawn}, set(names))
+        self.assertEqual(len({tuple(look) for _, *look in drawn}), len(names))
+        legend = self.run_js(
+            "mounted[0].legend.legendItems.map(({text, strokeStyle, pointStyle, rotation, fillStyle})"
+            " => [text, strokeStyle, pointStyle, rotation, fillStyle])"
+        )
+        self.assertEqual(legend, drawn)
+        svg = xml.etree.ElementTree.fromstring(self.saved("SVG", "figure"))
+        self.assertLessEqual(set(names), {node.text for node in svg.iter()})
+        self.check_quiet()
+
     def test_map(self) -> None:
         self.open(self.report(self.generated()), "map")
         [rows] = self.tables()
@@ -308,7 +333,7 @@ class Pages(ReportTest):
         self.assertEqual(found["churn", "10⁵"], ("lazy", ""))
         self.assertIn(found["hold", "10³"], (("lazy", "heap"), ("heap", "lazy")))
         tiles = self.browser.execute_script(
-            "return mounted[0].data.datasets.flatMap((one) => one.data.map((tile) => [tile.lines[0], tile.isOpen]))"
+            "return mounted[0].data.datasets.flatMap((one) => one.data.map((tile) => [tile.lines[0], tile.isHatched]))"
         )
         self.assertEqual(sorted(is_open for _, is_open in tiles), [False, False, True])
         self.choose("p", "granular")

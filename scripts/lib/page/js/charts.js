@@ -49,6 +49,15 @@ function markerOf(backend, campaign, theme) {
   return {...POINTS[shape], colour, fill: isOpen ? theme.paper : colour};
 }
 
+// Draws a result of markerOf in the middle of a place.
+function drawMarker(ctx, {pointStyle, pointRadius, rotation = 0, colour, fill}, x, y) {
+  ctx.fillStyle = fill;
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = 1.5;
+  ctx.setLineDash([]);
+  Chart.helpers.drawPoint(ctx, {pointStyle, radius: pointRadius, rotation, borderWidth: 1.5}, x, y);
+}
+
 function see(colour, share) {
   return (
     colour +
@@ -233,7 +242,10 @@ const marks = {
   },
 };
 
-// Draws a map: points {x, y, colour, isOpen, text} are tiles; open tiles are hatched.
+const MARKER_ROOM = 15; // pixels of a marker beside the name in a tile
+
+// Draws a map: points {x, y, colour, marker, isHatched, lines} are tiles; the marker stands before the
+// first line, because backends of one colour differ in it.
 const tiles = {
   id: 'tiles',
   beforeDatasetsDraw(chart, _, {ink, paper}) {
@@ -255,7 +267,7 @@ const tiles = {
         ctx.clip();
         ctx.fillStyle = point.colour;
         ctx.fillRect(left, top, width, height);
-        if (point.isOpen) {
+        if (point.isHatched) {
           ctx.strokeStyle = paper;
           ctx.lineWidth = 2.5;
           for (let at = -height; at < width; at += 9) {
@@ -266,12 +278,14 @@ const tiles = {
           }
         }
         ctx.font = `11px ${Chart.defaults.font.family}`;
-        const fits = (line) => ctx.measureText(line).width < width - 6;
-        // What is said of a name makes no sense without it.
-        const lines = fits(point.lines[0]) ? point.lines.filter(fits) : [];
+        const widthOf = (line, i) =>
+          ctx.measureText(line).width + (i === 0 && point.marker ? MARKER_ROOM : 0);
+        const fits = (line, i) => widthOf(line, i) < width - 6;
+        // What is said of a name makes no sense without it; the marker alone does.
+        const lines = fits(point.lines[0], 0) ? point.lines.filter(fits) : [''];
         const room = lines.length * 14;
-        if (lines.length && room < height) {
-          const widest = Math.max(...lines.map((line) => ctx.measureText(line).width)) + 8;
+        if ((lines[0] || point.marker) && room < height) {
+          const widest = Math.max(...lines.map(widthOf)) + 8;
           ctx.fillStyle = paper;
           ctx.globalAlpha = 0.85;
           ctx.fillRect(
@@ -284,13 +298,14 @@ const tiles = {
           ctx.fillStyle = ink;
           ctx.textAlign = 'center';
           ctx.textBaseline = 'middle';
-          lines.forEach((line, i) =>
-            ctx.fillText(
-              line,
-              left + width / 2,
-              top + height / 2 + (i - (lines.length - 1) / 2) * 14,
-            ),
-          );
+          const middle = left + width / 2;
+          const heightOf = (i) => top + height / 2 + (i - (lines.length - 1) / 2) * 14;
+          lines.forEach((line, i) => {
+            const isNamed = i === 0 && point.marker;
+            ctx.fillText(line, middle + (isNamed ? MARKER_ROOM / 2 : 0), heightOf(i));
+          });
+          if (point.marker)
+            drawMarker(ctx, point.marker, middle - widthOf(lines[0], 0) / 2 + 6, heightOf(0));
         }
         ctx.restore();
       }
