@@ -743,6 +743,18 @@ class Layout(ReportTest):
     def test_on_a_screen(self) -> None:
         self.check_pages(1440, 900)
 
+    def test_tables_of_costs_fit_a_screen(self) -> None:
+        self.look_at(1400, 900)
+        is_cut = (
+            "[...document.querySelectorAll('#page section .wide')]"
+            ".filter((one) => one.scrollWidth > one.clientWidth).length"
+        )
+        for folder in ROOT.glob("results/*-full"):
+            page = self.report(folder)
+            for name in ("limit", "machine", "raw", "raw&find=timeout"):
+                self.open(page, name)
+                self.assertEqual(self.run_js(is_cut), 0, (folder.name, name))
+
     def test_on_paper(self) -> None:
         """No word reaches into the margin, and only the last sheet is less than half full."""
         page = self.report(*self.REAL)

@@ -190,7 +190,14 @@ class Pages(ReportTest):
         self.assertIn("Without drain: only advances are measured", self.text())
         chart, every = self.tables()
         self.assertIn(["10⁵", "oak", "exact", "timeout: over 5 s"], chart)
-        self.assertEqual([row[:2] for row in every[1:]], [["churn", "10³"], ["churn", "10⁵"]])
+        self.assertEqual(
+            [[*row[:2], *row[4:6]] for row in every[1:]],
+            [
+                ["churn", size, precision, name]
+                for size in ("10³", "10⁵")
+                for precision, name in (("exact", "heap"), ("granular", "ring"))
+            ],
+        )
         lines = "mounted[0].data.datasets.map(({label, data}) => [label, data.length])"
         self.assertEqual(
             self.run_js(lines), [[name, 2] for name in ("heap", "ring", "oak", "one_store")]
@@ -454,6 +461,7 @@ class Pages(ReportTest):
         self.settle()
         [rows] = self.tables()
         self.assertEqual([row[2] for row in rows[1:]], ["oak", "oak"])
+        self.assertEqual([row[-1] for row in rows[1:]], 2 * ["timeout: over 5 s"])
         found = self.browser.switch_to.active_element  # typing has not lost the focus
         found.send_keys(Keys.BACKSPACE * 7, "heap hold")
         self.settle()

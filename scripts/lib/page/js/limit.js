@@ -251,19 +251,19 @@ function bandOfShare(campaign, scenario) {
 }
 
 function nearestCard(campaign, scenarios) {
-  const loads = scenarios.flatMap((scenario) =>
-    sizesWithFloor(campaign, scenario).map((size) => ({
-      scenario,
-      size,
-      floor: floorOf(campaign, scenario, size),
-      harness: harnessOf(campaign, scenario, size),
-      nearest: new Map(
-        nearestOn(campaign, scenario, size).map(([precision, ...found]) => [precision, found]),
-      ),
-    })),
-  );
-  const precisions = Object.keys(PRECISIONS).filter((precision) =>
-    loads.some(({nearest}) => nearest.has(precision)),
+  const rows = scenarios.flatMap((scenario) =>
+    sizesWithFloor(campaign, scenario).flatMap((size) =>
+      nearestOn(campaign, scenario, size).map(([precision, {backend}, distance], i) => ({
+        scenario,
+        size,
+        floor: floorOf(campaign, scenario, size),
+        harness: harnessOf(campaign, scenario, size),
+        precision,
+        backend,
+        distance,
+        isFirst: i === 0,
+      })),
+    ),
   );
   const idle = campaign.scenarios.filter((name) => STORES_NOTHING.includes(campaign.item(name)));
   return h(
@@ -298,23 +298,21 @@ function nearestCard(campaign, scenarios) {
           value: ({floor}) => floor.cost,
           text: ({floor}) => digits(floor.cost),
         },
-        ...precisions.flatMap((precision) => [
-          {
-            title: `nearest ${precision}`,
-            left: true,
-            value: ({nearest}) => nearest.get(precision)?.[0].backend,
-            text: ({nearest}) =>
-              nearest.has(precision) ? named(nearest.get(precision)[0].backend, campaign) : null,
-          },
-          {
-            title: `${precision}, times one store`,
-            value: ({nearest}) => nearest.get(precision)?.[1].y,
-            text: ({nearest}) =>
-              nearest.has(precision) ? relationWithInterval(nearest.get(precision)[1]) : null,
-          },
-        ]),
+        {title: 'precision', left: true, value: ({precision}) => precision},
+        {
+          title: 'nearest',
+          left: true,
+          value: ({backend}) => backend,
+          text: ({backend}) => named(backend, campaign),
+        },
+        {
+          title: 'times one store [95 %]',
+          value: ({distance}) => distance.y,
+          text: ({distance}) => relationWithInterval(distance),
+        },
       ],
-      loads,
+      rows,
+      ({isFirst}) => (isFirst ? 'group' : ''),
     ),
   );
 }
