@@ -1,5 +1,5 @@
 'use strict';
-// Charts, each with a title, its message, the command that repeats it, and its data.
+// Charts, each with a title, its message and its data; a saved one also with the command that repeats it.
 
 Chart.defaults.animation = false;
 Chart.defaults.maintainAspectRatio = false;
@@ -483,15 +483,16 @@ Chart.register(whiskers, marks, tiles, endLabels, focus);
 // --- Cards ---------------------------------------------------------------------------------------
 
 const MARGIN_OF_SAVED = 12; // pixels
-const FRAME = 50 + 2 * MARGIN_OF_SAVED; // pixels of the title and the command in a saved chart
+const FRAME = 50 + 2 * MARGIN_OF_SAVED; // pixels of the title and a line of the command when saved
+const COMMAND_SIZE = 11; // pixels of its letters
 
 const waiting = []; // figures whose charts are drawn once they are in the page
 let mounted = [];
 let pageOfCharts = '';
 const opened = new Map(); // by place: whether the reader has opened or closed the data
 
-// A chart with its title, note, command and data. `config(theme, width)` makes Chart.js's
-// configuration; columns and rows are the data, as for tableOf. The CSV columns have raw numbers.
+// A chart with its title, note and data. `remake` is the command in a saved chart;
+// `config(theme, width)` makes Chart.js's configuration; columns and rows are the data, as for tableOf. The CSV columns have raw numbers.
 function card({title, note, remake, height, config, columns, rows, rowClass, isOpen = false}) {
   const said = h('p', {class: 'unseen', 'aria-live': 'polite'});
   const canvas = h('canvas', {
@@ -519,7 +520,6 @@ function card({title, note, remake, height, config, columns, rows, rowClass, isO
       ['SVG', 'PNG', 'CSV'].map((kind) =>
         h('button', {type: 'button', 'data-export': kind, onclick: save(kind)}, kind),
       ),
-      remakeNote(remake),
     ),
     h(
       'details',
@@ -570,8 +570,12 @@ function exportChart(kind, {title, remake, config, columns, rows, canvas}) {
   }
   const paper = themeOf(true);
   const width = canvas.clientWidth + 2 * MARGIN_OF_SAVED;
-  const height = canvas.clientHeight + FRAME;
-  const framed = inFrame(config(paper, width), paper, title, remake);
+  const command = linesOfCommand(
+    `Reproduce with: ${remake}`,
+    (line) => textWidth([line], COMMAND_SIZE) < canvas.clientWidth,
+  );
+  const height = canvas.clientHeight + FRAME + 1.2 * COMMAND_SIZE * (command.length - 1);
+  const framed = inFrame(config(paper, width), paper, title, command);
   if (kind === 'SVG') {
     download(name, 'image/svg+xml', svgOf(framed, width, height, paper.paper));
     return;
@@ -579,17 +583,17 @@ function exportChart(kind, {title, remake, config, columns, rows, canvas}) {
   pngOf(framed, width, height, paper.paper).then((blob) => download(name, 'image/png', blob));
 }
 
-// Adds a title and the command to a chart that is saved.
-function inFrame(config, theme, title, remake) {
+// Adds a title and the lines of the command to a chart that is saved.
+function inFrame(config, theme, title, command) {
   const frame = {
     title: {display: true, text: title, align: 'start', color: theme.ink, padding: {bottom: 10}},
     subtitle: {
       display: true,
-      text: `Reproduce with: ${remake}`,
+      text: command,
       position: 'bottom',
       align: 'start',
       color: theme.faint,
-      font: {size: 11},
+      font: {size: COMMAND_SIZE},
     },
   };
   const {options} = config;

@@ -191,7 +191,7 @@ function measureNote(campaign, [load, other], wanted, rankings) {
     'p',
     {class: 'note'},
     isMeasured ? 'On your machine: ' : 'Measure exactly yours: ',
-    h('code', {}, `${commandFor(load, wanted ?? load)}${backendsFor(rankings)}`),
+    commandOf(`${commandFor(load, wanted ?? load)}${backendsFor(rankings)}`),
   );
 }
 

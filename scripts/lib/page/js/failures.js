@@ -42,7 +42,7 @@ function roundsNote(campaign, rankings) {
         'details',
         {},
         h('summary', {}, 'Measure more'),
-        h('code', {}, campaign.remakeWith(neededBy(largest))),
+        commandOf(campaign.remakeWith(neededBy(largest))),
       ),
   );
 }
@@ -64,7 +64,7 @@ function nothing(command) {
     'p',
     {class: 'warning'},
     'There are no results for this page. ',
-    h('code', {}, command),
+    commandOf(command),
     ' makes some, and scripts/report takes several folders at once.',
   );
 }

@@ -57,7 +57,6 @@ function drawRaw(view) {
         },
         'CSV of these',
       ),
-      remakeNote(campaign.remake),
     ),
     tableOf(columns, found.slice(page * ROWS_AT_ONCE, (page + 1) * ROWS_AT_ONCE)),
   );

@@ -208,7 +208,6 @@ function worstCard(campaign, where, cells) {
       groups.flat(),
       (cell) => (groups.some(([first]) => cell === first) ? 'group' : ''),
     ),
-    h('p', {class: 'below'}, remakeNote(campaign.remakeOf('tails'))),
   );
 }
 
