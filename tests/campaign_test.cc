@@ -798,7 +798,7 @@ TEST_F(CostReportTest, OnlyTheLikeAreCompared) {
                       cell("lost", "granular", {}, "timeout: one replay takes too long"),
                       cell("early", "early", {1}), cell("null", "none", {0.3})}),
             "hold, 3·10⁴ timers, exact: a 20.0 ns, the only one\n"
-            "hold, 3·10⁴ timers, granular: b 2.00 ns, the only one\n");
+            "hold, 3·10⁴ timers, granular: b 2.00 ns, the only one with a figure\n");
 }
 
 }  // namespace

@@ -832,6 +832,13 @@ class CliTest(unittest.TestCase):
         self.assert_refused(
             2, "this program has no library: './scripts/setup", "verify", "libraries"
         )
+        for command in (["verify", "libev"], ["run", "--backends=libev", "--workloads=fill"]):
+            self.assert_refused(
+                2, "this program has no library 'libev': './scripts/setup --peers', then", *command
+            )
+        self.assert_refused(
+            2, "unknown backend or service '../queues/scan'", "verify", "../queues/scan"
+        )
         self.assert_refused(
             2,
             "'ring' has 2 settings; name one, such as 'ring_512'",

@@ -333,9 +333,61 @@ class Decide(ReportTest):
         ]
         text = self.answer(self.report(self.campaign(entries, passes={"tails": tails})))
         self.assertIn(
-            "Caveat: one advance of ring took 286 µs at 10³ timers, which moved 20\u202f000 timers.",
+            "Caveat: a call in your program takes longer: a replay overlaps neighbouring operations. "
+            "One advance of ring took 286 µs at 10³ timers, which moved 20\u202f000 timers.",
             text,
         )
+
+    def test_too_few_rounds_are_told_and_what_helps(self) -> None:
+        """Rounds that took too long were tried: no command makes more of them."""
+        note = "document.querySelector('.sureness')?.textContent ?? ''"
+        entries: list[Any] = []
+        for size in (1000, 100_000):
+            for name in ("heap", "lazy", "oak"):
+                entries += costs(f"quick/churn/{size}", name, "exact", 5)
+            entries += costs(f"quick/churn/{size}", "ring", "granular", 5)[:3]
+        late = failed("quick/churn/1000", "oak", "timeout: over 5 s")
+        late_in = {4, 5, 6, 7, 8}
+        some_late = [
+            late | {"round": one["round"], "repetition_index": one["round"]}
+            if "/1000/oak" in one["name"] and one["round"] in late_in
+            else one
+            for one in entries
+        ]
+        page = self.report(self.campaign(some_late))
+        told = (
+            "How sure: the order of the exact backends{} is not yet sure: oak took too long in some "
+            "rounds, which leaves 5 of 10, and to rank 3 backends takes 7. The filter can leave out "
+            "what is so late, and the order of the others is sure."
+        )
+        for address, where in (("decide&load=churn/1000", ""), ("map", " on 1 of 2 loads")):
+            self.open(page, address)
+            self.assertEqual(self.run_js(note), told.format(where))
+            self.assertNotIn("--rounds", self.run_js(note))
+        for address in ("decide&load=churn/100000", "map&only=heap,lazy"):
+            self.open(page, address)
+            self.assertEqual(self.run_js(note), "", address)
+
+        few = [one for one in entries if one["round"] < 6]
+        command = "scripts/bench quick --sizes=1k,100k --rounds=6"
+        page = self.report(self.campaign(few, command=command))
+        for address, where in (("decide&load=churn/1000", ""), ("map", " on 2 of 2 loads")):
+            self.open(page, address)
+            self.assertEqual(
+                self.run_js(note),
+                f"How sure: the order of the exact backends{where} is not yet sure: there are "
+                "6 rounds, and to rank 3 backends takes 7."
+                "Measure morescripts/bench quick --sizes=1k,100k --rounds=7",
+            )
+            self.assertNotIn("scripts/bench quick --sizes=1k,100k --rounds=7", self.text())
+        self.check_quiet()
+
+    def test_the_same_caveat_however_many_rounds_there_are(self) -> None:
+        entries = costs("quick/churn/1000", "heap", "exact", 5)
+        entries += costs("quick/churn/1000", "lazy", "exact", 5)
+        for some in (entries, [one for one in entries if one["round"] < 2]):
+            text = self.answer(self.report(self.campaign(some)))
+            self.assertIn("Caveat: a call in your program takes longer", text)
 
     def test_tables(self) -> None:
         self.open(self.report(self.generated()), "decide&load=churn/1000")
@@ -651,7 +703,46 @@ class Backend(ReportTest):
         self.open(page, "pairwise&b=heap&b2=lazy")
         self.browser.find_element(By.LINK_TEXT, "churn at 10⁵").click()
         self.settle()
-        self.assertIn("heap against the best on every load", self.titles())
+        self.assertIn("heap against the best on all loads", self.titles())
+
+    def test_the_sentence_the_chart_and_the_table_count_the_same(self) -> None:
+        """Single operations are counted apart from whole loads."""
+        entries: list[Any] = []
+        for name, item, heap, lazy in (
+            ("churn", "request", 100, 50),
+            ("hold", "request", 50, 100),
+            ("fill", "insert", 10, 20),
+            ("cancel", "cancel", 10, 20),
+            ("drain", "fire", 500, 1),
+        ):
+            entries += [
+                one | {"label": f"exact, per {item}"}
+                for backend, cost in (("heap", heap), ("lazy", lazy))
+                for one in costs(f"quick/{name}/1000", backend, "exact", cost)
+            ]
+        entries.append(failed("quick/churn/100000", "heap", "timeout: over 5 s"))
+        entries.append(failed("quick/drain/100000", "heap", "skipped: timeout"))
+        self.open(self.report(self.campaign(entries)), "backend&of=heap")
+        self.assertIn(
+            "on 1 of 3 loads; on 1 it has no figure. Its worst is churn at 10³, where", self.text()
+        )
+        self.assertIn(
+            "on 2 of 4 single operations; on 1 it has no figure. Its worst is drain at 10³, where",
+            self.text(),
+        )
+        self.assertIn("Loads without a figure: heap churn at 10⁵ (timeout", self.text())
+        self.assertIn("Single operations without a figure: heap drain at 10⁵ (skip", self.text())
+        drawn = self.run_js("mounted.map(({data}) => data.labels)")
+        self.assertEqual(drawn, [["churn at 10³"], ["drain at 10³"]])
+        loads, operations = (table[1:] for table in self.tables())
+        self.assertEqual([row[0] for row in loads], ["churn at 10³", "hold at 10³"])
+        self.assertEqual(
+            sorted(row[0] for row in operations), ["cancel at 10³", "drain at 10³", "fill at 10³"]
+        )
+        self.assertEqual([row[4] for row in operations].count("the best"), 2)
+        self.open(self.report(self.campaign(entries[: 2 * ROUNDS])), "backend&of=lazy")
+        self.assertIn("on 1 of 1 load.", self.text(), "also who is always the best")
+        self.check_quiet()
 
     def test_a_service_has_a_page_too(self) -> None:
         entries = [

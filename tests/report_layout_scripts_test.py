@@ -25,10 +25,13 @@ from selenium.webdriver.common.keys import Keys
 from scripts_testing import ROOT, Scratch, drawn_texts
 
 import matplotlib.pyplot as plt
+from matplotlib.colors import to_rgba, to_rgba_array
+from matplotlib.transforms import Bbox
 
 import style
 import words
 from figures.against_size import spread_out
+from figures.parts import SHADE
 from results import statistics
 from reports import Choice, Report, open_report
 from results.grid import read_json
@@ -104,6 +107,12 @@ def papers() -> list[dict[str, str]]:
     css = (ROOT / "scripts" / "lib" / "page" / "page.css").read_text()
     blocks = re.findall(r":root[^{]*\{([^}]*)\}", css)[:2]
     return [dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", block)) for block in blocks]
+
+
+def is_shade(artist: Any) -> bool:
+    """Whether a patch or a collection is filled with the grey of the harness."""
+    colours = to_rgba_array(artist.get_facecolor())
+    return [tuple(colour) for colour in colours[:1]] == [to_rgba(SHADE)]
 
 
 def measured_names() -> list[set[str]]:
@@ -274,6 +283,50 @@ class Pictures(Scratch):
             ended = self.run_plot(file, *arguments)
             self.assertEqual(ended.returncode, 2, ended.stderr)
             self.assertIn(says, ended.stderr)
+
+    def test_grey_is_named_where_it_is_drawn(self) -> None:
+        """The harness is shaded where one sees it, even if the choice leaves its control out."""
+        names = {"heap": ("exact", 90), "ring": ("granular", 50), "one_store": ("none", 9)}
+        entries = [
+            one
+            for size in (10, 1000)
+            for name, (precision, cost) in (names | {"null": ("none", 2)}).items()
+            for one in costs(f"quick/churn/{size}", name, precision, cost)
+        ]
+        without = [one for one in entries if "/null/" not in one["name"]]
+        for some, choice, is_shaded in (
+            (entries, Choice(), True),
+            (entries, Choice(["heap", "ring"]), True),
+            (without, Choice(), False),
+        ):
+            figures = dict(open_report([self.write(some)], choice).figures())
+            self.assertEqual(
+                list(figures), ["cost_churn", "cost_per_workload_1000", "limit", "overview"]
+            )
+            for name, draw in figures.items():
+                figure = draw()
+                self.addCleanup(plt.close, figure)
+                told = any("grey" in text.get_text() for text in figure.texts)
+                self.assertEqual(told, is_shaded, name)
+                [axes] = figure.axes
+                shaded = [one for one in axes.patches + list(axes.collections) if is_shade(one)]
+                self.assertEqual(len(shaded), int(is_shaded), name)
+                for one in shaded:
+                    seen = Bbox.intersection(one.get_window_extent(), axes.get_window_extent())
+                    self.assertGreater(min(seen.width, seen.height), 10, name)
+
+    def test_the_command_is_broken_between_names(self) -> None:
+        names = ",".join(f"kafka_wheel_{i}" for i in range(60))
+        command = f"scripts/bench full --backends={names} --rounds=8"
+        entries = [one for size in (10, 99) for one in costs(f"quick/w/{size}", "heap", "exact", 5)]
+        for name, draw in open_report([self.write(entries, command=command)]).figures():
+            figure = draw()
+            self.addCleanup(plt.close, figure)
+            [footer] = [text for text in figure.texts if "reproduce" in text.get_text()]
+            _, _, told = footer.get_text().partition("reproduce with: ")
+            self.assertGreater(told.count("\n"), 3)
+            whole = re.split("[ ,]", command)
+            self.assertEqual([part for part in re.split("[ ,\n]", told) if part], whole, name)
 
     def test_the_width_of_figures(self) -> None:
         file = self.write(
@@ -689,6 +742,18 @@ class Layout(ReportTest):
 
     def test_on_a_screen(self) -> None:
         self.check_pages(1440, 900)
+
+    def test_tables_of_costs_fit_a_screen(self) -> None:
+        self.look_at(1400, 900)
+        is_cut = (
+            "[...document.querySelectorAll('#page section .wide')]"
+            ".filter((one) => one.scrollWidth > one.clientWidth).length"
+        )
+        for folder in ROOT.glob("results/*-full"):
+            page = self.report(folder)
+            for name in ("limit", "machine", "raw", "raw&find=timeout"):
+                self.open(page, name)
+                self.assertEqual(self.run_js(is_cut), 0, (folder.name, name))
 
     def test_on_paper(self) -> None:
         """No word reaches into the margin, and only the last sheet is less than half full."""

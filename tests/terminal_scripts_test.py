@@ -100,6 +100,20 @@ class AnswersTest(CostScratch):
         self.assertRegex(told[3], "^How sure: 'cheaper' means .* at most 5 % .sign test, Holm..$")
         self.assertEqual(len(told), 4, "of controls there is nothing to say")
 
+    def test_who_alone_has_a_figure_was_not_the_only_one(self) -> None:
+        told = self.answers(
+            measured("churn", 1000, "ring_512", *8 * [9.0], precision="granular"),
+            measured("hold", 1000, "ring_65536", *8 * [7.0], precision="granular"),
+            failed("hold", 1000, "ring_512"),
+        )
+        self.assertEqual(
+            told,
+            [
+                "churn, 10³ timers, granular: ring_512 9.00 ns, the only one",
+                "hold, 10³ timers, granular: ring_65536 7.00 ns, the only one with a figure",
+            ],
+        )
+
     def test_those_that_are_not_told_apart_are_tied(self) -> None:
         names = ("scan", "skiplist", "lazy_heap", "quad_heap", "ordered_map")
         alike = [measured("fill", 1000, name, *9 * [10.0]) for name in names]

@@ -26,14 +26,20 @@ bool is_meant(const ServiceBackend& service, std::string_view name) {
   return is_called(service.traits.name, name);
 }
 
-// For a name that nobody has.
-void refuse_if_peers(std::string_view name) {
-  if (name != kLibraries && name != kProcesses) return;
-  throw UsageError(
-      fmt::format("this program has none of the {}: './scripts/setup --peers', then 'cmake "
-                  "--preset peers && cmake "
-                  "--build --preset peers --target timerbench' and build/peers/timerbench",
-                  name));
+// Whether an adapter in impls/peers has this name; it may not be built.
+bool is_library(std::string_view name) {
+  return name.find('/') == std::string_view::npos &&
+         fs::exists(fs::path(TIMERBENCH_PEERS_FOLDER) / fmt::format("{}.h", name));
+}
+
+// For a name that nobody in this program has.
+void refuse_if_peer(std::string_view name) {
+  const bool is_family = name == kLibraries || name == kProcesses;
+  if (!is_family && !is_library(name)) return;
+  throw UsageError(fmt::format(
+      "this program has no {}: './scripts/setup --peers', then 'cmake --preset peers && "
+      "cmake --build --preset peers --target timerbench' and build/peers/timerbench",
+      is_family ? std::string(name) : fmt::format("library '{}'", name)));
 }
 
 // The contenders of one kind, backends or services.
@@ -51,7 +57,7 @@ template <class Wanted, class Other>
     throw UsageError(fmt::format("'{}' is a {}, but a {} is wanted. See 'timerbench list'", name,
                                  elsewhere.kind, roster.kind));
   }
-  refuse_if_peers(name);
+  refuse_if_peer(name);
   std::vector<std::string_view> known;
   for (const Wanted& one : roster.all) {
     known.insert(known.end(), {one.traits.name, family(one.traits.name)});
@@ -125,7 +131,7 @@ Contenders find_contenders(const std::vector<std::string>& names) {
     } else if (std::ranges::any_of(backends(), is_named)) {
       of_backends.push_back(name);
     } else {
-      refuse_if_peers(name);
+      refuse_if_peer(name);
       throw UsageError(unknown("backend or service", name, known));
     }
   }

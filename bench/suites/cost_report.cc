@@ -112,13 +112,14 @@ std::string row(const CostCell& cell, std::size_t width) {
   return fmt::format("{} {:>11.2f}{}", name, cell.median(), range);
 }
 
-// Ranks cells that have figures and one ranking. REQUIRES: cheapest first.
-std::string verdict(const std::vector<CostCell>& ranked) {
+// Ranks cells that have figures and one ranking. `of`: how many there are, also without a figure.
+// REQUIRES: cheapest first.
+std::string verdict(const std::vector<CostCell>& ranked, std::size_t of) {
   const CostCell& best = ranked.front();
   const auto clearly_dearer = std::ranges::find_if(
       ranked, [&](const CostCell& cell) { return cell.least() > best.greatest(); });
   std::string text = fmt::format("{} {} ns", best.backend, digits(best.median()));
-  if (ranked.size() == 1) return text + ", the only one";
+  if (ranked.size() == 1) return text + ", the only one" + (of > 1 ? " with a figure" : "");
   std::vector<std::string> tied;
   for (auto cell = ranked.begin() + 1; cell != clearly_dearer; ++cell) {
     tied.push_back(cell->backend);
@@ -156,16 +157,15 @@ std::string cost_table(std::vector<CostCell> cells) {
 std::string cheapest(const std::vector<CostCell>& cells) {
   std::string text;
   for (const std::string_view ranking : kRanked) {
-    std::vector<CostCell> ranked;
-    std::ranges::copy_if(cells, std::back_inserter(ranked), [&](const CostCell& cell) {
-      return cell.ranking == ranking && is_measured(cell);
-    });
-    const auto any = std::ranges::find(cells, ranking, &CostCell::ranking);
-    if (any == cells.end()) continue;
+    std::vector<CostCell> alike, ranked;
+    std::ranges::copy_if(cells, std::back_inserter(alike),
+                         [&](const CostCell& cell) { return cell.ranking == ranking; });
+    if (alike.empty()) continue;
+    std::ranges::copy_if(alike, std::back_inserter(ranked), is_measured);
     std::ranges::stable_sort(ranked, comes_before);
     const std::string sentence =
-        fmt::format("{}, {}: {}", input_name(*any), ranking,
-                    ranked.empty() ? "no backend has a figure" : verdict(ranked));
+        fmt::format("{}, {}: {}", input_name(alike.front()), ranking,
+                    ranked.empty() ? "no backend has a figure" : verdict(ranked, alike.size()));
     text += wrapped(sentence, 0) + '\n';
   }
   return text;

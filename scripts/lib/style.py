@@ -82,7 +82,7 @@ COLOURS = {
     "log_wheel_256": "sky",
     "calendar_queue": "blue",
     "ladder_queue": "sky",
-    "log_calendar_256": "orange",
+    "log_calendar_256": "violet",
     "linux_wheel": "blue",
     "java_timer": "sky",
     "delay_queue": "orange",

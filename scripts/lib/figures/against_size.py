@@ -1,6 +1,7 @@
 """cost_<workload>: the cost of an item against size, a line for each backend."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -45,13 +46,15 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
     figure = plt.figure(figsize=(wide, high), dpi=200)
     axes = figure.add_axes((LEFT / wide, below / high, 1 - (LEFT + RIGHT) / wide, PLOT / high))
     sizes = results.sizes(workload)
+    harness = {size: cell.cost for size, cell in results.harness[workload].items()}
     axes.set(
         xscale="log",
         yscale="log",
         xlim=(sizes[0] / 1.15, sizes[-1] * 1.15),
-        ylim=limits_around(results.costs(workload), margin=1.5),
+        ylim=limits_around([*harness.values(), *results.costs(workload)], margin=1.5),
     )
-    _shade_harness(axes, results, workload)
+    if harness:
+        shade_below(axes, harness)
     label_ends(axes, [_draw_line(axes, results, workload, backend) for backend in backends])
 
     axes.xaxis.set_major_locator(FixedLocator(sizes))
@@ -63,6 +66,7 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
         figure,
         f"{workload}: cost per {results.item(workload)} by number of pending timers",
         f"{what_is_shown(results)}; at the right in ns at the largest size"
+        + ("; grey: the harness itself" if harness else "")
         + note_on_marks(results, workload),
     )
     explain_precisions(figure, precisions, columns, footer)
@@ -169,17 +173,14 @@ def spread_out(wanted: list[float], gap: float, low: float, high: float) -> list
     return result
 
 
-def _shade_harness(axes: Axes, results: Results, workload: str) -> None:
-    """Shades the costs that no backend can undercut: the cost of the replay
-    with the null backend.
+def shade_below(axes: Axes, values: Mapping[int, float]) -> None:
+    """Shades what is below these values by size. The first and the last reach to the ends of the
+    axis, whose limits must be known.
     """
-    costs = [
-        (size, cell.cost)
-        for size in results.sizes(workload, "null")
-        if (cell := results.cells[workload, size, "null"]).has_figure
-    ]
-    if costs:
-        axes.fill_between(*zip(*costs), axes.get_ylim()[0], color=SHADE, zorder=0, linewidth=0)
+    left, right = axes.get_xlim()
+    middles = list(values.values())
+    across, up = [left, *values, right], [middles[0], *middles, middles[-1]]
+    axes.fill_between(across, up, axes.get_ylim()[0], color=SHADE, zorder=0, linewidth=0)
 
 
 def explain_precisions(figure: Figure, precisions: set[str], columns: int, footer: float) -> None:

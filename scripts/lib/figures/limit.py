@@ -5,7 +5,7 @@ cost is the least that a backend can reach.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -14,10 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from figures.against_size import EndLabel, explain_precisions, label_ends
+from figures.against_size import EndLabel, explain_precisions, label_ends, shade_below
 from figures.parts import (
     FAINT,
-    SHADE,
     columns_within,
     footer_height,
     limits_around,
@@ -100,26 +99,29 @@ def draw(results: Results, width: float | None = None) -> Figure:
         for _, values in line.points
         for value in values
     ]
+    harness = {workload: _harness(results, workload) for workload in panels}
+    every += [share for shares in harness.values() for share in shares.values()]
     for at, workload in enumerate(panels):
         row, column = divmod(at, columns)
         left = column * (room + plot) + TICKS
         top = TOP + row * (TITLE + HIGH + AXIS) + TITLE
         axes = figure.add_axes((left / wide, 1 - (top + HIGH) / high, plot / wide, HIGH / high))
         axes.set(xscale="log", yscale="log", ylim=limits_around([*every, 0.8], margin=1.3))
-        _draw_panel(axes, results, workload, panels[workload])
+        _draw_panel(axes, results, workload, panels[workload], harness[workload])
         label_ends(axes, labels[workload])
     explain_precisions(figure, precisions, 2, footer)
-    write_title(figure, "Distance to one store by number of pending timers", _note(results, texts))
+    note = _note(results, texts, any(harness.values()))
+    write_title(figure, "Distance to one store by number of pending timers", note)
     write_footer(figure, results)
     return figure
 
 
-def _note(results: Results, labels: Sequence[str]) -> str:
+def _note(results: Results, labels: Sequence[str], is_shaded: bool) -> str:
     """Says what is drawn and what is not, and explains the marks in the labels."""
     idle = [name for name in results.workloads if results.item(name) in STORES_NOTHING]
     parts = [
         f"cost divided by that of {FLOOR} in the same round; {what_is_shown(results)}",
-        "both include the harness, whose own cost is grey",
+        f"both include the harness{', whose own cost is grey' if is_shaded else ''}",
     ]
     if len(results.backends) > MOST:
         parts.append("of each precision those that are the cheapest at any size")
@@ -170,10 +172,17 @@ def _line(results: Results, workload: str, backend: str) -> Line:
     return Line(backend, points, failure)
 
 
-def _draw_panel(axes: Axes, results: Results, workload: str, lines: Sequence[Line]) -> None:
+def _draw_panel(
+    axes: Axes,
+    results: Results,
+    workload: str,
+    lines: Sequence[Line],
+    harness: Mapping[int, float],
+) -> None:
     sizes = sorted({size for name, size in results.floors if name == workload})
     axes.set(xlim=(sizes[0] / 1.4, sizes[-1] * 1.4))
-    _shade_harness(axes, results, workload, sizes)
+    if harness:
+        shade_below(axes, harness)
     axes.axhline(1, color=FAINT, linewidth=0.9, zorder=1)
     for line in lines:
         middles = [median(values) for _, values in line.points]
@@ -200,16 +209,10 @@ def _draw_panel(axes: Axes, results: Results, workload: str, lines: Sequence[Lin
     title_panel(axes, results, workload, f"; one store {' to '.join(ends)} ns")
 
 
-def _shade_harness(axes: Axes, results: Results, workload: str, sizes: Sequence[int]) -> None:
-    """Shades the cost of the replay itself, as a part of that of one store."""
-    shares = [
-        (size, median(values))
-        for size in sizes
-        if (values := results.distances(workload, size, "null"))
-    ]
-    if not shares:
-        return
-    # The first and the last reach to the ends of the axis.
-    left, right = axes.get_xlim()
-    ends = [(left, shares[0][1]), *shares, (right, shares[-1][1])]
-    axes.fill_between(*zip(*ends), axes.get_ylim()[0], color=SHADE, zorder=0, linewidth=0)
+def _harness(results: Results, workload: str) -> dict[int, float]:
+    """Returns the cost of the replay itself over that of one store, by size."""
+    return {
+        size: median(values)
+        for size in results.harness[workload]
+        if (values := results.harness_distances(workload, size))
+    }

@@ -64,16 +64,26 @@ def draw(results: Results, width: float | None = None) -> Figure:
     )
     for axes in grid.flat[len(results.workloads) :]:
         axes.set_visible(False)
+    harness = {
+        workload: min(cell.cost for cell in cells.values())
+        for workload in results.workloads
+        if (cells := results.harness[workload])
+    }
     costs = [cost for workload in results.workloads for cost in results.costs(workload)]
+    costs += harness.values()
     for axes, workload in zip(grid.flat, results.workloads):
         axes.set(xscale="log", xlim=limits_around(costs, margin=1.8), ylim=(len(lines) - 0.4, -0.6))
+        if workload in harness:
+            left, _ = axes.get_xlim()
+            axes.axvspan(left, harness[workload], color=SHADE, zorder=0, linewidth=0)
         _draw_panel(axes, results, workload, lines)
     for axes in grid[:, 0]:
         _name_lines(axes, results, lines)
     write_title(
         figure,
         "What timer operations cost",
-        f"{what_is_shown(results, whiskers=False)}; grey: the least that the harness itself costs"
+        what_is_shown(results, whiskers=False)
+        + ("; grey: the least that the harness itself costs" if harness else "")
         + note_on_marks(results, *results.workloads),
     )
     _explain_dots(figure, results)
@@ -91,16 +101,6 @@ def _name_lines(axes: Axes, results: Results, lines: list[tuple[str, bool]]) -> 
 
 
 def _draw_panel(axes: Axes, results: Results, workload: str, lines: list[tuple[str, bool]]) -> None:
-    left, _ = axes.get_xlim()
-    harness = min(
-        (
-            cell.cost
-            for size in results.sizes(workload, "null")
-            if (cell := results.cells[workload, size, "null"]).has_figure
-        ),
-        default=left,
-    )
-    axes.axvspan(left, harness, color=SHADE, zorder=0, linewidth=0)
     for y, (backend, is_backend) in enumerate(lines):
         if is_backend:
             axes.axhline(y, color="#eeeeee", linewidth=0.5, zorder=0.5)

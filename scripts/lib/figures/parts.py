@@ -1,8 +1,8 @@
 """The common parts of the figures: the look, the axis of costs, title and footer."""
 
 import math
+import re
 import sys
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -173,7 +173,18 @@ def _footer(results: Grid[Any], width: float) -> list[str]:
         f"{machine_line(results.facts)} · suite {results.facts.get('suite', 'unknown')}{cut}",
         f"reproduce with: {remake_line(results.facts)}",
     ]
-    return [part for line in lines for part in textwrap.wrap(line, int(width * 20))]
+    return [part for line in lines for part in _wrapped_at_commas(line, int(width * 20))]
+
+
+def _wrapped_at_commas(text: str, width: int) -> list[str]:
+    """Returns lines of at most `width` letters, broken at blanks and behind commas."""
+    lines = [""]
+    for part in re.findall(r"[^ ,]*[ ,]*", text):
+        if lines[-1] and len((lines[-1] + part).rstrip()) > width:
+            lines.append(part)
+        else:
+            lines[-1] += part
+    return [line.rstrip() for line in lines]
 
 
 def title_panel(axes: Axes, results: Results, workload: str, note: str = "") -> None:

@@ -54,7 +54,8 @@ def draw(results: Results, size: int, width: float | None = None) -> Figure:
         top=1 - TOP / height,
         hspace=TITLE / panel_height,
     )
-    costs = [cost for panel in panels for cost in results.costs(*panel)]
+    harness = [cell.cost for name, own in panels if (cell := results.harness[name].get(own))]
+    costs = [*harness, *(cost for panel in panels for cost in results.costs(*panel))]
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     for axes, panel, panel_lines in zip(grid.flat, panels, lines):
@@ -63,7 +64,8 @@ def draw(results: Results, size: int, width: float | None = None) -> Figure:
     write_title(
         figure,
         f"Cost per workload at {power(size)} pending timers",
-        f"{what_is_shown(results)}; each precision is ranked on its own; grey: the harness itself"
+        f"{what_is_shown(results)}; each precision is ranked on its own"
+        + ("; grey: the harness itself" if harness else "")
         + note_on_marks(results, *results.workloads),
     )
     write_footer(figure, results)
@@ -101,9 +103,8 @@ def _draw_panel(
     axes: Axes, results: Results, workload: str, size: int, lines: list[DotLine]
 ) -> None:
     axes.set_ylim(len(lines) - 0.4, -0.6)
-    null = results.cell(workload, size, "null")
-    if null and null.has_figure:
-        axes.axvspan(axes.get_xlim()[0], null.cost, color=SHADE, zorder=0, linewidth=0)
+    if harness := results.harness[workload].get(size):
+        axes.axvspan(axes.get_xlim()[0], harness.cost, color=SHADE, zorder=0, linewidth=0)
     for y, line in enumerate(lines):
         if line.cell:
             _draw_dot(axes, results, y, line, line.cell)

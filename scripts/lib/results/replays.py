@@ -26,6 +26,7 @@ from words import FEWER, LATE, MARKS, NOISY
 
 MARGIN = 0.03  # a ratio within this margin counts as equivalent
 
+HARNESS = "null"  # the control that does nothing: its cost is that of the replay itself
 FLOOR = "one_store"  # the control that does the least that a backend can do
 STORES_NOTHING = ("fire", "tick")  # items of workloads that only advance
 
@@ -110,7 +111,7 @@ class Results(Grid[Cell]):
             cell.memory_reads.append(read)
 
     def keep(self, backends: set[str], scenarios: set[str]) -> None:
-        self.twin_ratios, self.floors  # computes them for all cells
+        self.twin_ratios, self.floors, self.harness  # computes them for all cells
         super().keep(backends, scenarios)
 
     @property
@@ -150,12 +151,28 @@ class Results(Grid[Cell]):
             if backend == FLOOR and cell.has_figure and self.item(workload) not in STORES_NOTHING
         }
 
+    @cached_property
+    def harness(self) -> dict[str, dict[int, Cell]]:
+        """The cells of HARNESS with a figure, by workload, then by size."""
+        cells: dict[str, dict[int, Cell]] = {name: {} for name in self.workloads}
+        for (workload, size, backend), cell in sorted(self.cells.items()):
+            if backend == HARNESS and cell.has_figure:
+                cells[workload][size] = cell
+        return cells
+
     def distances(self, workload: str, size: int, backend: str) -> list[float]:
         """Returns the cost over that of FLOOR for each round that has both, ascending. The cost of
         the harness is in both: at small sizes a store adds less to it than the noise, so the rest
         would be no measure.
         """
-        floor, cell = self.floors.get((workload, size)), self.cell(workload, size, backend)
+        return self._over_floor(workload, size, self.cell(workload, size, backend))
+
+    def harness_distances(self, workload: str, size: int) -> list[float]:
+        """Returns the same for HARNESS."""
+        return self._over_floor(workload, size, self.harness[workload].get(size))
+
+    def _over_floor(self, workload: str, size: int, cell: Cell | None) -> list[float]:
+        floor = self.floors.get((workload, size))
         if not (floor and cell and cell.has_figure):
             return []
         return sorted(map(math.exp, paired_log_ratios(floor.by_round, cell.by_round)))

@@ -39,7 +39,11 @@ def answers(
             if precision not in RANKED or len(standings.ranks) < 1 + only_contests:
                 continue
             what = f"{workload}, {power(size)} {size_is(workload)}, {precision}"
-            sentences.append(f"{what}: {_answer(results, workload, size, standings, text, less)}")
+            said = _answer(results, workload, size, standings, text, less)
+            if len(standings.ranks) == 1:
+                measured = [name for name in backends if results.cell(workload, size, name)]
+                said += ", the only one" + (" with a figure" if len(measured) > 1 else "")
+            sentences.append(f"{what}: {said}")
             judged.append(standings)
     return [*sentences, *filter(None, [how_sure(judged, less)])]
 
@@ -50,8 +54,6 @@ def _answer(
     cells = {name: results.cells[workload, size, name] for name in standings.ranks}
     (first, *tied), *slower = standings.groups
     said = f"{first} {text(cells[first].cost)}"
-    if len(cells) == 1:
-        return f"{said}, the only one"
     if tied:
         said += f", tied with {enumerated(tied, MOST_NAMED)}"
     if slower:

@@ -59,19 +59,43 @@ function drawBackend(view) {
     names.find((name) => campaign.isRanked(name)),
   );
   const cells = campaign.cells.filter((cell) => cell.backend === backend);
-  const rows = isCosts ? rowsOfBackend(campaign, cells) : [];
+  const kinds = (isCosts ? kindsOfCells(campaign, cells) : []).map(([kind, own]) => ({
+    ...kind,
+    cells: own,
+    rows: rowsOfBackend(campaign, own),
+  }));
   return [
     h(
       'section',
       {class: 'card'},
       h('h3', {}, swatch(backend, campaign), backend),
-      h('p', {}, summaryOf(campaign, backend), standing(campaign, cells, rows)),
+      h(
+        'p',
+        {},
+        summaryOf(campaign, backend),
+        kinds.map((kind) => standing(campaign, kind)),
+      ),
       factsOf(campaign, backend),
     ),
-    rows.length > 0 && againstBestCard(campaign, backend, rows),
+    kinds.map((kind) => kind.rows.length > 0 && againstBestCard(campaign, backend, kind)),
     !isCosts && figuresCard(campaign, backend, cells),
-    failuresNote(campaign, cells),
+    isCosts
+      ? kinds.map((kind) =>
+          failuresNote(campaign, kind.cells, `${capital(kind.plural)} without a figure: `),
+        )
+      : failuresNote(campaign, cells),
   ];
+}
+
+// Whole loads, and single operations, which are judged apart: [kind, cells] of those that there are.
+function kindsOfCells(campaign, cells) {
+  return [
+    [{one: 'load', plural: 'loads'}, cells.filter(({scenario}) => !campaign.isPart(scenario))],
+    [
+      {one: 'single operation', plural: 'single operations'},
+      cells.filter(({scenario}) => campaign.isPart(scenario)),
+    ],
+  ].filter(([, own]) => own.length);
 }
 
 function summaryOf(campaign, backend) {
@@ -112,19 +136,19 @@ function rivalsOf(campaign, cell) {
     .filter((other) => other.hasFigure && campaign.precisionOf(other.backend) === precision);
 }
 
-// Says on how many loads the backend is the best, and on which it is farthest from the best. Single
-// operations are no loads.
-function standing(campaign, cells, rows) {
-  const isLoad = ({scenario}) => !campaign.isPart(scenario);
-  const loads = rows.filter(({cell}) => isLoad(cell));
-  const lost = cells.filter((cell) => isLoad(cell) && !cell.hasFigure).length;
-  const [worst] = loads;
-  if (!worst?.ratio) return '';
-  const firsts = loads.filter((row) => isFirst(campaign, row)).length;
+// Says on how many loads, or single operations, the backend is the best, and on which it is
+// farthest from the best.
+function standing(campaign, {one, cells, rows}) {
+  if (!cells.length || !campaign.isRanked(cells[0].backend)) return '';
+  const lost = cells.length - rows.length;
+  const firsts = rows.filter((row) => isFirst(campaign, row)).length;
+  const [worst] = rows;
   return (
-    `It is the cheapest of its precision, or tied with it, on ${firsts} of ${counted(loads.length + lost, 'load')}` +
+    `It is the cheapest of its precision, or tied with it, on ${firsts} of ${counted(cells.length, one)}` +
     (lost ? `; on ${lost} it has no figure` : '') +
-    `. Its worst is ${worst.key}, where it takes ${digits(worst.ratio.middle)} times as long as ${worst.best.backend}.`
+    (worst?.ratio
+      ? `. Its worst is ${worst.key}, where it takes ${digits(worst.ratio.middle)} times as long as ${worst.best.backend}. `
+      : '. ')
   );
 }
 
@@ -134,12 +158,12 @@ function isFirst(campaign, {cell, best, ratio: it}) {
   return it.word !== 'slower' && isSure(rivalsOf(campaign, cell));
 }
 
-function againstBestCard(campaign, backend, rows) {
+function againstBestCard(campaign, backend, {one, plural, rows}) {
   const precision = campaign.precisionOf(backend);
   const shown = rows.filter(({ratio: it}) => it);
   const columns = [
     {
-      title: 'load',
+      title: one,
       left: true,
       value: ({key}) => key,
       text: ({cell, key}) =>
@@ -195,17 +219,17 @@ function againstBestCard(campaign, backend, rows) {
     {title: 'rounds', value: ({cell}) => cell.costs.length},
   ];
   const note =
-    `Each load where ${backend} has a figure, the worst first. The best is first in the ranking of those that are ${precision}; ` +
+    `Each ${one} where ${backend} has a figure, the worst first. The best is first in the ranking of those that are ${precision}; ` +
     `the chance of any wrong verdict among the lines is 5 %. If it executes more instructions than the best, it does more work; if about as many, it waits for memory or branches. ${noiseNote(campaign)}`;
   if (!shown.length)
     return h(
       'section',
       {class: 'card'},
-      h('h3', {}, `${backend} on every load`),
+      h('h3', {}, `${backend} on all ${plural}`),
       tableOf(columns, rows),
     );
   return card({
-    title: `${backend} against the best on every load`,
+    title: `${backend} against the best on all ${plural}`,
     note,
     remake: campaign.remakeOf(
       ...OF_PASSES.map(([name]) => name).filter((name) => campaign.passes[name]),

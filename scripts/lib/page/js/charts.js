@@ -1,5 +1,5 @@
 'use strict';
-// Charts, each with a title, its message, the command that repeats it, and its data.
+// Charts, each with a title, its message and its data; a saved one also with the command that repeats it.
 
 Chart.defaults.animation = false;
 Chart.defaults.maintainAspectRatio = false;
@@ -47,6 +47,15 @@ function markerOf(backend, campaign, theme) {
   const {shape, is_open: isOpen} = lookOf(backend, campaign);
   const colour = colourOf(backend, campaign, theme);
   return {...POINTS[shape], colour, fill: isOpen ? theme.paper : colour};
+}
+
+// Draws a result of markerOf in the middle of a place.
+function drawMarker(ctx, {pointStyle, pointRadius, rotation = 0, colour, fill}, x, y) {
+  ctx.fillStyle = fill;
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = 1.5;
+  ctx.setLineDash([]);
+  Chart.helpers.drawPoint(ctx, {pointStyle, radius: pointRadius, rotation, borderWidth: 1.5}, x, y);
 }
 
 function see(colour, share) {
@@ -195,12 +204,16 @@ const marks = {
     ctx.rect(area.left, area.top, area.width, area.height);
     ctx.clip();
     if (band?.length) {
+      // The first and the last reach to the ends of the axis.
+      const across = [area.left, ...band.map(({x: at}) => x.getPixelForValue(at)), area.right];
+      const corners = [band[0], ...band, band.at(-1)].map(({low, high}, i) => [
+        across[i],
+        ...[low, high].map((value) => y.getPixelForValue(value)),
+      ]);
       ctx.fillStyle = shade;
       ctx.beginPath();
-      band.forEach(({x: at, high}) => ctx.lineTo(x.getPixelForValue(at), y.getPixelForValue(high)));
-      [...band]
-        .reverse()
-        .forEach(({x: at, low}) => ctx.lineTo(x.getPixelForValue(at), y.getPixelForValue(low)));
+      corners.forEach(([at, , high]) => ctx.lineTo(at, high));
+      corners.reverse().forEach(([at, low]) => ctx.lineTo(at, low));
       ctx.closePath();
       ctx.fill();
     }
@@ -229,7 +242,10 @@ const marks = {
   },
 };
 
-// Draws a map: points {x, y, colour, isOpen, text} are tiles; open tiles are hatched.
+const MARKER_ROOM = 15; // pixels of a marker beside the name in a tile
+
+// Draws a map: points {x, y, colour, marker, isHatched, lines} are tiles; the marker stands before the
+// first line, because backends of one colour differ in it.
 const tiles = {
   id: 'tiles',
   beforeDatasetsDraw(chart, _, {ink, paper}) {
@@ -251,7 +267,7 @@ const tiles = {
         ctx.clip();
         ctx.fillStyle = point.colour;
         ctx.fillRect(left, top, width, height);
-        if (point.isOpen) {
+        if (point.isHatched) {
           ctx.strokeStyle = paper;
           ctx.lineWidth = 2.5;
           for (let at = -height; at < width; at += 9) {
@@ -262,12 +278,14 @@ const tiles = {
           }
         }
         ctx.font = `11px ${Chart.defaults.font.family}`;
-        const fits = (line) => ctx.measureText(line).width < width - 6;
-        // What is said of a name makes no sense without it.
-        const lines = fits(point.lines[0]) ? point.lines.filter(fits) : [];
+        const widthOf = (line, i) =>
+          ctx.measureText(line).width + (i === 0 && point.marker ? MARKER_ROOM : 0);
+        const fits = (line, i) => widthOf(line, i) < width - 6;
+        // What is said of a name makes no sense without it; the marker alone does.
+        const lines = fits(point.lines[0], 0) ? point.lines.filter(fits) : [''];
         const room = lines.length * 14;
-        if (lines.length && room < height) {
-          const widest = Math.max(...lines.map((line) => ctx.measureText(line).width)) + 8;
+        if ((lines[0] || point.marker) && room < height) {
+          const widest = Math.max(...lines.map(widthOf)) + 8;
           ctx.fillStyle = paper;
           ctx.globalAlpha = 0.85;
           ctx.fillRect(
@@ -280,13 +298,14 @@ const tiles = {
           ctx.fillStyle = ink;
           ctx.textAlign = 'center';
           ctx.textBaseline = 'middle';
-          lines.forEach((line, i) =>
-            ctx.fillText(
-              line,
-              left + width / 2,
-              top + height / 2 + (i - (lines.length - 1) / 2) * 14,
-            ),
-          );
+          const middle = left + width / 2;
+          const heightOf = (i) => top + height / 2 + (i - (lines.length - 1) / 2) * 14;
+          lines.forEach((line, i) => {
+            const isNamed = i === 0 && point.marker;
+            ctx.fillText(line, middle + (isNamed ? MARKER_ROOM / 2 : 0), heightOf(i));
+          });
+          if (point.marker)
+            drawMarker(ctx, point.marker, middle - widthOf(lines[0], 0) / 2 + 6, heightOf(0));
         }
         ctx.restore();
       }
@@ -464,15 +483,16 @@ Chart.register(whiskers, marks, tiles, endLabels, focus);
 // --- Cards ---------------------------------------------------------------------------------------
 
 const MARGIN_OF_SAVED = 12; // pixels
-const FRAME = 50 + 2 * MARGIN_OF_SAVED; // pixels of the title and the command in a saved chart
+const FRAME = 50 + 2 * MARGIN_OF_SAVED; // pixels of the title and a line of the command when saved
+const COMMAND_SIZE = 11; // pixels of its letters
 
 const waiting = []; // figures whose charts are drawn once they are in the page
 let mounted = [];
 let pageOfCharts = '';
 const opened = new Map(); // by place: whether the reader has opened or closed the data
 
-// A chart with its title, note, command and data. `config(theme, width)` makes Chart.js's
-// configuration; columns and rows are the data, as for tableOf. The CSV columns have raw numbers.
+// A chart with its title, note and data. `remake` is the command in a saved chart;
+// `config(theme, width)` makes Chart.js's configuration; columns and rows are the data, as for tableOf. The CSV columns have raw numbers.
 function card({title, note, remake, height, config, columns, rows, rowClass, isOpen = false}) {
   const said = h('p', {class: 'unseen', 'aria-live': 'polite'});
   const canvas = h('canvas', {
@@ -500,7 +520,6 @@ function card({title, note, remake, height, config, columns, rows, rowClass, isO
       ['SVG', 'PNG', 'CSV'].map((kind) =>
         h('button', {type: 'button', 'data-export': kind, onclick: save(kind)}, kind),
       ),
-      remakeNote(remake),
     ),
     h(
       'details',
@@ -551,8 +570,12 @@ function exportChart(kind, {title, remake, config, columns, rows, canvas}) {
   }
   const paper = themeOf(true);
   const width = canvas.clientWidth + 2 * MARGIN_OF_SAVED;
-  const height = canvas.clientHeight + FRAME;
-  const framed = inFrame(config(paper, width), paper, title, remake);
+  const command = linesOfCommand(
+    `Reproduce with: ${remake}`,
+    (line) => textWidth([line], COMMAND_SIZE) < canvas.clientWidth,
+  );
+  const height = canvas.clientHeight + FRAME + 1.2 * COMMAND_SIZE * (command.length - 1);
+  const framed = inFrame(config(paper, width), paper, title, command);
   if (kind === 'SVG') {
     download(name, 'image/svg+xml', svgOf(framed, width, height, paper.paper));
     return;
@@ -560,17 +583,17 @@ function exportChart(kind, {title, remake, config, columns, rows, canvas}) {
   pngOf(framed, width, height, paper.paper).then((blob) => download(name, 'image/png', blob));
 }
 
-// Adds a title and the command to a chart that is saved.
-function inFrame(config, theme, title, remake) {
+// Adds a title and the lines of the command to a chart that is saved.
+function inFrame(config, theme, title, command) {
   const frame = {
     title: {display: true, text: title, align: 'start', color: theme.ink, padding: {bottom: 10}},
     subtitle: {
       display: true,
-      text: `Reproduce with: ${remake}`,
+      text: command,
       position: 'bottom',
       align: 'start',
       color: theme.faint,
-      font: {size: 11},
+      font: {size: COMMAND_SIZE},
     },
   };
   const {options} = config;

@@ -37,7 +37,14 @@ function drawDecide(view) {
     answers({campaign, shown, wanted, rate, rankings, isPunctual: view.values.get('late') === '0'}),
     yoursNote(campaign, found, wanted),
     used && libraryNote({campaign, used, load: shown.at(-1), rate, rankings: rankings.at(-1)}),
-    caveat(campaign, shown, rankings),
+    roundsNote(
+      campaign,
+      rankings
+        .flat()
+        .filter(({ranked, tooLate: why}) => ranked && !why)
+        .map(({groups}) => groups.flat()),
+    ),
+    caveat(campaign, rankings),
     h(
       'details',
       {class: 'more', open: innerWidth > NARROW},
@@ -187,7 +194,7 @@ function measureNote(campaign, [load, other], wanted, rankings) {
     'p',
     {class: 'note'},
     isMeasured ? 'On your machine: ' : 'Measure exactly yours: ',
-    h('code', {}, `${commandFor(load, wanted ?? load)}${backendsFor(rankings)}`),
+    commandOf(`${commandFor(load, wanted ?? load)}${backendsFor(rankings)}`),
   );
 }
 
@@ -435,23 +442,21 @@ function rounded(value) {
   return String(Number(value.toPrecision(2)));
 }
 
-// The most important caveat.
-function caveat(campaign, shown, rankings) {
+// What else the answer does not say.
+function caveat(campaign, rankings) {
   const cells = rankings.flat().flatMap(({ranked, groups}) => (ranked ? (groups[0] ?? []) : []));
-  const few = roundsNote(
-    campaign,
-    shown.flatMap(({scenario, size}) => campaign.at(scenario, size)),
-  );
-  if (few) return few;
   const [longest] = cells
     .map((cell) => ({cell, tails: campaign.pass('tails', cell.scenario, cell.size, cell.backend)}))
     .map(({cell, tails}) => ({cell, ns: tails?.value('worst_ns') ?? 0, tails}))
     .sort((a, b) => b.ns - a.ns);
-  const text =
-    longest?.ns >= LONG_ADVANCE
-      ? `one advance of ${longest.cell.backend} took ${time(longest.ns)} at ${power(longest.cell.size)} timers${movedWords(longest.tails)}.`
-      : 'a call in your program takes longer: a replay overlaps neighbouring operations.';
-  return h('p', {class: 'caveat'}, h('strong', {}, 'Caveat: '), text);
+  return h(
+    'p',
+    {class: 'caveat'},
+    h('strong', {}, 'Caveat: '),
+    'a call in your program takes longer: a replay overlaps neighbouring operations.',
+    longest?.ns >= LONG_ADVANCE &&
+      ` One advance of ${longest.cell.backend} took ${time(longest.ns)} at ${power(longest.cell.size)} timers${movedWords(longest.tails)}.`,
+  );
 }
 
 function movedWords(tails) {

@@ -59,8 +59,24 @@ function backendAddress(backend, campaign) {
   return addressOf('backend', {any: campaign.index, of: backend});
 }
 
-function remakeNote(command) {
-  return h('span', {}, 'Reproduce with: ', h('code', {}, command));
+// A command, broken between lines at blanks and behind commas only.
+function commandOf(command) {
+  const parts = command.split(/( )/).flatMap((word) => word.split(/(?<=,)/));
+  return h(
+    'code',
+    {class: 'command'},
+    parts.map((part) => (part === ' ' ? part : h('span', {}, part))),
+  );
+}
+
+// Breaks a text likewise into lines that fit.
+function linesOfCommand(text, fits) {
+  const lines = [''];
+  for (const part of text.match(/[^ ,]*[ ,]*/g)) {
+    if (lines.at(-1) && !fits((lines.at(-1) + part).trimEnd())) lines.push(part);
+    else lines[lines.length - 1] += part;
+  }
+  return lines.map((line) => line.trimEnd());
 }
 
 const sortedBy = new Map(); // the reader's sort column and direction, by the titles of a table

@@ -3,23 +3,59 @@
 
 const MOST_LISTED = 500;
 
-// Explains the effect of too few rounds.
-function roundsNote(campaign, cells) {
-  const ranked = cells.filter((cell) => cell.hasFigure && campaign.isRanked(cell.backend));
-  if (!ranked.length) return null;
-  const most = Math.max(
-    ...campaign
-      .byPrecision([...new Set(ranked.map((cell) => cell.backend))])
-      .map(([, names]) => names.length - 1),
+// Says which order is not yet sure, why, and what helps; null if all are. `rankings`: of the cells
+// that are ranked with each other.
+function roundsNote(campaign, rankings) {
+  const unsure = rankings.filter((cells) => cells.length > 1 && !isSure(cells));
+  if (!unsure.length) return null;
+  const neededBy = (cells) => roundsNeeded(cells.length - 1);
+  const largest = unsure.reduce((most, cells) => (cells.length > most.length ? cells : most));
+  const scarce = unsure.flatMap((cells) =>
+    cells.filter(({costs}) => costs.length < neededBy(cells)),
   );
-  const rounds = Math.min(...ranked.map((cell) => cell.costs.length));
-  const needed = roundsNeeded(Math.max(1, most));
-  if (most < 1 || rounds >= needed) return null;
+  const tried = ({costs, timeouts}) => costs.length + timeouts;
+  const fewest = Math.min(...scarce.map(({costs}) => costs.length));
+  const isMeasuredTooLittle = unsure.some((cells) =>
+    cells.some((cell) => tried(cell) < neededBy(cells)),
+  );
+  const takes = `to rank ${largest.length} backends takes ${neededBy(largest)}`;
+  const late = [...new Set(scarce.map(({backend}) => backend))];
   return h(
-    'p',
-    {class: 'warning'},
-    `The order is not yet sure: some backends have only ${counted(rounds, 'round')}, and ${most + 1} backends take ${needed}. Measure more: `,
-    h('code', {}, campaign.remakeWith(needed)),
+    'div',
+    {class: 'sureness'},
+    h(
+      'p',
+      {},
+      h('strong', {}, 'How sure: '),
+      orderOf(campaign, unsure, rankings),
+      ' is not yet sure: ',
+      isMeasuredTooLittle
+        ? `there are ${counted(fewest, 'round')}, and ${takes}.`
+        : [
+            listedParts(late.map((backend) => named(backend, campaign))),
+            ` took too long in some rounds, which leaves ${fewest} of ${Math.max(...scarce.map(tried))}, and ${takes}. `,
+            'The filter can leave out what is so late, and the order of the others is sure.',
+          ],
+    ),
+    isMeasuredTooLittle &&
+      h(
+        'details',
+        {},
+        h('summary', {}, 'Measure more'),
+        commandOf(campaign.remakeWith(neededBy(largest))),
+      ),
+  );
+}
+
+// Names the rankings `some` of all.
+function orderOf(campaign, some, all) {
+  const precisions = [...new Set(some.map(([{backend}]) => campaign.precisionOf(backend)))];
+  const loads = (rankings) =>
+    new Set(rankings.filter((cells) => cells.length).map(([one]) => `${one.scenario}/${one.size}`))
+      .size;
+  return (
+    `the order of the ${listed(precisions)} backends` +
+    (loads(all) > 1 ? ` on ${loads(some)} of ${counted(loads(all), 'load')}` : '')
   );
 }
 
@@ -28,7 +64,7 @@ function nothing(command) {
     'p',
     {class: 'warning'},
     'There are no results for this page. ',
-    h('code', {}, command),
+    commandOf(command),
     ' makes some, and scripts/report takes several folders at once.',
   );
 }

@@ -157,10 +157,12 @@ function distancesCard(campaign, scenario) {
     .map((cell) => ({cell, distance: distanceOf(campaign, cell)}));
   const drawn = drawnOn(campaign, scenario);
   const isSome = campaign.backends.size > MOST_LINES;
+  const band = bandOfShare(campaign, scenario);
   return card({
     title: `${scenario}: distance to one store by number of timers`,
     note: [
-      `Cost divided by that of ${FLOOR} in the same round; whiskers are 95 % intervals of medians over the rounds. Shaded: what the harness itself takes, which is in both. `,
+      `Cost divided by that of ${FLOOR} in the same round; whiskers are 95 % intervals of medians over the rounds. `,
+      band.length > 0 && 'Shaded: what the harness itself takes, which is in both. ',
       isSome && [
         'Of each precision those that are the cheapest at any size; ',
         h('a', {href: addressOf('scaling', {w: scenario, b: FLOOR})}, 'Scaling has all'),
@@ -174,7 +176,7 @@ function distancesCard(campaign, scenario) {
     ],
     remake: campaign.remake,
     height: heightFor(drawn.length, 400),
-    config: (theme, width) => distanceLines(campaign, scenario, drawn, rows, theme, width),
+    config: (theme, width) => distanceLines(campaign, scenario, {drawn, rows, band}, theme, width),
     columns: [
       ...cellColumns(campaign),
       {
@@ -193,7 +195,7 @@ function distancesCard(campaign, scenario) {
   });
 }
 
-function distanceLines(campaign, scenario, drawn, rows, theme, width) {
+function distanceLines(campaign, scenario, {drawn, rows, band}, theme, width) {
   const sizes = sizesWithFloor(campaign, scenario);
   const contenders = drawn
     .map((backend) =>
@@ -231,33 +233,37 @@ function distanceLines(campaign, scenario, drawn, rows, theme, width) {
     xTitle: 'pending timers',
     xText: power,
     xs: sizes,
-    y: logScale(theme, 'times one store', (value) => `×${value}`, [...values, 0.7]),
-    marks: {band: bandOfShare(campaign, scenario, sizes)},
+    y: logScale(theme, 'times one store', (value) => `×${value}`, [
+      ...values,
+      ...band.map(({high}) => high),
+      0.7,
+    ]),
+    marks: {band},
   });
 }
 
-// The band below the harness's share of one store.
-function bandOfShare(campaign, scenario, sizes) {
-  return sizes
+// The band below the harness's share of one store; empty if it was not measured.
+function bandOfShare(campaign, scenario) {
+  return sizesWithFloor(campaign, scenario)
     .map((x) => ({x, harness: harnessOf(campaign, scenario, x)}))
-    .filter(({harness}) => harness)
-    .map(({x, harness}) => ({x, low: 1e-3, high: distanceOf(campaign, harness)?.y ?? 1e-3}));
+    .map(({x, harness}) => ({x, low: 1e-3, high: harness && distanceOf(campaign, harness)?.y}))
+    .filter(({high}) => high);
 }
 
 function nearestCard(campaign, scenarios) {
-  const loads = scenarios.flatMap((scenario) =>
-    sizesWithFloor(campaign, scenario).map((size) => ({
-      scenario,
-      size,
-      floor: floorOf(campaign, scenario, size),
-      harness: harnessOf(campaign, scenario, size),
-      nearest: new Map(
-        nearestOn(campaign, scenario, size).map(([precision, ...found]) => [precision, found]),
-      ),
-    })),
-  );
-  const precisions = Object.keys(PRECISIONS).filter((precision) =>
-    loads.some(({nearest}) => nearest.has(precision)),
+  const rows = scenarios.flatMap((scenario) =>
+    sizesWithFloor(campaign, scenario).flatMap((size) =>
+      nearestOn(campaign, scenario, size).map(([precision, {backend}, distance], i) => ({
+        scenario,
+        size,
+        floor: floorOf(campaign, scenario, size),
+        harness: harnessOf(campaign, scenario, size),
+        precision,
+        backend,
+        distance,
+        isFirst: i === 0,
+      })),
+    ),
   );
   const idle = campaign.scenarios.filter((name) => STORES_NOTHING.includes(campaign.item(name)));
   return h(
@@ -292,23 +298,21 @@ function nearestCard(campaign, scenarios) {
           value: ({floor}) => floor.cost,
           text: ({floor}) => digits(floor.cost),
         },
-        ...precisions.flatMap((precision) => [
-          {
-            title: `nearest ${precision}`,
-            left: true,
-            value: ({nearest}) => nearest.get(precision)?.[0].backend,
-            text: ({nearest}) =>
-              nearest.has(precision) ? named(nearest.get(precision)[0].backend, campaign) : null,
-          },
-          {
-            title: `${precision}, times one store`,
-            value: ({nearest}) => nearest.get(precision)?.[1].y,
-            text: ({nearest}) =>
-              nearest.has(precision) ? relationWithInterval(nearest.get(precision)[1]) : null,
-          },
-        ]),
+        {title: 'precision', left: true, value: ({precision}) => precision},
+        {
+          title: 'nearest',
+          left: true,
+          value: ({backend}) => backend,
+          text: ({backend}) => named(backend, campaign),
+        },
+        {
+          title: 'times one store [95 %]',
+          value: ({distance}) => distance.y,
+          text: ({distance}) => relationWithInterval(distance),
+        },
       ],
-      loads,
+      rows,
+      ({isFirst}) => (isFirst ? 'group' : ''),
     ),
   );
 }

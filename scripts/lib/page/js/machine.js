@@ -10,6 +10,13 @@ const FACT_NAMES = {
   format: 'format of the results',
 };
 
+// A value for readers; the system tells memory in kB, which are KiB.
+function valueOf(name, value) {
+  if (name === 'command') return commandOf(value);
+  const [, kib] = (name === 'memory' && value.match(/^(\d+) kB$/)) || [];
+  return kib ? bytes(1024 * kib) : value;
+}
+
 function drawMachine(view) {
   const campaign = view.campaign('');
   const {grade, ...facts} = campaign.facts;
@@ -49,7 +56,7 @@ function drawMachine(view) {
             left: true,
             text: ([name]) => FACT_NAMES[name] ?? name.replaceAll('_', ' '),
           },
-          {title: '', left: 'words', text: ([, value]) => value},
+          {title: 'value', left: 'words', text: ([name, value]) => valueOf(name, value)},
         ],
         [...Object.entries(facts), ['results', campaign.source]],
       ),

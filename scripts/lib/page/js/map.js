@@ -47,9 +47,12 @@ function drawMap(view) {
       ]),
       '.',
     ),
+    roundsNote(
+      campaign,
+      rows.map(({cells}) => cells),
+    ),
   );
   return [
-    roundsNote(campaign, campaign.cells),
     card({
       title: `The cheapest of those that are ${precision}, by load`,
       note:
@@ -133,6 +136,7 @@ function tileOf(campaign, precision, column, size, x, y) {
     size,
     x,
     y,
+    cells,
     first,
     others,
     failed: all.filter((cell) => !cell.hasFigure),
@@ -172,7 +176,8 @@ function mapOf(campaign, columns, sizes, rows, theme, width) {
     y,
     backend: first.backend,
     colour: colourOf(first.backend, campaign, theme),
-    isOpen: others.length > 0,
+    marker: markerOf(first.backend, campaign, theme),
+    isHatched: others.length > 0,
     lines: [
       first.backend,
       ...(others.length ? [`+ ${others.length}`] : []),
@@ -198,25 +203,30 @@ function mapOf(campaign, columns, sizes, rows, theme, width) {
     ...(isUpright ? [scenario] : wrapped(scenario)),
     ...(share === null ? [] : [percent(share)]),
   ];
-  const datasets = winners.map((backend) => ({
-    label: backend,
+  const tilesOf = (label, {pointStyle, rotation = 0, colour, fill}, data) => ({
+    label,
     isTiles: true,
     pointRadius: 0,
     pointHoverRadius: 0,
     pointHitRadius: 30,
-    pointStyle: 'rect',
-    backgroundColor: colourOf(backend, campaign, theme),
-    borderColor: colourOf(backend, campaign, theme),
-    data: points.filter((_, i) => shown[i].first.backend === backend),
-  }));
+    pointStyle, // of the legend
+    pointRotation: rotation,
+    pointBorderWidth: 1.5,
+    backgroundColor: fill,
+    borderColor: colour,
+    data,
+  });
+  const datasets = winners.map((backend) =>
+    tilesOf(
+      backend,
+      markerOf(backend, campaign, theme),
+      points.filter((_, i) => shown[i].first.backend === backend),
+    ),
+  );
   if (nobody.length)
-    datasets.push({
-      ...datasets[0],
-      label: 'none',
-      backgroundColor: theme.shade,
-      borderColor: theme.faint,
-      data: nobody,
-    });
+    datasets.push(
+      tilesOf('none', {pointStyle: 'rect', colour: theme.faint, fill: theme.shade}, nobody),
+    );
   const positions = (axis, length) => {
     axis.ticks = Array.from({length}, (_, value) => ({value}));
   };

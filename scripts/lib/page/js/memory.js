@@ -171,11 +171,6 @@ function usesCard(campaign, scenario, size) {
       ],
       [...new Set(cells.map((cell) => cell.backend))],
     ),
-    h(
-      'p',
-      {class: 'below'},
-      remakeNote(campaign.remakeOf(...new Set(columns.map(([pass]) => pass)))),
-    ),
   );
 }
 

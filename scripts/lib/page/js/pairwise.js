@@ -22,17 +22,11 @@ function drawPairwise(view) {
   );
   const scenario = view.scenario(campaign, 'Workload of the matrices');
   const size = view.size(campaign, scenario);
-  const ranked = campaign
-    .byPrecision(
-      campaign
-        .at(scenario, size)
-        .filter((cell) => cell.hasFigure)
-        .map((cell) => cell.backend),
-    )
-    .filter(([precision, group]) => PRECISIONS[precision].ranked && group.length > 1);
   return [
     pairCard(view, campaign, a, b),
-    ranked.map(([precision, group]) => matrixCard(campaign, scenario, size, precision, group)),
+    rankedOn(campaign, scenario, size).map(([precision, groups]) =>
+      matrixCard(campaign, scenario, size, precision, groups.flat()),
+    ),
     failuresNote(
       campaign,
       campaign.at(scenario, size),
@@ -41,8 +35,13 @@ function drawPairwise(view) {
   ];
 }
 
-// The two backends with the most figures among those of the same precision, if there are two.
+// The two cheapest of a precision on the load that is shown first; else the two backends with the
+// most figures among those of the same precision, if there are two.
 function defaultPair(campaign, names) {
+  const scenario = firstLoadOf(campaign);
+  const size = tellingSize(campaign, scenario, campaign.sizes(scenario));
+  const [pair] = rankedOn(campaign, scenario, size).map(([, groups]) => groups.flat());
+  if (pair) return pair.slice(0, 2).map(({backend}) => backend);
   const figures = (name) =>
     campaign.cells.filter((cell) => cell.backend === name && cell.hasFigure).length;
   const byFigures = [
@@ -51,6 +50,21 @@ function defaultPair(campaign, names) {
   ];
   const first = byFigures.find((name) => likeOf(campaign, name, byFigures)) ?? byFigures[0];
   return [first, likeOf(campaign, first, byFigures) ?? byFigures.find((name) => name !== first)];
+}
+
+// The ranking of each precision with at least two backends on a load.
+function rankedOn(campaign, scenario, size) {
+  const cells = campaign.at(scenario, size).filter((cell) => cell.hasFigure);
+  return campaign
+    .byPrecision(cells.map((cell) => cell.backend))
+    .filter(([precision, names]) => PRECISIONS[precision].ranked && names.length > 1)
+    .map(([precision, names]) => [
+      precision,
+      ranking(
+        cells.filter(({backend}) => names.includes(backend)),
+        campaign.noise,
+      ),
+    ]);
 }
 
 // Another backend of the same precision, if there is any.
@@ -198,10 +212,8 @@ function forestChart(rows, campaign, theme, width, title = 'B / A') {
 }
 
 // All backends of one precision against each other, on one load.
-function matrixCard(campaign, scenario, size, precision, names) {
-  const cells = names
-    .map((name) => campaign.cell(scenario, size, name))
-    .sort((a, b) => a.cost - b.cost);
+function matrixCard(campaign, scenario, size, precision, all) {
+  const cells = [...all].sort((a, b) => a.cost - b.cost);
   const pairs = cells
     .flatMap((row, i) => cells.map((column, j) => ({i, j, row, column})))
     .filter(({i, j}) => i < j);
@@ -248,6 +260,5 @@ function matrixCard(campaign, scenario, size, precision, names) {
       ],
       cells.map((_, i) => i),
     ),
-    h('p', {class: 'below'}, remakeNote(campaign.remake)),
   );
 }

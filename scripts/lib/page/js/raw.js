@@ -57,7 +57,6 @@ function drawRaw(view) {
         },
         'CSV of these',
       ),
-      remakeNote(campaign.remake),
     ),
     tableOf(columns, found.slice(page * ROWS_AT_ONCE, (page + 1) * ROWS_AT_ONCE)),
   );
@@ -65,12 +64,22 @@ function drawRaw(view) {
 
 // The status of a cell, and why its figure is doubtful.
 function statusOf(cell) {
-  const doubts = [
+  return cell.hasFigure ? doubtsOf(cell).join(', ') || 'ok' : cell.failure;
+}
+
+function doubtsOf(cell) {
+  return [
     cell.noisy && 'noisy',
     cell.saturated && `does not keep up in ${counted(cell.saturated, 'round')}`,
     cell.doubt,
   ].filter(Boolean);
-  return cell.hasFigure ? doubts.join(', ') || 'ok' : cell.failure;
+}
+
+// The rounds of a cost and what is doubtful in them, or why there are none.
+function roundsOf(cell) {
+  if (!cell.hasFigure) return cell.failure;
+  const doubts = doubtsOf(cell);
+  return cell.costs.map(digits).join(' ') + (doubts.length ? ` (${doubts.join(', ')})` : '');
 }
 
 function columnsOfRaw(campaign) {
@@ -96,7 +105,8 @@ function columnsOfRaw(campaign) {
     {title: 'precision', left: true, value: (cell) => campaign.precisionOf(cell.backend)},
     {
       title: 'status',
-      left: true,
+      left: 'words',
+      only: isCosts ? 'csv' : undefined, // of a cost the rounds say it
       value: statusOf,
     },
     ...(isCosts
@@ -113,9 +123,9 @@ function columnsOfRaw(campaign) {
           {
             title: 'each round, ns',
             csv: 'rounds_ns',
-            left: true,
+            left: 'words',
             value: (cell) => cell.costs?.join(' '),
-            text: (cell) => cell.costs?.map(digits).join(' ') ?? null,
+            text: roundsOf,
           },
         ]
       : Object.entries(campaign.counters).map(([name, title]) => ({

@@ -178,6 +178,11 @@ class Campaign extends Table {
       : this.remake;
   }
 
+  // The command that repeats all.
+  get remakeOfAll() {
+    return this.remakeOf(...Object.keys(this.passes));
+  }
+
   // The command with more rounds.
   remakeWith(rounds) {
     return `${this.remake.replace(/ --(rounds|budget)[= ]\S+/g, '')} --rounds=${rounds}`;

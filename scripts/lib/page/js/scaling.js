@@ -24,6 +24,7 @@ function drawScaling(view) {
     return {cell, shown};
   });
   const sizes = cells.filter((cell) => cell.hasFigure).map((cell) => cell.size);
+  const band = isRelative ? [] : bandOfHarness(campaign, scenario);
   view.answerWith(
     [...new Set([sizes[0], sizes.at(-1)])].map((size) => cheapestOn(campaign, scenario, size)),
   );
@@ -36,7 +37,7 @@ function drawScaling(view) {
         `Per ${item}; whiskers are 95 % intervals of medians over the rounds. ${cachesNote(campaign)} ` +
         (isRelative
           ? `${noiseNote(campaign)} Shaded: differences within the noise. `
-          : campaign.cells.some((cell) => cell.backend === 'null')
+          : band.length
             ? 'Shaded: what the harness itself takes. '
             : '') +
         'Do not rank lines of different precision with each other.' +
@@ -50,7 +51,7 @@ function drawScaling(view) {
         linesOf(
           campaign,
           scenario,
-          rows,
+          {rows, band},
           isRelative ? 'times as much' : `ns per ${item}`,
           isRelative,
           theme,
@@ -146,7 +147,7 @@ function relationWithInterval({y, low = 0, high = Infinity}) {
   return ratioWithInterval({middle: y, low, high});
 }
 
-function linesOf(campaign, scenario, rows, axis, isRelative, theme, width) {
+function linesOf(campaign, scenario, {rows, band}, axis, isRelative, theme, width) {
   const sizes = campaign.sizes(scenario);
   const datasets = [...campaign.backends.keys()]
     .map((backend) =>
@@ -179,7 +180,7 @@ function linesOf(campaign, scenario, rows, axis, isRelative, theme, width) {
       theme,
       axis,
       isRelative ? (value) => `×${value}` : digits,
-      isRelative ? [...values, 1] : values,
+      isRelative ? [...values, 1] : [...values, ...band.map(({high}) => high)],
     ),
     marks: {
       lines: cacheLines(campaign),
@@ -189,17 +190,18 @@ function linesOf(campaign, scenario, rows, axis, isRelative, theme, width) {
             low: Math.exp(-noise),
             high: Math.exp(noise),
           }))
-        : bandOfHarness(campaign, scenario),
+        : band,
     },
   });
 }
 
-// The band below the cost of the harness, which no backend can undercut.
+// The band below the cost of the harness, which no backend can undercut; empty if it was not
+// measured.
 function bandOfHarness(campaign, scenario) {
   return campaign
     .sizes(scenario)
-    .map((size) => campaign.cell(scenario, size, 'null'))
-    .filter((cell) => cell?.hasFigure)
+    .map((size) => harnessOf(campaign, scenario, size))
+    .filter(Boolean)
     .map((cell) => ({x: cell.size, low: 1e-3, high: cell.cost}));
 }
 

@@ -239,7 +239,6 @@ function allCard(campaign, scenario, size) {
       ],
       cells,
     ),
-    h('p', {class: 'below'}, remakeNote(campaign.remake)),
   );
 }
 

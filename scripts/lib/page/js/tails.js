@@ -100,7 +100,7 @@ function spectrumCard({campaign, title, note, remake, cells, quantity, longest, 
     config: (theme, width) => {
       const datasets = known.map((cell) => ({
         ...lineOf(cell.backend, campaign, theme, pointsOf(cell)),
-        pointRadius: 2,
+        pointRadius: 3, // shapes differ from here on
       }));
       const points = datasets.flatMap(({data}) => data);
       return {
@@ -208,7 +208,6 @@ function worstCard(campaign, where, cells) {
       groups.flat(),
       (cell) => (groups.some(([first]) => cell === first) ? 'group' : ''),
     ),
-    h('p', {class: 'below'}, remakeNote(campaign.remakeOf('tails'))),
   );
 }
 
@@ -248,8 +247,7 @@ function timelineCard(campaign, where, cells) {
           showLine: false,
           clip: 6, // the first point is on the axis
           pointRadius: own.map(({moved}) => (moved ? 4.5 : 2.5)),
-          backgroundColor: see(colourOf(backend, campaign, theme), 0.65),
-          borderWidth: 0,
+          pointBorderWidth: 1,
         };
       });
       return {

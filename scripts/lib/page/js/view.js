@@ -125,6 +125,7 @@ class View {
     if (this.campaignShown)
       this.where.replaceChildren(
         h('p', {}, whereText(this.campaignShown)),
+        h('p', {}, 'Reproduce with: ', commandOf(this.campaignShown.remakeOfAll)),
         ...this.explained.flat(Infinity).filter(Boolean),
       );
     this.placeControls();
@@ -338,7 +339,7 @@ class View {
       'w',
       label,
       campaign.scenarios.map((name) => [name, name]),
-      campaign.scenarios.find((name) => !campaign.isPart(name)),
+      firstLoadOf(campaign),
     );
   }
 
@@ -426,6 +427,11 @@ function nearest(steps, value) {
   return steps.reduce((best, step) =>
     Math.abs(step - value) < Math.abs(best - value) ? step : best,
   );
+}
+
+// The workload that is shown first: a whole load, if there is one.
+function firstLoadOf(campaign) {
+  return campaign.scenarios.find((name) => !campaign.isPart(name)) ?? campaign.scenarios[0];
 }
 
 // The largest size at which three quarters of the contenders have a figure, or else the one with
