@@ -830,7 +830,7 @@ class CliTest(unittest.TestCase):
         self.assert_refused(2, "did you mean 'fill'?", "run", "--workloads=fil")
         self.assert_refused(2, "did you mean 'skiplist'?", "verify", "skip_list")
         self.assert_refused(
-            2, "this program has no library: './scripts/setup", "verify", "libraries"
+            2, "this program has no libraries: './scripts/setup", "verify", "libraries"
         )
         for command in (["verify", "libev"], ["run", "--backends=libev", "--workloads=fill"]):
             self.assert_refused(
