@@ -612,7 +612,7 @@ class Decide(ReportTest):
         self.assertIn("§", self.tables()[0][2][3])
         self.assertIn("§ took too long in a round.", self.text())
         self.go("raw")
-        self.assertIn("timeout in 1 of 10 rounds", self.tables()[0][2])
+        self.assertIn("timeout in 1 of 10 rounds", self.tables()[0][2][-1])
         self.go("machine")
         self.assertIn("2 cells, of which 1 with late rounds", self.text())
 

@@ -69,15 +69,13 @@ function drawBackend(view) {
       'section',
       {class: 'card'},
       h('h3', {}, swatch(backend, campaign), backend),
-      h(
-        'p',
-        {},
-        summaryOf(campaign, backend),
-        kinds.map((kind) => standing(campaign, kind)),
-      ),
+      h('p', {}, summaryOf(campaign, backend), kinds.length > 0 && standing(campaign, kinds[0])),
       factsOf(campaign, backend),
     ),
-    kinds.map((kind) => kind.rows.length > 0 && againstBestCard(campaign, backend, kind)),
+    kinds.map((kind, i) => [
+      i > 0 && h('p', {}, standing(campaign, kind)),
+      kind.rows.length > 0 && againstBestCard(campaign, backend, kind),
+    ]),
     !isCosts && figuresCard(campaign, backend, cells),
     isCosts
       ? kinds.map((kind) =>
