@@ -16,12 +16,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_meant(const Backend& backend, std::string_view name) {
-  return is_called(backend.traits.name, name) || (backend.traits.is_library && name == kLibraries);
-}
-
-bool is_meant(const ServiceBackend& service, std::string_view name) {
-  return is_called(service.traits.name, name);
+// `one`: a backend or a service.
+template <class Named>
+bool is_meant(const Named& one, std::string_view name) {
+  return is_called(one.traits.name, name) || (one.traits.is_library && name == kLibraries);
 }
 
 // For a name that nobody has.
@@ -116,11 +114,11 @@ Contenders find_contenders(const std::vector<std::string>& names) {
   for (const ServiceBackend& one : services()) known.push_back(one.traits.name);
   for (const std::string& name : names) {
     const auto is_named = [&](const auto& one) { return is_meant(one, name); };
-    if (std::ranges::any_of(services(), is_named)) {
-      of_services.push_back(name);
-    } else if (std::ranges::any_of(backends(), is_named)) {
-      of_backends.push_back(name);
-    } else {
+    const bool is_service = std::ranges::any_of(services(), is_named);
+    const bool is_backend = std::ranges::any_of(backends(), is_named);
+    if (is_service) of_services.push_back(name);
+    if (is_backend) of_backends.push_back(name);
+    if (!is_service && !is_backend) {
       refuse_if_libraries(name);
       throw UsageError(unknown("backend or service", name, known));
     }

@@ -23,8 +23,6 @@ void print_line(const ordered_json& line) {
   std::fflush(stdout);  // making the next trace may take minutes
 }
 
-std::string_view ranking(const ServiceTraits& traits) { return to_string(traits.precision); }
-
 template <class Traits>
 ordered_json described(const Traits& traits) {
   return {{"precision", ranking(traits)},

@@ -100,7 +100,7 @@ class PacedRun {
     await(start_);
     begin_ = now_;
     cpu_before_ = cpu_seconds();
-    wakeups_before_ = clock_.wakeups();
+    wakeups_before_ = service_->wakeups();
 
     Tick ticks = 0;
     Tick planned = start_;
@@ -146,7 +146,7 @@ class PacedRun {
     const Tick elapsed = now_ - begin_;
     figures_.elapsed = static_cast<double>(elapsed) / kSecond;
     figures_.cpu_seconds = cpu_seconds() - cpu_before_;
-    figures_.wakeups_per_second = per_second(clock_.wakeups() - wakeups_before_, elapsed);
+    figures_.wakeups_per_second = per_second(service_->wakeups() - wakeups_before_, elapsed);
   }
 
   PacedFigures figures() {
