@@ -22,7 +22,7 @@ TIMERBENCH = "build/release/timerbench"
 WITH_LIBRARIES = "build/peers/timerbench"  # the same program with the libraries, which CI lacks
 PATIENCE = 600  # seconds, after which a command counts as hanging
 HEADERS = [  # of backends and services
-    header for header in sorted((ROOT / "impls").glob("*/*.h")) if ".paper =" in header.read_text()
+    header for header in sorted((ROOT / "impls").glob("**/*.h")) if ".paper =" in header.read_text()
 ]
 
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)

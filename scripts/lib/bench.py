@@ -75,7 +75,8 @@ from style import RANKED
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
-LIBRARIES = {"libraries", *(header.stem for header in (ROOT / "impls" / "peers").glob("*.h"))}
+# What only the preset peers has: names, and families of names.
+LIBRARIES = {"libraries", *(header.stem for header in (ROOT / "impls" / "peers").glob("**/*.h"))}
 CACHE = ROOT / "build" / "traces"
 
 # Flags of timerbench run that this script sets itself, and what to use instead.
@@ -117,8 +118,9 @@ def preset_of(choice: Sequence[str]) -> str:
     """Returns which preset's program has the backends of the choice."""
     options = dict(option.partition("=")[::2] for option in choice)
     suite = Path(options["--suite"]).stem
-    backends = set(options.get("--backends", "").split(","))
-    if suite == "peers" or backends & LIBRARIES:
+    backends = options.get("--backends", "").split(",")
+    is_library = any(f"{one}_".startswith(f"{name}_") for one in backends for name in LIBRARIES)
+    if suite == "peers" or is_library:
         return "peers"
     return "ablation" if suite == "ablation" else "release"
 
