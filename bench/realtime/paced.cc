@@ -83,7 +83,7 @@ class PacedRun {
   // Arms the timers that the setup leaves pending. The run begins after `lead`. Returns whether
   // that was long enough.
   bool arm_before(Tick lead) {
-    now_ = clock_.now();
+    const Tick begin = now_ = clock_.now();
     start_ = now_ + lead;
     end_ = start_ + plan_.end();
     over_ = end_ + static_cast<Tick>(options_.grace * kSecond);
@@ -92,6 +92,9 @@ class PacedRun {
       schedule(timer.id, now_, start_ + timer.deadline);
       now_ = clock_.now();
       if (now_ > start_) return false;
+    }
+    if (!armings_.empty()) {
+      figures_.arming = static_cast<double>(now_ - begin) / static_cast<double>(armings_.size());
     }
     return true;
   }

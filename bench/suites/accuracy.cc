@@ -59,6 +59,10 @@ RealtimeFigures pace(const PacedPlan& plan, const PacedOptions& options,
                            {"wakeups_per_second", measured.wakeups_per_second},
                            {"first_lateness_ns", measured.first_lateness},
                            {"last_lateness_ns", measured.last_lateness}});
+  if (measured.arming > 0) {
+    figures.counters.emplace_back("arming_ns", measured.arming);
+    figures.summary += fmt::format(", each armed in {:.0f} ns", measured.arming);
+  }
   if (service.traits.own_clock) return figures;  // its waits are not recorded
   figures.distributions.insert(figures.distributions.end(), {{"rounding", measured.rounding},
                                                              {"wakeup", measured.wakeup},

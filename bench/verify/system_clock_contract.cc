@@ -18,6 +18,7 @@
 #include "verify/service_requirements.h"
 
 namespace timerbench {
+namespace on_system_clock {
 namespace {
 
 void pause(int milliseconds) {
@@ -451,7 +452,8 @@ constexpr ServiceScenario kContract[] = {
 };
 
 }  // namespace
+}  // namespace on_system_clock
 
-std::span<const ServiceScenario> system_clock_contract() { return kContract; }
+std::span<const ServiceScenario> system_clock_contract() { return on_system_clock::kContract; }
 
 }  // namespace timerbench

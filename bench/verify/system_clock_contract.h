@@ -3,8 +3,9 @@
 //
 // Delays are short and real. So a scenario asks only what holds however busy the machine is: that
 // timers fire, within five seconds and not before their deadline; and what is pending, of timers an
-// hour away. Scenarios that need a clock at its end, or a call at the moment in which the service
-// falls asleep, have no counterpart here; the audit `wakeup` looks for the latter.
+// hour away. How late they fire is measured, not verified. Scenarios that need a clock at its end, or
+// a call at the moment in which the service falls asleep, have no counterpart here; the audit
+// `wakeup` looks for the latter.
 #pragma once
 
 #include <span>
