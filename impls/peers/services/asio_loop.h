@@ -1,17 +1,17 @@
 // Asio's io_context on one thread, or on four: steady_timer, armed from other threads by post().
 //
-// The whole library runs as it is, with std::chrono::steady_clock and a timerfd. A timer object may be
-// used by one thread at a time, so other threads leave a request (requests.h) and post() to a strand,
-// which carries out all requests. The completions of waits run on any thread of the io_context. A wait
-// that is cancelled or moved completes too, with an error that is ignored.
+// The whole library runs as it is, with std::chrono::steady_clock and a timerfd. A timer object may
+// be used by one thread at a time, so other threads leave a request (requests.h) and post() to a
+// strand, which carries out all requests. The completions of waits run on any thread of the
+// io_context. A wait that is cancelled or moved completes too, with an error that is ignored.
 //
 // Cost:
 //   schedule  two mutexes; a post to the strand, unless one is on its way; then, in a thread of the
 //             io_context, cancel() with its completion, and async_wait(): O(log n) lines
 //   cancel    two mutexes; cancel() when requests are carried out next
 //   fire      O(log n), the reactor's lock, a mutex, and the handler
-//   161 bytes a timer: a steady_timer of 88, a wait of 40, an entry of 16, the deadline twice, a flag;
-//   the allocator's part of a wait, and the executor's, come on top
+//   153 bytes a timer: a steady_timer of 112, an entry of 16, the deadline twice, and a flag; and an
+//   allocation for each wait
 //
 // Good: where Asio runs anyway; with threads, for handlers that take long.
 // Bad: each arming from another thread is work for two; all threads share the reactor's lock.

@@ -1,13 +1,13 @@
 // libev's loop on a thread of its own: ev_timer, armed from other threads by ev_async_send().
 //
-// The whole library runs as it is, with its own clock: seconds as doubles, read once an iteration and
-// once more before requests are carried out. Only the loop's thread may touch its timers, so other
-// threads leave a request (requests.h) and ring; libev makes many rings one. The loop sleeps whole
-// milliseconds, rounded up, but fires all that is due when it wakes.
+// The whole library runs as it is, with its own clock: seconds as doubles, read once an iteration
+// and once more before requests are carried out. Only the loop's thread may touch its timers, so
+// other threads leave a request (requests.h) and ring; libev makes many rings one. The loop sleeps
+// whole milliseconds, rounded up, but fires all that is due when it wakes.
 //
 // Cost:
-//   schedule  two mutexes; an eventfd written, unless the loop is woken already; then, in the loop's
-//             thread, ev_timer_stop() and ev_timer_start(): O(log n) lines of other watchers
+//   schedule  two mutexes; an eventfd written, unless the loop is woken already; then, in the
+//             loop's thread, ev_timer_stop() and ev_timer_start(): O(log n) lines of other watchers
 //   cancel    two mutexes; ev_timer_stop() when the loop runs next
 //   fire      ev_timer_stop(), a mutex, and the handler
 //   89 bytes a timer: a watcher of 48, an entry of 16, the deadline twice, and a flag

@@ -1,21 +1,22 @@
-// libevent's loop on a thread of its own: timer events, armed by any thread under the library's lock.
+// libevent's loop on a thread of its own: timer events, which any thread arms under a lock.
 //
-// The whole library runs as it is, with evthread_use_pthreads(): event_add() and event_del_noblock()
-// may be called by any thread, and wake the loop if the new timer is the first. The library does not
-// tell whether event_del() came before the callback, so cancel() asks service_over.h.
+// The whole library runs as it is, with evthread_use_pthreads(): event_add() and
+// event_del_noblock() may be called by any thread, and wake the loop if the new timer is the first.
+// The library does not tell whether event_del() came before the callback, so cancel() asks
+// service_over.h.
 //
-// libevent has two clocks. Its usual one is the kernel's coarse clock, which stands still between the
-// kernel's ticks (4 ms with CONFIG_HZ=250), and the loop sleeps whole milliseconds. The other
-// (EVENT_BASE_FLAG_PRECISE_TIMER, `_precise` here) is exact, and the loop sleeps by a timerfd.
-// The cache of the clock is off, since other threads arm timers while the loop runs handlers, long
+// libevent has two clocks. Its usual one is the kernel's coarse clock, which stands still between
+// the kernel's ticks (4 ms with CONFIG_HZ=250), and the loop sleeps whole milliseconds. The other
+// (EVENT_BASE_FLAG_PRECISE_TIMER, `_precise` here) is exact, and the loop sleeps by a timerfd. The
+// cache of the clock is off, since other threads arm timers while the loop runs handlers, long
 // after its iteration began.
 //
 // Cost:
-//   schedule  a mutex, the loop's lock twice, two clock reads, and O(log n) lines of other events; an
-//             eventfd written if the timer is the first
+//   schedule  a mutex, the loop's lock twice, two clock reads, and O(log n) lines of other events;
+//             an eventfd written if the timer is the first
 //   cancel    a mutex, the loop's lock, O(log n)
 //   fire      O(log n), the loop's lock thrice, a mutex, and the handler
-//   160 bytes a timer: an event of 136, its owner, a pointer of the heap, and the deadline
+//   152 bytes a timer: an event of 128, its owner, a pointer of the heap, and the deadline
 //
 // Good: where libevent runs anyway, for some thousand timers: no thread works for another.
 // Bad: all threads and the loop meet at one lock; each comparison of the heap follows a pointer.

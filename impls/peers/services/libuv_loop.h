@@ -1,12 +1,13 @@
 // libuv's loop on a thread of its own: uv_timer_t, armed from other threads by uv_async_send().
 //
-// The whole library runs as it is, with its own clock: milliseconds, read once an iteration. Only the
-// loop's thread may touch its timers, so other threads leave a request (requests.h) and ring; libuv
-// makes many rings one. A deadline is rounded up to the loop's millisecond, so nothing is early.
+// The whole library runs as it is, with its own clock: milliseconds, read once an iteration. Only
+// the loop's thread may touch its timers, so other threads leave a request (requests.h) and ring;
+// libuv makes many rings one. A deadline is rounded up to the loop's millisecond, so nothing is
+// early.
 //
 // Cost:
-//   schedule  two mutexes; an eventfd written, unless the loop is woken already; then, in the loop's
-//             thread, uv_timer_stop() and uv_timer_start(): O(log n) lines of other handles
+//   schedule  two mutexes; an eventfd written, unless the loop is woken already; then, in the
+//             loop's thread, uv_timer_stop() and uv_timer_start(): O(log n) lines of other handles
 //   cancel    two mutexes; uv_timer_stop() when the loop runs next
 //   fire      uv_timer_stop(), a mutex, and the handler
 //   177 bytes a timer: a handle of 152, the deadline twice, and a flag

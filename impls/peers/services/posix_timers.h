@@ -1,22 +1,21 @@
-// The kernel's timers as POSIX has them: timer_create() for each timer, whose signals one thread takes.
+// The kernel's timers as POSIX has them: timer_create() for each, and a thread that takes signals.
 //
 // Any thread sets the timer of an id with a system call. A timer that ends sends a real-time signal
-// with its id to the service's thread (SIGEV_THREAD_ID), which has blocked it and takes one at a time
-// by sigwaitinfo(). A timer is made when its id is first armed, and kept.
+// with its id to the service's thread (SIGEV_THREAD_ID), which has blocked it and takes one at a
+// time by sigwaitinfo(). A timer is made when its id is first armed, and kept.
 //
-// Each has a signal reserved, of which a user may have so many (RLIMIT_SIGPENDING). Where that ends,
-// schedule() throws BackendLimit, and the cell says `limit`.
+// Each has a signal reserved, of which a user may have so many (RLIMIT_SIGPENDING). Where that
+// ends, schedule() throws BackendLimit, and the cell says `limit`.
 //
 // Cost:
-//   schedule  a mutex and timer_settime(): O(log n), and a search for the timer, which was O(n / 512)
-//             before Linux 6.15; at first timer_create() too
+//   schedule  a mutex and timer_settime(): O(log n), and a search for the timer in a hash table that
+//             does not grow; at first timer_create() too
 //   cancel    the same
 //   fire      an interrupt, a signal, sigwaitinfo(), a mutex, and the handler
-//   16 bytes a timer here; in the kernel a timer with its signal, some 400 bytes
+//   24 bytes a timer here; in the kernel a timer with its signal, some 400 bytes
 //
 // Good: for some thousand timers without a library and without files.
-// Bad: a system call for each fire, which no other brings; timers of a process add up with those of
-//   all the user's.
+// Bad: a system call for each fire; the signals are shared with all other processes of the user.
 // Follows: timer_create(2), sigwaitinfo(2).
 #pragma once
 

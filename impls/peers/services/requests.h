@@ -1,7 +1,7 @@
 // What any thread wants of the timers of a loop that only the loop's thread may touch.
 //
-// Requests for one id that come before the loop takes them are one: the last. What is cancelled does
-// not wake the loop; its timer is stopped when the loop runs for another reason.
+// Requests for one id that come before the loop takes them are one: the last. What is cancelled
+// does not wake the loop; its timer is stopped when the loop runs for another reason.
 //
 // Cost:
 //   add    a mutex, and two lines of the id; a wake-up of the loop, unless it is on its way

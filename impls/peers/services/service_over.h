@@ -1,9 +1,9 @@
 // A timer service over the timers of others: of an event loop, or of the kernel.
 //
 // They tell which timer may be due; whether it is, is decided here. The deadline of each id is kept
-// under a mutex that 1/64 of the ids share. cancel() prevents the fire exactly if it finds a deadline
-// there. A timer of theirs that ends although its id was cancelled since is stale, and nothing
-// happens; if its id was moved since, it is set again.
+// under a mutex that 1/64 of the ids share. cancel() prevents the fire exactly if it finds a
+// deadline there. A timer of theirs that ends although its id was cancelled since is stale, and
+// nothing happens; if its id was moved since, it is set again.
 //
 // Cost, beside that of the timers:
 //   schedule, cancel   a mutex, a shared counter, and the line of the deadline
