@@ -26,6 +26,16 @@ std::vector<ServiceBackend> backends_of(TypeList<Services...>) {
   return {make_service_backend<Services>()...};
 }
 
+// The same services, as if they had a clock of their own; without the one that is a little late, as
+// everything is on a busy machine.
+std::vector<ServiceBackend> on_system_clock(std::vector<ServiceBackend> backends) {
+  std::erase_if(backends, [](const ServiceBackend& backend) {
+    return backend.traits.name == name_of(ServiceBug::not_rung_for_a_little_earlier);
+  });
+  for (ServiceBackend& backend : backends) backend.traits.own_clock = true;
+  return backends;
+}
+
 std::string name_of_service(const testing::TestParamInfo<ServiceBackend>& info) {
   return std::string(info.param.traits.name);
 }
@@ -39,6 +49,10 @@ INSTANTIATE_TEST_SUITE_P(Bugs, BrokenServiceTest, testing::ValuesIn(backends_of(
 INSTANTIATE_TEST_SUITE_P(UnderLoad, BrokenServiceTest,
                          testing::ValuesIn(backends_of(BrokenUnderLoad{})), name_of_service);
 
+INSTANTIATE_TEST_SUITE_P(OnSystemClock, BrokenServiceTest,
+                         testing::ValuesIn(on_system_clock(backends_of(BrokenServices{}))),
+                         name_of_service);
+
 // What is told of a service that hangs, and of one that ends the process.
 TEST(BrokenServiceVerdictTest, NamesTheScenario) {
   const std::string hangs =
@@ -50,6 +64,13 @@ TEST(BrokenServiceVerdictTest, NamesTheScenario) {
 }
 
 TEST(SoundServiceTest, Passes) { EXPECT_TRUE(verdict(make_service_backend<SoundService>()).is_ok); }
+
+TEST(SoundServiceTest, PassesOnTheSystemsClock) {
+  const Verdict verdict_there =
+      verdict(on_system_clock({make_service_backend<SoundService>()}).front());
+  EXPECT_TRUE(verdict_there.is_ok);
+  EXPECT_THAT(verdict_there.line, testing::HasSubstr("without 3 that must set it (rule_1_falling"));
+}
 
 }  // namespace
 }  // namespace timerbench

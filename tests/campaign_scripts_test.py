@@ -1218,6 +1218,10 @@ class PresetTest(unittest.TestCase):
             (["--suite=bench/suites/peers.toml"], "peers"),
             (["full", "--backends=log_wheel,libuv"], "peers"),
             (["--backends=libraries"], "peers"),
+            (["accuracy", "--backends=delay_queue,libuv_loop"], "peers"),
+            (["contention", "--backends=asio_loop_4"], "peers"),
+            (["purgatory", "--backends=timerfds"], "peers"),
+            (["accuracy"], "release"),
             (["full", "--out", "peers"], "release"),
         ):
             told = subprocess.run(

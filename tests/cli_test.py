@@ -1014,7 +1014,7 @@ class CliTest(unittest.TestCase):
         )
         self.assert_refused(
             2,
-            "'java_timer' is a service, and only backends replay traces",
+            "'java_timer' is a service, but a backend is wanted",
             "verify",
             "java_timer",
             "--trace=nowhere",

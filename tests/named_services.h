@@ -18,6 +18,15 @@ inline std::vector<std::string_view> names_of_all() {
   return names;
 }
 
+// Those that a ManualClock can drive.
+inline std::vector<std::string_view> names_without_own_clock() {
+  std::vector<std::string_view> names;
+  for (const ServiceBackend& service : services()) {
+    if (!service.traits.own_clock) names.push_back(service.traits.name);
+  }
+  return names;
+}
+
 inline const ServiceBackend& service_named(std::string_view name) {
   return *std::ranges::find(services(), name,
                             [](const ServiceBackend& service) { return service.traits.name; });

@@ -52,8 +52,7 @@ namespace timerbench {
 namespace {
 
 // Those that need no server.
-std::vector<std::string_view> local_services() {
-  std::vector<std::string_view> names = names_of_all();
+std::vector<std::string_view> local(std::vector<std::string_view> names) {
   std::erase_if(names, [](std::string_view name) { return service_named(name).traits.remote; });
   return names;
 }
@@ -135,7 +134,8 @@ class PurgatoryTest : public testing::TestWithParam<std::string_view> {
       {.capacity = kCapacity, .clock = clock_, .purge_interval = kPurgeInterval}, backend_.make};
 };
 
-INSTANTIATE_TEST_SUITE_P(Service, PurgatoryTest, testing::ValuesIn(local_services()), test_name);
+INSTANTIATE_TEST_SUITE_P(Service, PurgatoryTest,
+                         testing::ValuesIn(local(names_without_own_clock())), test_name);
 
 TEST_P(PurgatoryTest, WhatCanBeCompletedAtOnceIsNotWatched) {
   const auto operation = make_operation();
@@ -737,7 +737,8 @@ TEST(ThrowingKeyTest, TheIdOfWhatCannotBeWatchedIsFree) {
 }
 
 using EventsTest = testing::TestWithParam<std::string_view>;
-INSTANTIATE_TEST_SUITE_P(Service, EventsTest, testing::ValuesIn(names_of_all()), test_name);
+INSTANTIATE_TEST_SUITE_P(Service, EventsTest, testing::ValuesIn(names_without_own_clock()),
+                         test_name);
 
 // Kafka's test of a completion that is lost when somebody else holds the lock of the operation
 // (KAFKA-6653): an event that comes while it is tried in vain must have it tried again.
@@ -847,7 +848,7 @@ class RealTimePurgatoryTest : public testing::TestWithParam<std::string_view> {
   const ServiceBackend& backend_ = service_named(GetParam());
   SteadyClock clock_;
 };
-INSTANTIATE_TEST_SUITE_P(Service, RealTimePurgatoryTest, testing::ValuesIn(local_services()),
+INSTANTIATE_TEST_SUITE_P(Service, RealTimePurgatoryTest, testing::ValuesIn(local(names_of_all())),
                          test_name);
 
 TEST_P(RealTimePurgatoryTest, StopDoesNotWaitForATimerAnHourAway) {

@@ -28,10 +28,8 @@ TEST(WatchedClockTest, RecordsWhenEachWaitBeganWasToEndAndEnded) {
     manual.set(200);
     alarm->ring();
     manual.settle();
-    EXPECT_EQ(clock.wakeups(), 2U);
     alarm->ring();
     sleeper.join();
-    EXPECT_EQ(clock.wakeups(), 4U);
     EXPECT_EQ(alarm->wakeups(), 4U);
   }
   ASSERT_EQ(clock.waits().size(), 1U);

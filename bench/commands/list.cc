@@ -34,7 +34,7 @@ void print_json() {
   for (const ServiceBackend& service : services()) {
     out["services"].push_back({{"name", service.traits.name},
                                {"summary", service.traits.summary},
-                               {"precision", to_string(service.traits.precision)},
+                               {"precision", ranking(service.traits)},
                                {"follows", service.traits.paper},
                                {"queue", service.traits.queue}});
   }
@@ -86,7 +86,7 @@ void print_text() {
   fmt::print("\nServices, which drive such structures in real time\n");
   for (const ServiceBackend& service : services()) {
     const ServiceTraits& traits = service.traits;
-    fmt::print("  {:<32} {:<9} {} ({})\n", traits.name, to_string(traits.precision), traits.summary,
+    fmt::print("  {:<32} {:<9} {} ({})\n", traits.name, ranking(traits), traits.summary,
                traits.paper);
   }
   fmt::print("\nWorkloads\n");

@@ -23,6 +23,7 @@ bool is_meant(const Backend& backend, std::string_view name) {
 }
 
 bool is_meant(const ServiceBackend& service, std::string_view name) {
+  if (name == kLibraries) return service.traits.is_library;
   return is_called(service.traits.name, name);
 }
 
@@ -126,11 +127,11 @@ Contenders find_contenders(const std::vector<std::string>& names) {
   for (const ServiceBackend& one : services()) known.push_back(one.traits.name);
   for (const std::string& name : names) {
     const auto is_named = [&](const auto& one) { return is_meant(one, name); };
-    if (std::ranges::any_of(services(), is_named)) {
-      of_services.push_back(name);
-    } else if (std::ranges::any_of(backends(), is_named)) {
-      of_backends.push_back(name);
-    } else {
+    const bool is_service = std::ranges::any_of(services(), is_named);
+    const bool is_backend = std::ranges::any_of(backends(), is_named);
+    if (is_service) of_services.push_back(name);
+    if (is_backend) of_backends.push_back(name);
+    if (!is_service && !is_backend) {
       refuse_if_peer(name);
       throw UsageError(unknown("backend or service", name, known));
     }

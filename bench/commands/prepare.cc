@@ -25,7 +25,6 @@ void print_line(const ordered_json& line) {
   std::fflush(stdout);  // making the next trace may take minutes
 }
 
-std::string_view ranking(const ServiceTraits& traits) { return to_string(traits.precision); }
 std::string_view licence(const ServiceTraits&) { return ""; }
 
 template <class Traits>

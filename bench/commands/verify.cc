@@ -48,21 +48,14 @@ void print(std::string_view name, const Verdict& verdict) {
   std::fflush(stdout);
 }
 
-// Finds the backends that replay the trace. Throws UsageError if a name is a service.
-Contenders find_replaying(const VerifyOptions& options) {
-  if (options.names.empty()) return {find_backends({}), {}};
-  Contenders found = find_contenders(options.names);
-  if (found.services.empty()) return found;
-  throw UsageError(fmt::format("--trace: '{}' is a service, and only backends replay traces",
-                               found.services.front()->traits.name));
-}
-
 }  // namespace
 
 void verify_contenders(VerifyOptions options) {
   std::ranges::move(add_processes(options.processes), std::back_inserter(options.names));
   const bool is_trace = !options.trace.empty();
-  const Contenders chosen = is_trace ? find_replaying(options) : find_contenders(options.names);
+  // Only backends replay traces.
+  const Contenders chosen =
+      is_trace ? Contenders{find_backends(options.names), {}} : find_contenders(options.names);
   std::optional<Trace> trace;
   if (is_trace) {
     trace = load_trace(options.trace);

@@ -32,4 +32,9 @@ ServiceBackend make_service_backend() {
           }};
 }
 
+template <TimerService... Services>
+void add_services(std::vector<ServiceBackend>& all) {
+  (all.push_back(make_service_backend<Services>()), ...);
+}
+
 }  // namespace timerbench

@@ -83,7 +83,7 @@ class PacedRun {
   // Arms the timers that the setup leaves pending. The run begins after `lead`. Returns whether
   // that was long enough.
   bool arm_before(Tick lead) {
-    now_ = clock_.now();
+    const Tick begin = now_ = clock_.now();
     start_ = now_ + lead;
     end_ = start_ + plan_.end();
     over_ = end_ + static_cast<Tick>(options_.grace * kSecond);
@@ -93,6 +93,9 @@ class PacedRun {
       now_ = clock_.now();
       if (now_ > start_) return false;
     }
+    if (!armings_.empty()) {
+      figures_.arming = static_cast<double>(now_ - begin) / static_cast<double>(armings_.size());
+    }
     return true;
   }
 
@@ -100,7 +103,7 @@ class PacedRun {
     await(start_);
     begin_ = now_;
     cpu_before_ = cpu_seconds();
-    wakeups_before_ = clock_.wakeups();
+    wakeups_before_ = service_->wakeups();
 
     Tick ticks = 0;
     Tick planned = start_;
@@ -146,7 +149,7 @@ class PacedRun {
     const Tick elapsed = now_ - begin_;
     figures_.elapsed = static_cast<double>(elapsed) / kSecond;
     figures_.cpu_seconds = cpu_seconds() - cpu_before_;
-    figures_.wakeups_per_second = per_second(clock_.wakeups() - wakeups_before_, elapsed);
+    figures_.wakeups_per_second = per_second(service_->wakeups() - wakeups_before_, elapsed);
   }
 
   PacedFigures figures() {

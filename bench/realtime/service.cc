@@ -1,5 +1,8 @@
 #include "realtime/service.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "realtime/make_service.h"
 #include "services/roster.h"
 
@@ -7,7 +10,9 @@ namespace timerbench {
 
 std::span<const ServiceBackend> services() {
   static const auto all = []<class... Services>(TypeList<Services...>) {
-    return std::vector<ServiceBackend>{make_service_backend<Services>()...};
+    std::vector<ServiceBackend> made{make_service_backend<Services>()...};
+    std::ranges::move(library_services(), std::back_inserter(made));
+    return made;
   }(ServiceRoster{});
   return all;
 }

@@ -31,8 +31,11 @@ struct ServiceBackend {
   std::function<std::unique_ptr<AnyService>(const ServiceConfig&)> make;
 };
 
-// The services of the roster, in its order.
+// The services of the roster, in its order, and those over libraries and the kernel's timers.
 std::span<const ServiceBackend> services();
+
+// Those of impls/peers/services that this program has.
+std::vector<ServiceBackend> library_services();
 
 // The names of the services that drive this timer queue.
 std::vector<std::string_view> services_over(std::string_view queue);

@@ -7,7 +7,6 @@
 #include "realtime/make_service.h"
 #include "realtime/paced.h"
 #include "realtime/stoppable_wait.h"
-#include "realtime/watched_clock.h"
 #include "workloads/random.h"
 
 namespace timerbench {
@@ -67,18 +66,17 @@ Durations measure_sleep_lateness(Waiting waiting, int samples, Tick period, cons
 double idle_wakeups_per_second(const ServiceBackend& backend, Waiting waiting, Tick granularity,
                                double seconds, const StopFlag& stop) {
   constexpr Tick kSettle = 50 * kMillisecond;  // its threads start, and learn of the timer
-  SteadyClock steady(waiting);
-  WatchedClock clock(steady);
+  SteadyClock clock(waiting);
   const auto service = backend.make(
       {.capacity = 1, .clock = clock, .handler = [](TimerId, Tick) {}, .granularity = granularity});
   const std::unique_ptr<Alarm> alarm = make_punctual_alarm();
-  service->schedule(0, steady.now() + kHour);
-  wait_until(steady, *alarm, steady.now() + kSettle, stop);
-  const Tick begin = steady.now();
-  const std::uint64_t before = clock.wakeups();
-  wait_until(steady, *alarm, begin + static_cast<Tick>(seconds * 1e9), stop);
-  const auto wakeups = static_cast<double>(clock.wakeups() - before);
-  const Tick elapsed = steady.now() - begin;
+  service->schedule(0, clock.now() + kHour);
+  wait_until(clock, *alarm, clock.now() + kSettle, stop);
+  const Tick begin = clock.now();
+  const std::uint64_t before = service->wakeups();
+  wait_until(clock, *alarm, begin + static_cast<Tick>(seconds * 1e9), stop);
+  const auto wakeups = static_cast<double>(service->wakeups() - before);
+  const Tick elapsed = clock.now() - begin;
   service->stop();
   return wakeups / (static_cast<double>(elapsed) / 1e9);
 }

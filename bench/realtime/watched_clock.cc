@@ -27,7 +27,6 @@ class WatchedClock::WatchedAlarm final : public Alarm {
     const Tick begin = clock_.now();
     alarm_->wait_until(instant);
     waits_.push_back({begin, instant, clock_.now()});
-    clock_.wakeups_.fetch_add(1, std::memory_order_relaxed);
   }
 
   WatchedClock& clock_;

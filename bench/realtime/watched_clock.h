@@ -5,7 +5,6 @@
 // without moving. An alarm hands them to the clock when it is destroyed.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -33,9 +32,6 @@ class WatchedClock final : public Clock {
   Tick now() const override { return clock_.now(); }
   std::unique_ptr<Alarm> make_alarm() override;
 
-  // The number of waits of all alarms that have ended. Any thread may call it at any time.
-  std::uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }
-
   // The number of the alarm by which the calling thread waited last; kNoAlarm if it has not.
   static std::uint32_t alarm_of_this_thread();
   static constexpr std::uint32_t kNoAlarm = ~std::uint32_t{0};
@@ -47,7 +43,6 @@ class WatchedClock final : public Clock {
   class WatchedAlarm;
 
   Clock& clock_;
-  std::atomic<std::uint64_t> wakeups_ = 0;
   std::mutex mutex_;  // of waits_
   std::vector<std::vector<Wait>> waits_;
 };

@@ -27,7 +27,7 @@ namespace timerbench {
 namespace {
 
 // The figures that services and the control share. `lateness`: of timers due in the window.
-RealtimeFigures figures_under_load(const PacedFigures& measured, Precision precision,
+RealtimeFigures figures_under_load(const PacedFigures& measured, std::string_view ranking,
                                    const Durations& lateness) {
   // The trace fixes the calls. A cost per fire would mislead when hardly any timer fires.
   const auto operations = static_cast<double>(measured.generator.count() + lateness.count());
@@ -36,7 +36,7 @@ RealtimeFigures figures_under_load(const PacedFigures& measured, Precision preci
           .seconds = measured.seconds,
           .saturated = measured.saturated(),
           .interrupted = measured.interrupted,
-          .label = fmt::format("{}, per fire", to_string(precision)),
+          .label = fmt::format("{}, per fire", ranking),
           .summary = fmt::format("{}  {:.0f} of {:.0f} timers/s{}", describe_lateness(lateness),
                                  measured.achieved, measured.offered,
                                  measured.saturated() ? ", saturated" : ""),
@@ -53,12 +53,17 @@ RealtimeFigures pace(const PacedPlan& plan, const PacedOptions& options,
                      const ServiceBackend& service) {
   const PacedFigures measured = run_paced(options, plan, service, interrupted());
   RealtimeFigures figures =
-      figures_under_load(measured, service.traits.precision, measured.lateness);
+      figures_under_load(measured, ranking(service.traits), measured.lateness);
   figures.counters.insert(figures.counters.end(),
                           {{"early", static_cast<double>(measured.early)},
                            {"wakeups_per_second", measured.wakeups_per_second},
                            {"first_lateness_ns", measured.first_lateness},
                            {"last_lateness_ns", measured.last_lateness}});
+  if (measured.arming > 0) {
+    figures.counters.emplace_back("arming_ns", measured.arming);
+    figures.summary += fmt::format(", each armed in {:.0f} ns", measured.arming);
+  }
+  if (service.traits.own_clock) return figures;  // its waits are not recorded
   figures.distributions.insert(figures.distributions.end(), {{"rounding", measured.rounding},
                                                              {"wakeup", measured.wakeup},
                                                              {"processing", measured.processing}});
@@ -69,7 +74,7 @@ RealtimeFigures control(const PacedPlan& plan, Waiting waiting) {
   auto load = std::async(std::launch::async,
                          [&] { return run_paced({}, plan, idle_service(), interrupted()); });
   const Durations lateness = measure_sleep_lateness(waiting, plan.fires(), interrupted());
-  return figures_under_load(load.get(), Precision::none, lateness);
+  return figures_under_load(load.get(), to_string(Precision::none), lateness);
 }
 
 // Keeps the last plan: at one rate the control and all services share it.
@@ -136,11 +141,10 @@ Scenario idle() {
           .measure = [](const auto& service, std::uint64_t, const auto& options) {
             const double wakeups = idle_wakeups_per_second(
                 service, Waiting::condition, kMillisecond, options.seconds, interrupted());
-            return RealtimeFigures{
-                .seconds = options.seconds,
-                .label = fmt::format("{}, per second", to_string(service.traits.precision)),
-                .summary = fmt::format("{:.1f} wakeups/s", wakeups),
-                .counters = {{"wakeups_per_second", wakeups}}};
+            return RealtimeFigures{.seconds = options.seconds,
+                                   .label = fmt::format("{}, per second", ranking(service.traits)),
+                                   .summary = fmt::format("{:.1f} wakeups/s", wakeups),
+                                   .counters = {{"wakeups_per_second", wakeups}}};
           }};
 }
 

@@ -25,6 +25,8 @@ std::string current_failure() {
     return "interrupted: the run was ended before this cell";
   } catch (const BackendUnavailable& error) {
     return fmt::format("unavailable: {}", error.what());
+  } catch (const BackendLimit& error) {
+    return fmt::format("limit: {}", error.what());
   } catch (const BackendError& error) {
     return fmt::format("error: {}", error.what());
   } catch (const TraceError& error) {

@@ -8,7 +8,8 @@
 
 namespace timerbench {
 
-// The text begins with the status: wrong, error, timeout, skipped, unavailable, oom, interrupted.
+// The text begins with the status: wrong, error, timeout, skipped, unavailable, limit, oom,
+// interrupted.
 struct CellFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

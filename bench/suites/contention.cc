@@ -18,7 +18,7 @@ RealtimeFigures measure(Pattern pattern, const ServiceBackend& service, std::uin
   const auto p99_9 = measured.schedule.quantile(0.999);
   return {.failure = measured.failure,
           .seconds = measured.seconds,
-          .label = fmt::format("{}, per call", to_string(service.traits.precision)),
+          .label = fmt::format("{}, per call", ranking(service.traits)),
           .summary =
               fmt::format("{:>10.0f} calls/s  {:>7.0f} ns of processor a call  schedule p99.9 {}",
                           measured.calls_per_second(), measured.cpu_ns_per_call(),

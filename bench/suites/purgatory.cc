@@ -20,7 +20,7 @@ RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service
       .seconds = measured.elapsed,
       .saturated = measured.saturated() && !measured.interrupted,
       .interrupted = measured.interrupted,
-      .label = fmt::format("{}, per request", to_string(service.traits.precision)),
+      .label = fmt::format("{}, per request", ranking(service.traits)),
       .summary = fmt::format(
           "{:.1f} s, {:.2f} s of processor time  {:>7.0f} of {:.0f} requests/s  {:.2f} "
           "% timed out, "
@@ -55,13 +55,20 @@ RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service
   return figures;
 }
 
+std::vector<std::string_view> with_libraries(std::vector<std::string_view> names) {
+  for (const ServiceBackend& service : services()) {
+    if (service.traits.is_library) names.push_back(service.traits.name);
+  }
+  return names;
+}
+
 // A scenario with the load's latencies and time-out, at the suite's or the user's rates.
 Scenario at_rates(std::string name, std::string summary, const PurgatoryLoad& load) {
   return {
       .name = std::move(name),
       .summary = std::move(summary),
       .sizes = {1'000, 2'000, 5'000, 10'000, 20'000, 50'000, 100'000, 200'000, 500'000, 1'000'000},
-      .services = {"locked_log_wheel_256", "delay_queue", "system_timer"},
+      .services = with_libraries({"locked_log_wheel_256", "delay_queue", "system_timer"}),
       .measure = [load](const auto& service, std::uint64_t rate, const auto& options) {
         PurgatoryLoad own = load;
         own.rate = static_cast<double>(rate);

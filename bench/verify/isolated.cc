@@ -72,6 +72,8 @@ Verdict judged(const Judge& judge, Progress& progress) {
     return judge(progress);
   } catch (const BackendUnavailable& error) {
     return {false, fmt::format("UNAVAILABLE: {}", error.what())};
+  } catch (const BackendLimit& error) {
+    return {false, fmt::format("UNAVAILABLE: {}", error.what())};
   } catch (const std::bad_alloc&) {
     return {false, fmt::format("ERROR: oom: out of memory in {}", progress.stage())};
   } catch (const std::exception& error) {

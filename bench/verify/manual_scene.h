@@ -9,10 +9,9 @@
 
 #include "services/clock.h"
 #include "services/timer_service.h"
+#include "verify/service_requirements.h"
 
 namespace timerbench {
-
-using Fires = std::vector<PendingTimer>;
 
 class ManualScene {
  public:

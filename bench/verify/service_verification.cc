@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "system/stop.h"
 #include "verify/service_audit.h"
 #include "verify/service_contract.h"
 #include "verify/spread_ids.h"
+#include "verify/system_clock_contract.h"
 #include "verify/violation.h"
 
 namespace timerbench {
@@ -18,17 +22,32 @@ namespace {
 constexpr std::chrono::seconds kLongestSilence{10};
 constexpr double kLongestPart = 1;  // seconds of an audit between two signs of progress
 
+// Which scenarios a service with a clock of its own does not run.
+std::string left_out() {
+  std::vector<std::string_view> names;
+  for (const ServiceScenario& scenario : service_contract()) {
+    const auto same = std::ranges::find(system_clock_contract(), scenario.name,
+                                        [](const ServiceScenario& one) { return one.name; });
+    if (same == system_clock_contract().end()) names.push_back(scenario.name);
+  }
+  return fmt::format(" on the system's clock, without {} that must set it ({})", names.size(),
+                     fmt::join(names, ", "));
+}
+
 Verdict judge(const ServiceBackend& backend, std::uint64_t seed, double seconds,
               Progress& progress) {
   const ServiceBackend service = with_spread_ids(backend);
-  for (const ServiceScenario& scenario : service_contract()) {
+  const auto scenarios = service.traits.own_clock ? system_clock_contract() : service_contract();
+  for (const ServiceScenario& scenario : scenarios) {
     if (interrupted()) return {};
     progress.begin(scenario.name);
     try {
       scenario.run(service);
     } catch (const ContractViolation& violation) {
-      return {false, fmt::format("WRONG: {} of bench/verify/service_contract.cc: {}", scenario.name,
-                                 violation.what())};
+      return {false,
+              fmt::format("WRONG: {} of bench/verify/{}.cc: {}", scenario.name,
+                          service.traits.own_clock ? "system_clock_contract" : "service_contract",
+                          violation.what())};
     }
   }
   for (const ServiceAudit& audit : service_audits()) {
@@ -41,8 +60,9 @@ Verdict judge(const ServiceBackend& backend, std::uint64_t seed, double seconds,
       if (interrupted()) return {};
     }
   }
-  return {true, fmt::format("ok: {} scenarios, {} audits of {:g} s", service_contract().size(),
-                            service_audits().size(), seconds)};
+  return {true, fmt::format("ok: {} scenarios{}, {} audits of {:g} s", scenarios.size(),
+                            service.traits.own_clock ? left_out() : "", service_audits().size(),
+                            seconds)};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Verifies a timer service: its scenarios (verify/service_contract.h), then its audits
-// (verify/service_audit.h).
+// Verifies a timer service: its scenarios (verify/service_contract.h, or
+// verify/system_clock_contract.h), then its audits (verify/service_audit.h).
 #pragma once
 
 #include <cstdint>

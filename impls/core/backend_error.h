@@ -16,4 +16,10 @@ struct BackendUnavailable : BackendError {
   using BackendError::BackendError;
 };
 
+// It has come to a limit of the system, such as the number of open files. That is a result,
+// reported as `limit`. The text names the limit, and how to raise it.
+struct BackendLimit : BackendError {
+  using BackendError::BackendError;
+};
+
 }  // namespace timerbench

@@ -93,7 +93,9 @@ struct Traits {
   const char* file = __builtin_FILE();  // where this is written: the backend's source
 };
 
-// What a backend is ranked among, as every table calls it: its precision, and whether it is a library.
+// What a contender is ranked among, as every table calls it: its precision, and whether it is a
+// library. `traits`: of a backend or a service.
+template <class Traits>
 constexpr std::string_view ranking(const Traits& traits) {
   if (traits.is_library) {
     switch (traits.precision) {

@@ -22,7 +22,8 @@
 //  6. size() is the number of pending timers, including those that are due and have not begun to run.
 //     While other threads call, it may be off by their number.
 //
-// `timerbench verify SERVICE` checks all of them: verify/service_contract.h.
+// `timerbench verify SERVICE` checks all of them: verify/service_contract.h, or
+// verify/system_clock_contract.h for a service with a clock of its own.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +45,7 @@ using FireHandler = std::function<void(TimerId id, Tick deadline)>;
 
 struct ServiceConfig {
   TimerId capacity;  // ids are 0 .. capacity - 1
-  Clock& clock;      // outlives the service
+  Clock& clock;      // outlives the service; the system's, for one with ServiceTraits::own_clock
   FireHandler handler;
   Tick granularity = 1'000'000;  // of services that round, in ns: 1 ms
   // How many threads run handlers, of services that leave the choice; default: the service's.
@@ -61,6 +62,10 @@ struct ServiceTraits {
   bool remote = false;          // operations are messages to another process
   // A handler that throws ends the service, as in the original: nothing fires any more.
   bool ends_when_handler_throws = false;
+  bool is_library = false;  // the code of others, behind an adapter; ranked apart from own code
+  // It sleeps by a clock of its own, CLOCK_MONOTONIC, and not by alarms of the config's. So no test
+  // can set its time, and no record of waits tells why it was late.
+  bool own_clock = false;
   const char* file = __builtin_FILE();  // where this is written: the service's source
 };
 

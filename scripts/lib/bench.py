@@ -76,8 +76,9 @@ from style import RANKED
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
 
-# What only the preset peers has: libraries and programs in other languages.
-PEERS = {"libraries", "processes", *(header.stem for header in (ROOT / "impls/peers").glob("*.h"))}
+# What only the preset peers has: families and names of libraries, and of programs in other languages.
+PEERS = {"libraries", "processes"}
+PEERS |= {header.stem for header in (ROOT / "impls" / "peers").glob("**/*.h")}
 PEERS |= set(re.findall(r"add_process\((\w+)", (ROOT / "impls/peers/processes.cmake").read_text()))
 PEER_SUITES = ("peers", "processes")
 
@@ -122,8 +123,9 @@ def preset_of(choice: Sequence[str]) -> str:
     """Returns which preset's program has the backends of the choice."""
     options = dict(option.partition("=")[::2] for option in choice)
     suite = Path(options["--suite"]).stem
-    backends = set(options.get("--backends", "").split(","))
-    if suite in PEER_SUITES or backends & PEERS:
+    backends = options.get("--backends", "").split(",")
+    is_peer = any(f"{one}_".startswith(f"{name}_") for one in backends for name in PEERS)
+    if suite in PEER_SUITES or is_peer:
         return "peers"
     return "ablation" if suite == "ablation" else "release"
 

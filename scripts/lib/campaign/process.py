@@ -25,7 +25,7 @@ SECONDS_BETWEEN_LOOKS = 0.1
 # Prefix of a command: the kernel kills it when this process ends, even by SIGKILL.
 TIED = ("setpriv", "--pdeathsig", "KILL")
 
-STATUSES = ("wrong", "timeout", "oom", "crash", "error", "unavailable", "skipped")
+STATUSES = ("wrong", "timeout", "oom", "crash", "error", "unavailable", "limit", "skipped")
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _heads() -> dict[str, Head]:
     """
     return {
         name: head
-        for path in sorted(IMPLS.glob("*/*.h"))
+        for path in sorted(IMPLS.glob("**/*.h"))
         for name, head in _heads_in(path, path.read_text(encoding="utf-8"))
     }
 

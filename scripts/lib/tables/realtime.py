@@ -77,6 +77,7 @@ COLUMNS = {
         _time("lateness_p99_ns", "p99"),
         _time("lateness_p99.9_ns", "p99.9"),
         _time("lateness_max_ns", "max"),
+        _time("arming_ns", "each armed in", of="herd"),
         _time("first_lateness_ns", "first", of="herd"),
         _time("last_lateness_ns", "last", of="herd"),
         _number("wakeups_per_second", "wakeups/s"),
