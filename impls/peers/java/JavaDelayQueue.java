@@ -78,7 +78,7 @@ final class JavaDelayQueue extends Timers {
     Replay.main(
         words,
         new Replay.About(
-            "java_delay_queue", "DelayQueue, which removes in O(n)", "exact", true, ""),
+            "java_delay_queue", "DelayQueue, which removes in O(n)", "exact", true),
         (capacity, granularity) -> new JavaDelayQueue(capacity));
   }
 }

@@ -1,6 +1,7 @@
 import java.util.concurrent.DelayQueue;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
@@ -11,7 +12,7 @@ import java.util.function.Consumer;
  * level, each a doubly linked list with a lock; a level above is made when a deadline first needs it;
  * a bucket with timers waits in a java.util.concurrent.DelayQueue; when it expires, the clock of the
  * wheels moves to its instant, and its timers are put in again, which fires them or lands them below.
- * Arming makes a task and an entry, as Kafka does.
+ * Arming makes a task and an entry, as Kafka does, and each task, entry and bucket has its lock.
  *
  * <p>Clock: getDelay() of a bucket is its instant less the virtual clock.
  *
@@ -32,11 +33,19 @@ final class JavaKafkaWheel extends Timers {
   private static final class Task {
     final int id;
     final long deadline;
-    Entry entry; // null: not pending
+    private Entry entry; // null: not pending
 
     Task(int id, long deadline) {
       this.id = id;
       this.deadline = deadline;
+    }
+
+    synchronized Entry entry() {
+      return entry;
+    }
+
+    synchronized void setEntry(Entry entry) {
+      this.entry = entry;
     }
   }
 
@@ -63,21 +72,25 @@ final class JavaKafkaWheel extends Timers {
     }
 
     synchronized void add(Entry entry) {
-      entry.bucket = this;
-      entry.previous = root.previous;
-      entry.next = root;
-      root.previous.next = entry;
-      root.previous = entry;
-      ++size;
+      synchronized (entry) {
+        entry.bucket = this;
+        entry.previous = root.previous;
+        entry.next = root;
+        root.previous.next = entry;
+        root.previous = entry;
+        size.incrementAndGet();
+      }
     }
 
     synchronized void remove(Entry entry) {
-      entry.next.previous = entry.previous;
-      entry.previous.next = entry.next;
-      entry.next = null;
-      entry.previous = null;
-      entry.bucket = null;
-      --size;
+      synchronized (entry) {
+        entry.next.previous = entry.previous;
+        entry.previous.next = entry.next;
+        entry.next = null;
+        entry.previous = null;
+        entry.bucket = null;
+        size.decrementAndGet();
+      }
     }
 
     /** Takes all entries out, and hands each on. */
@@ -141,7 +154,7 @@ final class JavaKafkaWheel extends Timers {
   private final Task[] handles;
   private final Wheel wheel;
   private final Bucket overdue = new Bucket(); // due when they were armed; never in the queue
-  private int size; // entries in buckets
+  private final AtomicInteger size = new AtomicInteger(); // entries in buckets
 
   JavaKafkaWheel(int capacity, long granularity) {
     handles = new Task[capacity];
@@ -153,16 +166,18 @@ final class JavaKafkaWheel extends Timers {
     cancel(id);
     Task task = new Task(id, deadline);
     handles[id] = task;
-    task.entry = new Entry(task);
-    if (!wheel.add(task.entry)) overdue.add(task.entry);
+    Entry entry = new Entry(task);
+    task.setEntry(entry);
+    if (!wheel.add(entry)) overdue.add(entry);
   }
 
   @Override
   boolean cancel(int id) {
     Task task = handles[id];
     if (task == null) return false;
-    task.entry.bucket.remove(task.entry);
-    task.entry = null;
+    Entry entry = task.entry();
+    entry.bucket.remove(entry);
+    task.setEntry(null);
     handles[id] = null;
     return true;
   }
@@ -180,14 +195,14 @@ final class JavaKafkaWheel extends Timers {
   }
 
   private void fire(Task task, Fires fires) {
-    task.entry = null;
+    task.setEntry(null);
     handles[task.id] = null;
     fires.add(now, task.id, task.deadline);
   }
 
   @Override
   int pending() {
-    return size;
+    return size.get();
   }
 
   public static void main(String[] words) throws Exception {
@@ -197,8 +212,7 @@ final class JavaKafkaWheel extends Timers {
             "java_kafka_wheel",
             "timing wheels of 20 buckets in a DelayQueue, rounds down",
             "early",
-            true,
-            ""),
+            true),
         JavaKafkaWheel::new);
   }
 }

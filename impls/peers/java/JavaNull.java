@@ -23,7 +23,7 @@ final class JavaNull extends Timers {
   public static void main(String[] words) throws Exception {
     Replay.main(
         words,
-        new Replay.About("java_null", "a control: does nothing", "none", false, ""),
+        new Replay.About("java_null", "a control: does nothing", "none", false),
         (capacity, granularity) -> new JavaNull());
   }
 }

@@ -86,7 +86,7 @@ final class JavaPriorityQueue extends Timers {
     Replay.main(
         words,
         new Replay.About(
-            "java_priority_queue", "PriorityQueue with lazy deletion", "exact", true, ""),
+            "java_priority_queue", "PriorityQueue with lazy deletion", "exact", true),
         (capacity, granularity) -> new JavaPriorityQueue(capacity));
   }
 }

@@ -66,7 +66,7 @@ final class JavaSkipList extends Timers {
     Replay.main(
         words,
         new Replay.About(
-            "java_skip_list", "ConcurrentSkipListMap by deadline and number", "exact", true, ""),
+            "java_skip_list", "ConcurrentSkipListMap by deadline and number", "exact", true),
         (capacity, granularity) -> new JavaSkipList(capacity));
   }
 }

@@ -15,24 +15,36 @@ final class Replay {
   private Replay() {}
 
   /** What `describe` tells. */
-  record About(String name, String summary, String precision, boolean ordered, String library) {
-    /** The version tells how the machine was started, for the collector and the heap matter. */
+  record About(String name, String summary, String precision, boolean ordered) {
+    /** The version tells the machine's flags as well, for the collector and the heap matter. */
     void print() throws IOException {
-      String flags = String.join(" ", ManagementFactory.getRuntimeMXBean().getInputArguments());
-      String version =
-          (library.isEmpty() ? "" : library + ", ")
-              + ("OpenJDK " + System.getProperty("java.version") + " " + flags).trim();
+      List<String> versions = new ArrayList<>();
+      for (Path entry : classPath()) {
+        String archive = entry.toRealPath().getFileName().toString();
+        if (archive.endsWith(".jar")) versions.add(archive.replace(".jar", ""));
+      }
+      versions.add("OpenJDK " + System.getProperty("java.version"));
+      versions.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
       System.out.printf(
           "{\"name\": \"%s\", \"summary\": \"%s\", \"precision\": \"%s\", \"ordered\": %b,"
               + " \"version\": \"%s\", \"files\": [\"%s\"]}%n",
-          name, summary, precision, ordered, version, String.join("\", \"", files()));
+          name,
+          summary,
+          precision,
+          ordered,
+          String.join(" ", versions),
+          String.join("\", \"", files()));
+    }
+
+    private static List<Path> classPath() {
+      return Stream.of(System.getProperty("java.class.path").split(":")).map(Path::of).toList();
     }
 
     /** The class files and archives of the class path. */
     private static List<String> files() throws IOException {
       List<String> files = new ArrayList<>();
-      for (String entry : System.getProperty("java.class.path").split(":")) {
-        try (Stream<Path> paths = Files.walk(Path.of(entry))) {
+      for (Path entry : classPath()) {
+        try (Stream<Path> paths = Files.walk(entry)) {
           paths.filter(Files::isRegularFile).sorted().forEach(path -> files.add(path.toString()));
         }
       }
@@ -83,9 +95,11 @@ final class Replay {
     long cancelled = play(words, 0, setup, timers, fires);
     long begin = System.nanoTime();
     cancelled += play(words, setup, words.length, timers, fires);
+    long elapsed = System.nanoTime() - begin;
     System.out.printf(
         "{\"elapsed_ns\": %d, \"fired\": %d, \"cancelled\": %d, \"pending\": %d}%n",
-        System.nanoTime() - begin, fires.count, cancelled, timers.pending());
+        elapsed, fires.count, cancelled, timers.pending());
+    timers.close();
   }
 
   /** Returns how many cancellations prevented a fire. */

@@ -15,6 +15,9 @@ abstract class Timers {
   /** Returns how many timers are pending. It is asked once, at the end of a replay. */
   abstract int pending();
 
+  /** Gives back what it holds beside memory. It is called last, and is not timed. */
+  void close() {}
+
   /** What makes the structure anew for each replay. */
   interface Maker {
     Timers make(int capacity, long granularity);

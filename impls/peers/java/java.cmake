@@ -5,11 +5,12 @@ set(java_classes "${CMAKE_CURRENT_BINARY_DIR}/java")
 # The collector and the heap are the same wherever this is measured. The last leaves no file in /tmp.
 set(java_flags -XX:+UseSerialGC -Xms2g -Xmx2g -XX:-UsePerfData)
 
-# Adds process NAME, which is the main() of CLASS. LIBRARIES are archives and folders of classes.
+# Adds process NAME, which is the main() of CLASS and made of CLASSES as well. LIBRARIES are archives and
+# folders of classes. DEPENDS: what makes them.
 function(add_java_process name class)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LIBRARIES;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "CLASSES;LIBRARIES;DEPENDS")
   set(folder "${java_classes}/${name}")
-  set(sources ${class} Fires Replay Timers Trace)
+  set(sources ${class} ${arg_CLASSES} Fires Replay Timers Trace)
   list(TRANSFORM sources REPLACE "(.+)" "${java_sources}/\\1.java")
   list(JOIN arg_LIBRARIES ":" libraries)
   set(class_path "${folder}")
@@ -25,6 +26,14 @@ function(add_java_process name class)
     COMMAND "${java}" ${java_flags} -cp "${class_path}" ${class})
 endfunction()
 
+# Sets VARIABLE to the path of an archive that a Debian package has. Otherwise says what is not built.
+macro(find_java_library variable archive package name)
+  find_file(${variable} ${archive} PATHS /usr/share/java NO_DEFAULT_PATH NO_CACHE)
+  if(NOT ${variable})
+    message(STATUS "${name} is not built: ${package} is missing")
+  endif()
+endmacro()
+
 find_runtime(javac javac openjdk-17-jdk-headless "java_*")
 if(javac)
   cmake_path(REPLACE_FILENAME javac java OUTPUT_VARIABLE java)
@@ -33,4 +42,29 @@ if(javac)
   add_java_process(java_delay_queue JavaDelayQueue)
   add_java_process(java_skip_list JavaSkipList)
   add_java_process(java_kafka_wheel JavaKafkaWheel)
+
+  find_java_library(netty netty-common.jar libnetty-java netty_wheel)
+  find_java_library(jctools jctools-core.jar libjctools-java netty_wheel)
+  if(netty AND jctools)
+    # Netty's timer asks the system for the time. In this copy it asks another class, whose name is as
+    # long: that is all that changes in a class file.
+    set(patched "${java_classes}/netty")
+    add_custom_command(OUTPUT "${patched}/made" VERBATIM DEPENDS "${netty}"
+      COMMENT "Copying the HashedWheelTimer of Netty"
+      COMMAND ${CMAKE_COMMAND} -E rm -rf "${patched}"
+      COMMAND ${CMAKE_COMMAND} -E make_directory "${patched}"
+      COMMAND ${CMAKE_COMMAND} -E chdir "${patched}" ${CMAKE_COMMAND} -E tar x "${netty}"
+        "io/netty/util/HashedWheelTimer.class" "io/netty/util/HashedWheelTimer$Worker.class"
+      COMMAND sed -i "s|java/lang/System|VirtualNanoClock|g"
+        "${patched}/io/netty/util/HashedWheelTimer.class"
+        "${patched}/io/netty/util/HashedWheelTimer$Worker.class"
+      COMMAND ${CMAKE_COMMAND} -E touch "${patched}/made")
+    add_java_process(netty_wheel NettyWheel CLASSES Beside NettyWorker VirtualNanoClock
+      LIBRARIES "${patched}" "${netty}" "${jctools}" DEPENDS "${patched}/made")
+  endif()
+
+  find_java_library(caffeine caffeine.jar libcaffeine-java caffeine_wheel)
+  if(caffeine)
+    add_java_process(caffeine_wheel CaffeineWheel CLASSES Beside LIBRARIES "${caffeine}")
+  endif()
 endif()
