@@ -35,3 +35,4 @@ if(python)
 endif()
 
 include("${CMAKE_CURRENT_LIST_DIR}/java/java.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/go/go.cmake")

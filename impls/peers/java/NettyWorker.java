@@ -12,7 +12,8 @@ import java.util.Queue;
 final class NettyWorker {
   private static final MethodHandle PROCESS_CANCELLED = method("Worker", "processCancelledTasks");
   private static final MethodHandle TRANSFER = method("Worker", "transferTimeoutsToBuckets");
-  private static final MethodHandle EXPIRE = method("HashedWheelBucket", "expireTimeouts", long.class);
+  private static final MethodHandle EXPIRE =
+      method("HashedWheelBucket", "expireTimeouts", long.class);
   private static final MethodHandle SET_TICK;
 
   static {

@@ -20,7 +20,7 @@ final class Replay {
     void print() throws IOException {
       List<String> versions = new ArrayList<>();
       for (Path entry : classPath()) {
-        String archive = entry.toRealPath().getFileName().toString();
+        String archive = entry.getFileName().toString();
         if (archive.endsWith(".jar")) versions.add(archive.replace(".jar", ""));
       }
       versions.add("OpenJDK " + System.getProperty("java.version"));

@@ -5,8 +5,8 @@ set(java_classes "${CMAKE_CURRENT_BINARY_DIR}/java")
 # The collector and the heap are the same wherever this is measured. The last leaves no file in /tmp.
 set(java_flags -XX:+UseSerialGC -Xms2g -Xmx2g -XX:-UsePerfData)
 
-# Adds process NAME, which is the main() of CLASS and made of CLASSES as well. LIBRARIES are archives and
-# folders of classes. DEPENDS: what makes them.
+# Adds process NAME, which is the main() of CLASS and made of CLASSES as well. LIBRARIES are archives
+# and folders of classes. DEPENDS: what makes them.
 function(add_java_process name class)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "CLASSES;LIBRARIES;DEPENDS")
   set(folder "${java_classes}/${name}")
@@ -26,9 +26,10 @@ function(add_java_process name class)
     COMMAND "${java}" ${java_flags} -cp "${class_path}" ${class})
 endfunction()
 
-# Sets VARIABLE to the path of an archive that a Debian package has. Otherwise says what is not built.
+# Sets VARIABLE to the path of an archive that a Debian package has, which tells its version. Otherwise
+# says what is not built.
 macro(find_java_library variable archive package name)
-  find_file(${variable} ${archive} PATHS /usr/share/java NO_DEFAULT_PATH NO_CACHE)
+  file(GLOB ${variable} "/usr/share/java/${archive}-[0-9]*.jar")
   if(NOT ${variable})
     message(STATUS "${name} is not built: ${package} is missing")
   endif()
@@ -43,8 +44,8 @@ if(javac)
   add_java_process(java_skip_list JavaSkipList)
   add_java_process(java_kafka_wheel JavaKafkaWheel)
 
-  find_java_library(netty netty-common.jar libnetty-java netty_wheel)
-  find_java_library(jctools jctools-core.jar libjctools-java netty_wheel)
+  find_java_library(netty netty-common libnetty-java netty_wheel)
+  find_java_library(jctools jctools-core libjctools-java netty_wheel)
   if(netty AND jctools)
     # Netty's timer asks the system for the time. In this copy it asks another class, whose name is as
     # long: that is all that changes in a class file.
@@ -63,7 +64,7 @@ if(javac)
       LIBRARIES "${patched}" "${netty}" "${jctools}" DEPENDS "${patched}/made")
   endif()
 
-  find_java_library(caffeine caffeine.jar libcaffeine-java caffeine_wheel)
+  find_java_library(caffeine caffeine libcaffeine-java caffeine_wheel)
   if(caffeine)
     add_java_process(caffeine_wheel CaffeineWheel CLASSES Beside LIBRARIES "${caffeine}")
   endif()
