@@ -36,3 +36,4 @@ endif()
 
 include("${CMAKE_CURRENT_LIST_DIR}/java/java.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/go/go.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/node/node.cmake")
