@@ -1,12 +1,12 @@
 // Go's container/heap, whose elements know their index: the example of its documentation.
 //
-// What runs: heap.Push, heap.Pop, heap.Fix and heap.Remove of the standard library, a binary heap over
-// an interface that compares and swaps.
+// What runs: heap.Push, heap.Pop, heap.Fix and heap.Remove of the standard library, a binary heap
+// over an interface that compares and swaps.
 //
 // Clock: deadlines are numbers, and the first is compared with the clock.
 //
-// Cost: arm and cancel O(log n), an object for each timer that was not pending; each comparison and
-// each swap is a call through the interface. 40 bytes a timer.
+// Cost: arm and cancel O(log n), an object for each timer that was not pending; each comparison
+// and each swap is a call through the interface. 40 bytes a timer.
 //
 // Follows: container/heap of Go 1.19; PriorityQueue of its examples.
 

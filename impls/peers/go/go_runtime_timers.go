@@ -1,20 +1,21 @@
 // The timers of Go's runtime: time.AfterFunc, Timer.Reset and Timer.Stop.
 //
-// What runs: all of the runtime, as a program has it, on one processor. A heap of four children holds
-// the timers; a stopped one stays until it surfaces or a quarter are stopped; each fire starts a
-// goroutine.
+// What runs: all of the runtime, as a program has it, on one processor. A heap of four children
+// holds the timers; a stopped one stays until it surfaces or a quarter are stopped; each fire
+// starts a goroutine.
 //
-// Clock: the runtime is built with its tag `faketime`, as for the Go playground. Its clock stands still
-// while any goroutine can run; when all sleep, it moves to the first timer. A tick is two nanoseconds.
-// advance() sleeps until half a tick after its instant, so that all that fires then has run.
+// Clock: the runtime is built with its tag `faketime`, as for the Go playground. Its clock stands
+// still while any goroutine can run; when all sleep, it moves to the first timer. A tick is two
+// nanoseconds. advance() sleeps until half a tick after its instant, so that all that fires then
+// has run.
 //
-// Cannot: move the clock without putting its thread to sleep and waking it, at each instant at which
-// something is due, and once for each advance(). A program that waits pays that too. Timers that are
-// due when they are armed would fire before the next advance(), and wait in a map.
+// Cannot: move the clock without putting its thread to sleep and waking it, at each instant at
+// which something is due, and once for each advance(). A program that waits pays that too. Timers
+// that are due when they are armed would fire before the next advance(), and wait in a map.
 //
-// Cost: arm and cancel O(1), and O(log n) for a timer that is not in the heap, with two objects the
-// first time; advance O(log n) a timer, and 1 to 10 us an instant. 150 bytes a timer: the timer, its
-// closure, a place in the heap.
+// Cost: arm and cancel O(1), and O(log n) for a timer that is not in the heap, with two objects
+// the first time; advance O(log n) a timer, and 1 to 10 us an instant. 150 bytes a timer: the
+// timer, its closure, a place in the heap.
 //
 // Follows: package time of Go 1.19, runtime/time.go and runtime/time_fake.go.
 
@@ -115,7 +116,7 @@ func (t *runtimeTimers) pending() int {
 
 func main() {
 	runtime.GOMAXPROCS(1)
-	run(about{Name: "go_runtime_timers", Summary: "AfterFunc, Reset and Stop on the runtime's fake clock",
+	run(about{Name: "go_runtime_timers", Summary: "AfterFunc, Reset and Stop of package time",
 		Precision: "exact", Ordered: true},
 		func(capacity int) timers {
 			return &runtimeTimers{armed: make([]armed, capacity), overdue: map[uint32]struct{}{}}

@@ -2,8 +2,8 @@ import java.util.Comparator;
 import java.util.TreeSet;
 
 /**
- * The timers that a library cannot hold, beside it, in a TreeSet: those that are too far, and those that
- * are due when they are armed, if it would fire them late.
+ * The timers that a library cannot hold, beside it, in a TreeSet: those that are too far, and
+ * those that are due when they are armed, if it would fire them late.
  */
 final class Beside {
   record Timer(int id, long deadline) {}

@@ -6,21 +6,21 @@ import com.github.benmanes.caffeine.cache.RemovalCause;
 /**
  * Caffeine's cache, whose entries expire after a time of their own: a hierarchical wheel.
  *
- * <p>What runs: the cache as programs use it. Arming is put(), cancelling is invalidate(), fireDue() is
- * cleanUp(), and what expires is told to a removal listener. So a timer costs a hash table and the
- * buffers of the cache as well. Its maintenance runs in each call, not in the pool of threads of the
- * runtime, so that all is done when the call returns.
+ * <p>What runs: the cache as programs use it. Arming is put(), cancelling is invalidate(),
+ * fireDue() is cleanUp(), and what expires is told to a removal listener. So a timer costs a hash
+ * table and the buffers of the cache as well. Its maintenance runs in each call, not in the pool
+ * of threads of the runtime, so that all is done when the call returns.
  *
  * <p>Clock: a Ticker. The finest buckets of the wheel span 2^30 ns, and that is a granule here.
  *
- * <p>Deviates: moving a timer is invalidate() and put(), for Caffeine leaves an entry in its bucket if
- * its time changes by less than a second, and so may be late by one.
+ * <p>Deviates: moving a timer is invalidate() and put(), for Caffeine leaves an entry in its
+ * bucket if its time changes by less than a second, and so may be late by one.
  *
- * <p>Cannot: fire at once what is due when it is armed, which waits for the next granule, nor count
- * beyond 2^63 ns. Such timers wait in Beside, and after 2^33 granules a new cache begins.
+ * <p>Cannot: fire at once what is due when it is armed, which waits for the next granule, nor
+ * count beyond 2^63 ns. Such timers wait in Beside, and after 2^33 granules a new cache begins.
  *
- * <p>Cost: arm and cancel O(1), an entry of the hash table, a node, a task, a boxed id; fireDue O(1) a
- * timer and level that it came down. 150 bytes a timer.
+ * <p>Cost: arm and cancel O(1), an entry of the hash table, a node, a task, a boxed id; fireDue
+ * O(1) a timer and level that it came down. 150 bytes a timer.
  *
  * <p>Follows: com.github.benmanes.caffeine.cache.TimerWheel of Caffeine 2.6.2, libcaffeine-java;
  * Varghese & Lauck 1987, scheme 7.

@@ -5,16 +5,17 @@ import java.util.concurrent.TimeUnit;
 /**
  * java.util.concurrent.DelayQueue, whose elements tell their delay by a clock of their own.
  *
- * <p>What runs: the class of the JDK with its lock, which nobody contends for. fireDue() is poll()
- * until nothing is due. Cancelling is remove(Object), which looks at every element.
+ * <p>What runs: the class of the JDK with its lock, which nobody contends for. fireDue() is
+ * poll() until nothing is due. Cancelling is remove(Object), which looks at every element.
  *
  * <p>Clock: getDelay() is the deadline less the virtual clock, a tick being a nanosecond.
  *
- * <p>Cannot: remove in less than O(n), as ScheduledThreadPoolExecutor's own queue can, which takes
- * nothing but its own tasks on System.nanoTime().
+ * <p>Cannot: remove in less than O(n), as ScheduledThreadPoolExecutor's own queue can, which
+ * takes nothing but its own tasks on System.nanoTime().
  *
- * <p>Cost: arm O(log n), a new object, and the lock; cancel O(n), and so is moving a pending timer;
- * fireDue O(log n) a timer. 32 bytes a timer, and 8 for its places in the heap and among the handles.
+ * <p>Cost: arm O(log n), a new object, and the lock; cancel O(n), and so is moving a pending
+ * timer; fireDue O(log n) a timer. 32 bytes a timer, and 8 for its places in the heap and among
+ * the handles.
  *
  * <p>Follows: java.util.concurrent.DelayQueue of OpenJDK 17.
  */

@@ -6,26 +6,29 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
- * Kafka's timing wheels, with a DelayQueue of buckets, written from the description of its SystemTimer.
+ * Kafka's timing wheels, with a DelayQueue of buckets, written from the description of its
+ * SystemTimer.
  *
- * <p>What runs: nothing of Kafka, which no package of Debian has. The same structure: 20 buckets a
- * level, each a doubly linked list with a lock; a level above is made when a deadline first needs it;
- * a bucket with timers waits in a java.util.concurrent.DelayQueue; when it expires, the clock of the
- * wheels moves to its instant, and its timers are put in again, which fires them or lands them below.
- * Arming makes a task and an entry, as Kafka does, and each task, entry and bucket has its lock.
+ * <p>What runs: nothing of Kafka, which no package of Debian has. The same structure: 20 buckets
+ * a level, each a doubly linked list with a lock; a level above is made when a deadline first
+ * needs it; a bucket with timers waits in a java.util.concurrent.DelayQueue; when it expires, the
+ * clock of the wheels moves to its instant, and its timers are put in again, which fires them or
+ * lands them below. Arming makes a task and an entry, as Kafka does, and each task, entry and
+ * bucket has its lock.
  *
  * <p>Clock: getDelay() of a bucket is its instant less the virtual clock.
  *
- * <p>Deviates: the lock that SystemTimer takes around all, and the executor that runs tasks, are left
- * out. Kafka runs a task that is due when it is added at once; here it waits for the next fireDue(),
- * for operations do not fire.
+ * <p>Deviates: the lock that SystemTimer takes around all, and the executor that runs tasks, are
+ * left out. Kafka runs a task that is due when it is added at once; here it waits for the next
+ * fireDue(), for operations do not fire.
  *
  * <p>Cannot: keep to deadlines within a granule. It rounds them down, and so fires early.
  *
- * <p>Cost: arm O(levels), two objects; cancel O(1); fireDue O(1) a timer and level that it came down,
- * O(log b) a bucket, of b that wait. 72 bytes a timer.
+ * <p>Cost: arm O(levels), two objects; cancel O(1); fireDue O(1) a timer and level that it came
+ * down, O(log b) a bucket, of b that wait. 68 bytes a timer.
  *
- * <p>Follows: Kafka's SystemTimer, TimingWheel and TimerTaskList; Varghese & Lauck 1987, scheme 7.
+ * <p>Follows: Kafka's SystemTimer, TimingWheel and TimerTaskList; Varghese & Lauck 1987, scheme
+ * 7.
  */
 final class JavaKafkaWheel extends Timers {
   private static final int BUCKETS = 20;

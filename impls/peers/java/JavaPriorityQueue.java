@@ -3,17 +3,17 @@ import java.util.PriorityQueue;
 /**
  * java.util.PriorityQueue with lazy deletion, as java.util.Timer keeps its tasks.
  *
- * <p>What runs: the class of the JDK, a binary heap of references. A cancelled timer stays in it until
- * it surfaces, for remove(Object) looks at every element. When more than half are cancelled they are
- * removed with removeIf(), as one calls Timer.purge(); otherwise many that are moved would fill the
- * memory.
+ * <p>What runs: the class of the JDK, a binary heap of references. A cancelled timer stays in it
+ * until it surfaces, for remove(Object) looks at every element. When more than half are cancelled
+ * they are removed with removeIf(), as one calls Timer.purge(); otherwise many that are moved
+ * would fill the memory.
  *
  * <p>Clock: deadlines are numbers, and the first is compared with the clock.
  *
  * <p>Cannot: remove a timer, which keeps its object until then.
  *
- * <p>Cost: arm O(log n), a new object; cancel O(1); fireDue O(log n) a timer, cancelled ones too. 32
- * bytes a timer, and 4 to 8 for its places in the heap and among the handles.
+ * <p>Cost: arm O(log n), a new object; cancel O(1); fireDue O(log n) a timer, cancelled ones too.
+ * 32 bytes a timer, and 4 to 8 for its places in the heap and among the handles.
  *
  * <p>Follows: java.util.PriorityQueue and java.util.Timer of OpenJDK 17.
  */

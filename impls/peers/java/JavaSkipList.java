@@ -4,13 +4,13 @@ import java.util.concurrent.ConcurrentSkipListMap;
 /**
  * java.util.concurrent.ConcurrentSkipListMap, from the deadline and a number to the id.
  *
- * <p>What runs: the class of the JDK, a skip list without locks. The numbers make the keys different.
- * The ids are boxed, as the values of a Java map are.
+ * <p>What runs: the class of the JDK, a skip list without locks. The numbers make the keys
+ * different. The ids are boxed, as the values of a Java map are.
  *
  * <p>Clock: deadlines are numbers, and the first is compared with the clock.
  *
- * <p>Cost: arm O(log n), two objects and the nodes of the map; cancel O(log n); fireDue O(1) a timer.
- * About 100 bytes a timer: key, id, node, half an index node, and the handle.
+ * <p>Cost: arm O(log n), two objects and the nodes of the map; cancel O(log n); fireDue O(1) a
+ * timer. About 85 bytes a timer: key, id, node, a third of an index node, and the handle.
  *
  * <p>Follows: java.util.concurrent.ConcurrentSkipListMap of OpenJDK 17; Pugh 1990.
  */

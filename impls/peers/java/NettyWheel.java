@@ -6,26 +6,27 @@ import java.util.concurrent.TimeUnit;
 /**
  * Netty's HashedWheelTimer: one wheel of 512 buckets, whose timers count the revolutions to come.
  *
- * <p>What runs: newTimeout() and cancel() as programs call them, which put the timer into a queue, and
- * the worker's own methods, in the order of its loop. Each tick it takes cancelled timers out, moves
- * queued ones to their buckets, and looks at each timer of one bucket. Only the loop, which would sleep
- * in a thread of its own, is written here (NettyWorker.java).
+ * <p>What runs: newTimeout() and cancel() as programs call them, which put the timer into a
+ * queue, and the worker's own methods, in the order of its loop. Each tick it takes cancelled
+ * timers out, moves queued ones to their buckets, and looks at each timer of one bucket. Only the
+ * loop, which would sleep in a thread of its own, is written here (NettyWorker.java).
  *
- * <p>Clock: java.cmake makes a copy of the classes that calls VirtualNanoClock in place of System. A
- * tick of the wheel is a granule. Netty fires what falls into a tick when the tick ends, so a timer is
- * armed for a nanosecond before its granule: on the granule it would be late by a tick.
+ * <p>Clock: java.cmake makes a copy of the classes that calls VirtualNanoClock in place of
+ * System. A tick of the wheel is a granule. Netty fires what falls into a tick when the tick
+ * ends, so a timer is armed for a nanosecond before its granule: on the granule it would be late
+ * by a tick.
  *
- * <p>Deviates: the worker moves at most 100 000 timers a tick. Here its method is called until none is
- * queued, for in virtual time more are armed at one instant.
+ * <p>Deviates: the worker moves at most 100 000 timers a tick. Here its method is called until
+ * none is queued, for in virtual time more are armed at one instant.
  *
- * <p>Cannot: skip empty ticks, unless no timer is left, nor fire at once what is due when it is armed.
- * The latter, and timers of more than 2^20 ticks, wait in Beside.
+ * <p>Cannot: skip empty ticks, unless no timer is left, nor fire at once what is due when it is
+ * armed. The latter, and timers of more than 2^20 ticks, wait in Beside.
  *
- * <p>Cost: arm O(1), two objects, and a place in the queue; cancel O(1), and the same; fireDue O(n / 512)
- * each tick that passes. 100 bytes a timer.
+ * <p>Cost: arm O(1), two objects, and a place in the queue; cancel O(1), and the same; fireDue
+ * O(n / 512) each tick that passes. 100 bytes a timer.
  *
- * <p>Follows: io.netty.util.HashedWheelTimer of Netty 4.1.48, libnetty-java; Varghese & Lauck 1987,
- * scheme 6.
+ * <p>Follows: io.netty.util.HashedWheelTimer of Netty 4.1.48, libnetty-java; Varghese & Lauck
+ * 1987, scheme 6.
  */
 final class NettyWheel extends Timers {
   private static final long TICK = 1_000_000; // in ns, the shortest that Netty takes

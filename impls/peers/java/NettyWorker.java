@@ -6,8 +6,8 @@ import java.lang.reflect.Field;
 import java.util.Queue;
 
 /**
- * The worker of a HashedWheelTimer, which is private and would sleep in a thread of its own. Its methods
- * are called by their names; a version of Netty that has other ones is not driven at all.
+ * The worker of a HashedWheelTimer, which is private and would sleep in a thread of its own. Its
+ * methods are called by their names; a version of Netty that has other ones is not driven at all.
  */
 final class NettyWorker {
   private static final MethodHandle PROCESS_CANCELLED = method("Worker", "processCancelledTasks");

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A trace as docs/recording.md defines it: NAME.npy with the operations, NAME.json with the rest. */
+/** A trace as docs/recording.md defines it: operations in NAME.npy, the rest in NAME.json. */
 final class Trace {
   final int[] words; // an operation is an id and an argument, both unsigned
   final int setup; // operations

@@ -2,11 +2,12 @@
 
 set(java_sources "${CMAKE_CURRENT_LIST_DIR}")
 set(java_classes "${CMAKE_CURRENT_BINARY_DIR}/java")
-# The collector and the heap are the same wherever this is measured. The last leaves no file in /tmp.
+# The collector and the heap are the same wherever this is measured. The last leaves no file in
+# /tmp.
 set(java_flags -XX:+UseSerialGC -Xms2g -Xmx2g -XX:-UsePerfData)
 
-# Adds process NAME, which is the main() of CLASS and made of CLASSES as well. LIBRARIES are archives
-# and folders of classes. DEPENDS: what makes them.
+# Adds process NAME, which is the main() of CLASS and made of CLASSES as well. LIBRARIES are
+# archives and folders of classes. DEPENDS: what makes them.
 function(add_java_process name class)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "CLASSES;LIBRARIES;DEPENDS")
   set(folder "${java_classes}/${name}")
@@ -26,8 +27,8 @@ function(add_java_process name class)
     COMMAND "${java}" ${java_flags} -cp "${class_path}" ${class})
 endfunction()
 
-# Sets VARIABLE to the path of an archive that a Debian package has, which tells its version. Otherwise
-# says what is not built.
+# Sets VARIABLE to the path of an archive that a Debian package has, which tells its version.
+# Otherwise says what is not built.
 macro(find_java_library variable archive package name)
   file(GLOB ${variable} "/usr/share/java/${archive}-[0-9]*.jar")
   if(NOT ${variable})
@@ -47,8 +48,8 @@ if(javac)
   find_java_library(netty netty-common libnetty-java netty_wheel)
   find_java_library(jctools jctools-core libjctools-java netty_wheel)
   if(netty AND jctools)
-    # Netty's timer asks the system for the time. In this copy it asks another class, whose name is as
-    # long: that is all that changes in a class file.
+    # Netty's timer asks the system for the time. In this copy it asks another class, whose name
+    # is as long: that is all that changes in a class file.
     set(patched "${java_classes}/netty")
     add_custom_command(OUTPUT "${patched}/made" VERBATIM DEPENDS "${netty}"
       COMMENT "Copying the HashedWheelTimer of Netty"

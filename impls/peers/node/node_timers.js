@@ -1,23 +1,23 @@
 'use strict';
 // The timers of Node.js: a list for each duration, and a heap of the lists.
 //
-// What runs: what setTimeout() does, the class Timeout and insert() of lib/internal/timers.js, which
-// --expose-internals makes visible; clearTimeout(); and processTimers(), which the event loop calls.
-// Each fire calls a function with the id as an argument.
+// What runs: what setTimeout() does, the class Timeout and insert() of lib/internal/timers.js,
+// which --expose-internals makes visible; clearTimeout(); and processTimers(), which the event
+// loop calls. Each fire calls a function with the id as an argument.
 //
-// Clock: insert() and processTimers() take it as an argument. A tick is a millisecond. insert() also sets
-// the one timer of libuv behind all, on the clock of the system; the loop never runs, so it never
-// fires.
+// Clock: insert() and processTimers() take it as an argument. A tick is a millisecond. insert()
+// also sets the one timer of libuv behind all, on the clock of the system; the loop never runs,
+// so it never fires.
 //
 // Deviates: processTimers() is made anew with an empty function where the event loop would run
-// promises and process.nextTick() after each callback. setTimeout() makes a duration of 0 one of 1;
-// here it stays 0.
+// promises and process.nextTick() after each callback. setTimeout() makes a duration of 0 one of
+// 1; here it stays 0.
 //
-// Cannot: wait longer than 2^31 - 1 ms. A longer timer is armed again when that has passed, as programs
-// do. On a jump, the lists fire in the order of their first timers.
+// Cannot: wait longer than 2^31 - 1 ms. A longer timer is armed again when that has passed, as
+// programs do. On a jump, the lists fire in the order of their first timers.
 //
-// Cost: arm and cancel O(1) if others have the same duration, else O(log lists); a fire the same. 200
-// bytes a timer, and 100 a list.
+// Cost: arm and cancel O(1) if others have the same duration, else O(log lists); a fire the same.
+// 200 bytes a timer, and 100 a list.
 //
 // Follows: lib/internal/timers.js of Node.js 18 and 20.
 

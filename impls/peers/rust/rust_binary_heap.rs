@@ -1,15 +1,17 @@
-//! Rust's BinaryHeap with lazy deletion: one that cancels in place is not in the standard library.
+//! Rust's BinaryHeap with lazy deletion: one that cancels in place is not in the standard
+//! library.
 //!
-//! What runs: std::collections::BinaryHeap of the deadline, the id and the number of the arming. An
-//! entry whose number is not the last of its id is dead, and stays until it surfaces. When more than
-//! half are dead they are removed, and the heap is built anew.
+//! What runs: std::collections::BinaryHeap of the deadline, the id and the number of the arming.
+//! An entry whose number is not the last of its id is dead, and stays until it surfaces. When
+//! more than half are dead they are removed, and the heap is built anew.
 //!
 //! Clock: deadlines are numbers, and the first is compared with the clock.
 //!
 //! Cannot: remove a timer, whose entry stays until then.
 //!
-//! Cost: arm O(log n), no allocation but the growth of the heap; cancel O(1), with its share of the
-//! heaps that are built anew; advance O(log n) a timer, dead ones too. 20 to 36 bytes a timer.
+//! Cost: arm O(log n), no allocation but the growth of the heap; cancel O(1), with its share of
+//! the heaps that are built anew; advance O(log n) a timer, dead ones too. 20 to 36 bytes a
+//! timer.
 //!
 //! Follows: std::collections::BinaryHeap of Rust 1.63.
 

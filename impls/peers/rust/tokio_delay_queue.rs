@@ -1,21 +1,22 @@
 //! tokio-util's DelayQueue: a hierarchical wheel of 6 levels of 64 slots, over a slab.
 //!
-//! What runs: insert_at(), reset_at(), remove() and poll_expired(), and below them the timer of a tokio
-//! runtime of one thread, from which the queue waits for the next slot. advance() enters the runtime,
-//! moves its clock, lets it turn, and polls the queue until nothing is due.
+//! What runs: insert_at(), reset_at(), remove() and poll_expired(), and below them the timer of a
+//! tokio runtime of one thread, from which the queue waits for the next slot. advance() enters
+//! the runtime, moves its clock, lets it turn, and polls the queue until nothing is due.
 //!
 //! Clock: the runtime's, which is paused. A tick is a millisecond, which both wheels count in.
 //!
 //! Deviates: tasks of tokio give way after 128 steps; this one does not, for advance() fires all.
 //!
-//! Cannot: insert what is more than 2^36 ms after the last slot that was due, of which an empty queue
-//! does not see the time pass. So an empty one is replaced after 2^35 ms.
+//! Cannot: insert what is more than 2^36 ms after the last slot that was due, of which an empty
+//! queue does not see the time pass. So an empty one is replaced after 2^35 ms.
 //!
-//! Cost: arm and cancel O(1); advance O(1) a timer and level that it came down, and for each fire and
-//! each slot an object that waits for the next one; about 500 ns if nothing is due. 80 bytes a timer.
+//! Cost: arm and cancel O(1); advance O(1) a timer and level that it came down, and for each fire
+//! and each slot an object that waits for the next one; about a microsecond if nothing is due. 80 bytes
+//! a timer.
 //!
-//! Follows: tokio_util::time::DelayQueue of tokio-util 0.7.3, with tokio 1.24, of Debian 12; Varghese &
-//! Lauck 1987, scheme 7.
+//! Follows: tokio_util::time::DelayQueue of tokio-util 0.7.3, with tokio 1.24, of Debian 12;
+//! Varghese & Lauck 1987, scheme 7.
 
 mod replay;
 use replay::{About, Fires, Timers};
