@@ -33,3 +33,8 @@ if(python)
   set(script "${CMAKE_CURRENT_LIST_DIR}/python/python_heapq.py")
   add_process(python_heapq COMMAND "${python}" "${script}" DEPENDS "${script}")
 endif()
+
+include("${CMAKE_CURRENT_LIST_DIR}/java/java.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/go/go.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/node/node.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/rust/rust.cmake")

@@ -79,7 +79,8 @@ TIMERBENCH = ROOT / "build" / "release" / "timerbench"
 # What only the preset peers has: families and names of libraries, and of programs in other languages.
 PEERS = {"libraries", "processes"}
 PEERS |= {header.stem for header in (ROOT / "impls" / "peers").glob("**/*.h")}
-PEERS |= set(re.findall(r"add_process\((\w+)", (ROOT / "impls/peers/processes.cmake").read_text()))
+for file in (ROOT / "impls" / "peers").rglob("*.cmake"):
+    PEERS |= set(re.findall(r"add_(?:\w+_)?process\((\w+)", file.read_text()))
 PEER_SUITES = ("peers", "processes")
 
 CACHE = ROOT / "build" / "traces"
