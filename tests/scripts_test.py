@@ -415,6 +415,35 @@ class TableTest(CostScratch):
             self.assertIn(f"`{backend}`", apart)
             self.assertNotIn("**", self.row(backend)[2])
 
+    def test_for_how_many_operations_a_library_is_enough_is_told(self) -> None:
+        library = {"precision": "exact library"}
+        entries = [
+            *measured("fill", 1000, "libuv", 9.0, **library),  # one kind of operation, so no column
+            *measured("churn", 1000, "libuv", 52.0, **library),
+            *measured("churn", 100_000, "libuv", 389.0, **library),
+            *measured("churn", 1000, "libev", 21.0, **library),
+            *measured("churn", 1000, "scan", 5000.0),
+            *measured("churn", 1000, "heap", 9.0),
+            *measured("churn", 1000, "wheel", 3.0, precision="granular"),
+        ]
+        text = table.markdown(self.load(entries), 1000)
+        _, _, told = text.partition("Operations a second for which 1 % of a core pays")
+        rows = [
+            [cell.strip() for cell in line.strip("|").split("|")]
+            for line in told.splitlines()
+            if line.startswith("|")
+        ]
+        self.assertEqual(
+            [rows[0], *rows[2:]],
+            [
+                ["", "churn<br>10³ timers", "churn<br>10⁵ timers"],
+                ["`libuv`", "190\u202f000", "26\u202f000"],
+                ["`libev`", "480\u202f000", "–"],
+                ["own, exact", "1\u202f100\u202f000 `heap`", "–"],
+            ],
+        )
+        self.assertNotIn("1 % of a core", table.markdown(self.load(measured("fill", 1, "a", 9.0)), 1))
+
     def test_libraries_are_ranked_apart_from_own_code(self) -> None:
         entries = [
             *measured("fill", 1000, "scan", *8 * [10.0]),

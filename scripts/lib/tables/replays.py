@@ -15,6 +15,7 @@ from results.grid import Grid, Key, Outcome
 from results.replays import Results
 from style import HEADINGS, RANKED
 from tables.answers import answers, said_first
+from tables.libraries import EXPLANATION, libraries_table
 from tables.sureness import sureness_lines
 from tables.terminal import Line, split_by_width
 from words import MARKS, counted, digits, machine_line, power, remake_line
@@ -103,6 +104,8 @@ def markdown(results: Results, size: int) -> str:
             parts.append("Not ranked, since they promise less than a timer needs:")
         lines = [[f"`{row.backend}`", row.precision, *map(_bold, row.entries)] for row in chosen]
         parts.append(markdown_table(titles, lines))
+    if libraries := libraries_table(results):
+        parts += [EXPLANATION, markdown_table(*libraries, names=1)]
     if failures := _failures(results, size):
         parts.append(
             "Without a figure, or in doubt:\n\n" + "\n".join(f"- {line}" for line in failures)

@@ -1,0 +1,78 @@
+"""For how many timers and operations a library is enough, and what an own structure gains beyond that.
+
+A library is enough if nobody feels what it takes: less than 1 % of a core. All figures are of measured
+cells, and nothing is interpolated.
+"""
+
+from results.replays import Results
+from words import grouped, power
+
+ENOUGH = 0.01  # of a core
+SUFFIX = " library"  # of the precisions of libraries
+
+# Workloads of one kind of operation; what a program does is more.
+PARTS = ("fill", "cancel", "drain")
+
+EXPLANATION = (
+    "Operations a second for which 1 % of a core pays. Up to so many a library is enough; beyond, the "
+    "cheapest own structure of the same precision, in the last rows, pays for more:"
+)
+
+
+def libraries_table(results: Results) -> tuple[list[str], list[list[str]]] | None:
+    """Returns the titles and the lines of the table, or nothing if the results have no library.
+
+    There is a column for each workload and size at which a library has a figure, and a line for each
+    library, then for the cheapest own structures.
+    """
+    by_precision = results.backends_by_precision()
+    of_libraries = {
+        precision: names for precision, names in by_precision.items() if precision.endswith(SUFFIX)
+    }
+    libraries = [name for names in of_libraries.values() for name in names]
+    columns = [
+        (workload, size)
+        for workload in results.workloads
+        if workload not in PARTS
+        for size in results.sizes(workload)
+        if any(_pays(results, workload, size, name) for name in libraries)
+    ]
+    if not columns:
+        return None
+    own = [
+        (precision, by_precision.get(precision, []))
+        for precision in (of_library.removesuffix(SUFFIX) for of_library in of_libraries)
+    ]
+    lines = [
+        [f"`{name}`", *(_pays(results, *column, name) or "–" for column in columns)]
+        for name in libraries
+    ]
+    lines += [
+        [f"own, {precision}", *(_best(results, *column, names) for column in columns)]
+        for precision, names in own
+        if names
+    ]
+    titles = ["", *(f"{workload}<br>{power(size)} timers" for workload, size in columns)]
+    return titles, lines
+
+
+def _pays(results: Results, workload: str, size: int, backend: str) -> str:
+    """Returns for how many operations a second 1 % of a core pays; empty without a figure."""
+    cell = results.cell(workload, size, backend)
+    if not cell or not cell.has_figure:
+        return ""
+    return grouped(int(float(f"{ENOUGH * 1e9 / cell.cost:.1e}")))
+
+
+def _best(results: Results, workload: str, size: int, backends: list[str]) -> str:
+    """The same for the cheapest of several, with its name."""
+    [cheapest, *_] = [
+        *sorted(
+            (cell.cost, name)
+            for name in backends
+            if (cell := results.cell(workload, size, name)) and cell.has_figure
+        ),
+        (0.0, ""),
+    ]
+    name = cheapest[1]
+    return f"{_pays(results, workload, size, name)} `{name}`" if name else "–"
