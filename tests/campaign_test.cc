@@ -24,9 +24,11 @@
 #include "core/backend_error.h"
 #include "queues/scan.h"
 #include "replay/make_backend.h"
+#include "suites/cell_failure.h"
 #include "suites/realtime_campaign.h"
 #include "suites/reporter.h"
 #include "system/cpu_time.h"
+#include "system/supervised_program.h"
 #include "workloads/drain.h"
 
 namespace timerbench {
@@ -622,6 +624,21 @@ TEST_F(CampaignTest, WhatIsWrongHasNoFigureInOtherPasses) {
     EXPECT_TRUE(wrong.error_message.starts_with("wrong: ")) << wrong.error_message;
     EXPECT_FALSE(cells.at("test/drain/100/sound_ring").error_occurred);
   }
+}
+
+TEST(CellFailureTest, TheStatusIsThatOfTheException) {
+  const auto status_of = [](const auto& error) {
+    try {
+      throw error;
+    } catch (...) {
+      return current_failure();
+    }
+  };
+  EXPECT_EQ(status_of(BackendLimit("no more files")), "limit: no more files");
+  EXPECT_EQ(status_of(BackendUnavailable("no server")), "unavailable: no server");
+  EXPECT_EQ(status_of(BackendError("lost")), "error: lost");
+  EXPECT_EQ(status_of(ProgramFailure("timeout: it is silent")), "timeout: it is silent");
+  EXPECT_EQ(status_of(CellFailure("wrong: late")), "wrong: late");
 }
 
 TEST(OutcomeTest, TheDigestTellsFiresApart) {
