@@ -152,7 +152,7 @@ const Workload& find(const Table& table, std::string_view key, const std::string
 std::vector<std::string> read_backends(const Table& table) {
   auto names =
       table.optional<std::vector<std::string>>("backends").value_or(std::vector<std::string>{});
-  std::vector<std::string_view> known{kLibraries};
+  std::vector<std::string_view> known{kLibraries, kProcesses};
   for (const Backend& one : backends()) {
     known.insert(known.end(), {one.traits.name, family(one.traits.name)});
   }

@@ -12,8 +12,8 @@
 //! queue does not see the time pass. So an empty one is replaced after 2^35 ms.
 //!
 //! Cost: arm and cancel O(1); advance O(1) a timer and level that it came down, and for each fire
-//! and each slot an object that waits for the next one; about a microsecond if nothing is due. 80 bytes
-//! a timer.
+//! and each slot an object that waits for the next one; about a microsecond if nothing is due. 80
+//! bytes a timer.
 //!
 //! Follows: tokio_util::time::DelayQueue of tokio-util 0.7.3, with tokio 1.24, of Debian 12;
 //! Varghese & Lauck 1987, scheme 7.
