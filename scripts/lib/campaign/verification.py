@@ -55,8 +55,8 @@ def verify(
         with Bar("Verifying", len(left)) as bar:
             stop.tell = bar.tell
             for (program, name), identity in left.items():
-                command = [str(program), "verify", *_named(plan, program, name)]
-                failure = _verdict(command, name, limits, bar, stop)
+                arguments = _arguments(plan, program, name)
+                failure = _verdict(program, arguments, name, limits, bar, stop)
                 if stop.is_set:
                     break
                 if failure is not None:
@@ -79,20 +79,23 @@ def _identities(plan: Plan) -> dict[Contender, str]:
     }
 
 
-def _named(plan: Plan, program: Path, name: str) -> list[str]:
+def _arguments(plan: Plan, program: Path, name: str) -> list[str]:
     """Returns the arguments that name a contender."""
     facts = next(build.facts for build in plan.builds.values() if build.timerbench == program)
     return process_options(plan.choice, facts["backends"][name]) or [name]
 
 
-def _verdict(command: list[str], name: str, limits: Limits, bar: Bar, stop: Stop) -> str | None:
-    """Returns the fault, an empty text if there is none, or None if there is no verdict. `command`
-    verifies the contender.
+def _verdict(
+    program: Path, arguments: list[str], name: str, limits: Limits, bar: Bar, stop: Stop
+) -> str | None:
+    """Returns the fault, an empty text if there is none, or None if there is no verdict. The
+    `arguments` name the contender.
     """
     with scratch_folder() as scratch:
         log = scratch / "verify.log"
+        command = [str(program), "verify", f"--seconds={SECONDS}", *arguments]
         with log.open("w", encoding="utf-8") as output:
-            code = run_limited([*command, f"--seconds={SECONDS}"], output, limits, stop)
+            code = run_limited(command, output, limits, stop)
         if stop.is_set:
             return None
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -118,4 +121,4 @@ def _verdict(command: list[str], name: str, limits: Limits, bar: Bar, stop: Stop
     # timerbench reports a crash as an error.
     why = found["rest"].removeprefix(": ")
     status = "" if why.startswith(("crash: ", "timeout: ", "oom: ")) else f"{verdict.lower()}: "
-    return f"{status}{why}; '{shlex.join([shown(Path(command[0])), *command[1:]])}' shows it"
+    return f"{status}{why}; '{shlex.join([shown(program), 'verify', *arguments])}' shows it"
