@@ -20,6 +20,7 @@ DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", *PAGES]
 PUBLISHED = ROOT / "results" / "2026-11-25-amd-epyc-full" / "table.md"
 TIMERBENCH = "build/release/timerbench"
 WITH_LIBRARIES = "build/peers/timerbench"  # the same program with the libraries, which CI lacks
+OF_PEERS = ("peers", "processes")  # suites that only it can measure
 PATIENCE = 600  # seconds, after which a command counts as hanging
 HEADERS = [  # of backends and services
     header for header in sorted((ROOT / "impls").glob("**/*.h")) if ".paper =" in header.read_text()
@@ -186,7 +187,7 @@ class CommandTest(unittest.TestCase):
         for document in DOCUMENTS:
             for line in lines(document):
                 for program, *arguments in line.commands():
-                    if "my_" in line.text or "--help" in arguments or "peers" in arguments:
+                    if "my_" in line.text or {"--help", *OF_PEERS} & set(arguments):
                         continue
                     if program.endswith("scripts/bench"):
                         arguments = self._as_run(arguments)
