@@ -1222,6 +1222,8 @@ class PresetTest(unittest.TestCase):
             (["contention", "--backends=asio_loop_4"], "peers"),
             (["purgatory", "--backends=timerfds"], "peers"),
             (["accuracy"], "release"),
+            (["processes"], "peers"),
+            (["--backends=log_wheel,netty_wheel"], "peers"),
             (["full", "--out", "peers"], "release"),
         ):
             told = subprocess.run(
