@@ -61,11 +61,11 @@ class ProcessTest : public testing::Test {
     return {.traits = process->traits(), .process = process};
   }
 
-  static std::string failure_of(const std::string& command, double patience = 5) {
+  static std::string failure_of(const std::string& command) {
     return error_of([&] {
       const ProcessPeer peer(command);
       const Trace trace({.capacity = 1, .workload = "test"}, {schedule_op(0, 5), advance_op(6)});
-      peer.replay({&trace, 1}, 1, 0.1, std::chrono::duration<double>(patience), kNoStop);
+      peer.replay({&trace, 1}, 1, 0.1s, 5s, kNoStop);
     });
   }
 
@@ -185,16 +185,29 @@ TEST_F(ProcessTest, AMissingProgramIsNamed) {
 }
 
 TEST_F(ProcessTest, ASilentOneIsATimeout) {
-  EXPECT_EQ(failure_of(program(std::string(kSleeper)), 0.3),
-            "timeout: it prints nothing for 0.3 s");
+  const std::string failure = error_of([&] {
+    SupervisedProgram silent({"/bin/sh", "-c", std::string(kSleeper)}, 1 << 20);
+    silent.next_line(0.3s, kNoStop);
+  });
+  EXPECT_EQ(failure, "timeout: it prints nothing for 0.3 s");
   expect_nobody_asleep();
 }
 
 TEST_F(ProcessTest, OneThatDoesNotEndIsATimeout) {
-  const std::string line = R"({"elapsed_ns": 1, "fired": 1, "cancelled": 0, "pending": 0})";
-  const std::string failure =
-      failure_of(program(fmt::format("while echo '{}'; do :; done", line)), 0.3);
-  EXPECT_TRUE(failure.starts_with("timeout: it does not end")) << failure;
+  const std::string failure = error_of([&] {
+    wrong(program(
+        R"(while echo '{"elapsed_ns": 1, "fired": 1, "cancelled": 0, "pending": 0}'; do :; done)"));
+  });
+  EXPECT_EQ(failure, "timeout: it does not end, and tells of 2 replays so far");
+}
+
+TEST_F(ProcessTest, AReplayThatTakesTooLongEndsTheProcess) {
+  EXPECT_EQ(failure_of(program(
+                fmt::format("echo '{{\"elapsed_ns\": 6000000000, \"fired\": 1, \"cancelled\": 0, "
+                            "\"pending\": 0}}'; {}",
+                            kSleeper))),
+            "timeout: one replay takes more than 5 s");
+  expect_nobody_asleep();
 }
 
 // Children that left their session and whose parents have ended are killed as well.
@@ -208,7 +221,7 @@ TEST_F(ProcessTest, AllEndsWhenThisProcessIsKilled) {
   const std::string command = program(fmt::format("setsid {0} & {0}", kSleeper));
   const pid_t child = fork();
   if (child == 0) {
-    failure_of(command, 1000);
+    failure_of(command);
     _exit(0);
   }
   for (int i = 0; i < 250 && !is_anybody_asleep(); ++i) std::this_thread::sleep_for(20ms);
@@ -239,7 +252,7 @@ TEST_F(ProcessTest, TheTraceIsGivenWithoutItsOutcome) {
                           "1, \"cancelled\": 0, "
                           "\"pending\": 0}}'; done",
                           kept)));
-  EXPECT_EQ(peer.replay({&trace, 1}, 1, 0.1, 5s, kNoStop).size(), 3u);
+  EXPECT_EQ(peer.replay({&trace, 1}, 1, 0.1s, 5s, kNoStop).size(), 3u);
   EXPECT_NE(scratch_.read("kept").find("\"capacity\": 1"), std::string::npos);
   EXPECT_EQ(scratch_.read("kept").find("outcome"), std::string::npos);
 }

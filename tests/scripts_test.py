@@ -442,7 +442,9 @@ class TableTest(CostScratch):
                 ["own, exact", "1\u202f100\u202f000 `heap`", "–"],
             ],
         )
-        self.assertNotIn("1 % of a core", table.markdown(self.load(measured("fill", 1, "a", 9.0)), 1))
+        self.assertNotIn(
+            "1 % of a core", table.markdown(self.load(measured("fill", 1, "a", 9.0)), 1)
+        )
 
     def test_libraries_are_ranked_apart_from_own_code(self) -> None:
         entries = [

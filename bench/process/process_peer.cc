@@ -25,8 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr ProcessPeer::Patience kToDescribe{20};
-constexpr std::chrono::seconds kToEnd{5};  // after its only line
+constexpr ProcessPeer::Seconds kToDescribe{20};
 constexpr std::size_t kLeastReplays = 3;
 
 // A row of fires has at most 20 + 10 + 20 digits, two commas and an end.
@@ -57,6 +56,11 @@ class TemporaryFolder {
  private:
   fs::path path_;
 };
+
+// What the slowest language takes to start, and to read and replay so many operations.
+ProcessPeer::Seconds usual_time(std::size_t ops) {
+  return ProcessPeer::Seconds(10 + 20e-6 * static_cast<double>(ops));
+}
 
 std::vector<std::string> shell(const std::string& command, std::vector<std::string> arguments) {
   // The name is the shell's in its messages.
@@ -198,56 +202,70 @@ Traits ProcessPeer::traits() const {
 }
 
 std::vector<ToldReplay> ProcessPeer::run(const std::vector<std::string>& arguments,
-                                         std::uint64_t most_file_bytes, const Wanted& wanted,
-                                         Patience patience, const StopFlag& stop) const {
+                                         const Bounds& bounds, const StopFlag& stop) const {
   using Clock = std::chrono::steady_clock;
-  SupervisedProgram program(shell(command_, arguments), most_file_bytes);
+  SupervisedProgram program(shell(command_, arguments), bounds.file_bytes);
   std::vector<ToldReplay> replays;
   auto has_enough = Clock::time_point::max();
-  while (const auto line = program.next_line(patience, stop)) {
-    replays.push_back(parse_replay(*line));
-    if (replays.size() == wanted.least) has_enough = Clock::now();
-    if (Clock::now() > has_enough && Clock::now() - has_enough > wanted.until_end) {
+  while (const auto line = program.next_line(bounds.silence, stop)) {
+    const ToldReplay told = parse_replay(*line);
+    if (std::chrono::duration<double, std::nano>(told.elapsed_ns) > bounds.longest_replay) {
+      throw ProgramFailure(
+          fmt::format("timeout: one replay takes more than {} s", bounds.longest_replay.count()));
+    }
+    replays.push_back(told);
+    if (replays.size() == bounds.least_replays) {
+      has_enough = Clock::now();
+    } else if (Clock::now() > has_enough && Clock::now() - has_enough > bounds.until_end) {
       throw ProgramFailure(
           fmt::format("timeout: it does not end, and tells of {} replays so far", replays.size()));
     }
   }
-  if (replays.size() < wanted.least) {
+  if (replays.size() < bounds.least_replays) {
     throw ProgramFailure(fmt::format("error: it tells of {} replays, and {} are wanted",
-                                     replays.size(), wanted.least));
+                                     replays.size(), bounds.least_replays));
   }
   return replays;
 }
 
 std::vector<ToldReplay> ProcessPeer::replay(std::span<const Trace> traces, Tick granularity,
-                                            double seconds, Patience patience,
+                                            Seconds time, Seconds limit,
                                             const StopFlag& stop) const {
   const TemporaryFolder folder;
   std::vector<std::string> arguments{"replay"};
+  std::size_t ops = 0;
   for (const Trace& trace : traces) {
     const fs::path path = folder / std::to_string(arguments.size());
     save(trace, path);
     arguments.push_back(path);
+    ops += trace.ops().size();
   }
   arguments.push_back(fmt::format("--granularity={}", granularity));
-  arguments.push_back(fmt::format("--seconds={}", seconds));
-  const std::size_t least = std::max(kLeastReplays, traces.size());
-  const auto until_end = std::chrono::duration<double>(seconds) + patience;
-  return run(arguments, kOwnFileBytes, {least, until_end}, patience, stop);
+  arguments.push_back(fmt::format("--seconds={}", time.count()));
+  const Seconds silence = usual_time(ops) + limit;
+  return run(arguments,
+             {.least_replays = std::max(kLeastReplays, traces.size()),
+              .longest_replay = limit,
+              .silence = silence,
+              .until_end = time + silence,
+              .file_bytes = kOwnFileBytes},
+             stop);
 }
 
-ProcessPeer::Recording ProcessPeer::record(const Trace& trace, Tick granularity, Patience patience,
+ProcessPeer::Recording ProcessPeer::record(const Trace& trace, Tick granularity,
                                            const StopFlag& stop) const {
   const TemporaryFolder folder;
   save(trace, folder / "trace");
+  const Seconds silence = usual_time(trace.ops().size());
   const auto replays =
       run({"replay", folder / "trace", fmt::format("--granularity={}", granularity),
            fmt::format("--fires={}", (folder / "fires.csv").string())},
-          kOwnFileBytes + kLongestRow * trace.ops().size(), {1, kToEnd}, patience, stop);
-  if (replays.size() > 1) {
-    throw ProgramFailure(
-        fmt::format("error: it tells of {} replays, and one is wanted", replays.size()));
-  }
+          {.least_replays = 1,
+           .longest_replay = silence,
+           .silence = silence,
+           .until_end = Seconds(0),  // one line is all
+           .file_bytes = kOwnFileBytes + kLongestRow * trace.ops().size()},
+          stop);
   return {replays.front(), read_fires(folder / "fires.csv")};
 }
 

@@ -49,18 +49,13 @@ class ProcessPeer {
   // They are valid as long as this object.
   Traits traits() const;
 
-  // How long a process may work without a line of output.
-  using Patience = std::chrono::duration<double>;
-  // What the slowest language takes to start, and to read and replay so many operations.
-  static Patience patience(std::size_t ops) {
-    return Patience(10 + 20e-6 * static_cast<double>(ops));
-  }
+  using Seconds = std::chrono::duration<double>;
 
-  // Replays the traces in turn until `seconds` have passed, each at least once, and three in all.
-  // Returns what the process tells of each replay, in order. Throws ProgramFailure, Interrupted,
-  // FileError.
-  std::vector<ToldReplay> replay(std::span<const Trace> traces, Tick granularity, double seconds,
-                                 Patience patience, const StopFlag& stop) const;
+  // Replays the traces in turn until `time` has passed, each at least once, and three in all. Returns
+  // what the process tells of each replay, in order. A replay may take `limit`. Throws ProgramFailure,
+  // Interrupted, FileError.
+  std::vector<ToldReplay> replay(std::span<const Trace> traces, Tick granularity, Seconds time,
+                                 Seconds limit, const StopFlag& stop) const;
 
   struct Recording {
     ToldReplay told;
@@ -68,20 +63,21 @@ class ProcessPeer {
   };
 
   // Replays the trace once, and lets the process write each fire. Throws the same.
-  Recording record(const Trace& trace, Tick granularity, Patience patience,
-                   const StopFlag& stop) const;
+  Recording record(const Trace& trace, Tick granularity, const StopFlag& stop) const;
 
  private:
   void describe(const std::string& text);
 
-  // How many replays a process must tell of, and when it must have ended after so many.
-  struct Wanted {
-    std::size_t least;
-    std::chrono::duration<double> until_end;
+  // What a process must keep to, beyond the protocol.
+  struct Bounds {
+    std::size_t least_replays;
+    Seconds longest_replay;
+    Seconds silence;    // without a line of output
+    Seconds until_end;  // after the least replays
+    std::uint64_t file_bytes;
   };
-  std::vector<ToldReplay> run(const std::vector<std::string>& arguments,
-                              std::uint64_t most_file_bytes, const Wanted& wanted,
-                              Patience patience, const StopFlag& stop) const;
+  std::vector<ToldReplay> run(const std::vector<std::string>& arguments, const Bounds& bounds,
+                              const StopFlag& stop) const;
 
   std::string command_;
   std::string name_, summary_, version_;

@@ -99,7 +99,7 @@ Backend played_back(const Backend& backend, TimerId capacity, std::span<const Op
                     Tick granularity, const StopFlag& stop) {
   const Trace trace({.capacity = capacity, .workload = "check"}, StoredOps(nullptr, ops));
   const auto recording = std::make_shared<const ProcessPeer::Recording>(
-      backend.process->record(trace, granularity, ProcessPeer::patience(ops.size()), stop));
+      backend.process->record(trace, granularity, stop));
   Backend played = backend;
   played.make = [recording](const QueueConfig& config) -> std::unique_ptr<AnyQueue> {
     return std::make_unique<Playback>(recording, config.capacity);
