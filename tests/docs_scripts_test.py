@@ -18,6 +18,7 @@ README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", *PAGES]
 PUBLISHED = ROOT / "results" / "2026-11-25-amd-epyc-full" / "table.md"
+LIBRARIES = ROOT / "results" / "2026-11-25-amd-epyc-peers" / "table.md"
 TIMERBENCH = "build/release/timerbench"
 WITH_LIBRARIES = "build/peers/timerbench"  # the same program with the libraries, which CI lacks
 OF_PEERS = ("peers", "processes")  # suites that only it can measure
@@ -117,6 +118,40 @@ class ReadmeTest(unittest.TestCase):
         targets = LINK.findall(README.read_text())
         for page in PAGES:
             self.assertIn(f"docs/{page.name}", targets)
+
+
+def paid_for(document: Path) -> dict[tuple[str, str], str]:
+    """For how many operations 1 % of a core pays, by the first cell of the row and the column."""
+    cells = {}
+    header: list[str] = []
+    for line in document.read_text().splitlines():
+        row = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(row) > 1 and not row[0] and all(" timers" in cell for cell in row[1:]):
+            header = row
+        elif not line.startswith("|"):
+            header = []
+        elif header and not row[0].startswith("-"):
+            cells |= {(row[0], column): cell for column, cell in zip(header[1:], row[1:])}
+    return cells
+
+
+class LibrariesTest(unittest.TestCase):
+    def test_what_they_are_enough_for_is_of_the_published_campaign(self) -> None:
+        published = paid_for(LIBRARIES)
+        shown = paid_for(ROOT / "docs" / "peers.md")
+        self.assertGreaterEqual(len(shown), 5 * 6)
+        for cell, figure in shown.items():
+            self.assertEqual(figure, published[cell], cell)
+
+    def test_so_is_what_the_readme_says(self) -> None:
+        [said] = re.findall(r"1 % of a core pays.*?\)\.", README.read_text(), re.DOTALL)
+        published = paid_for(LIBRARIES)
+        own = published["own, exact", "churn<br>10⁵ timers"]
+        told = re.findall(r"(\d[\d ]*\d) (?:cancels and armings\s+)?with\s+`(\w+)`", said)
+        self.assertGreaterEqual(len(told), 5)
+        for figure, name in told:
+            cell = published.get((f"`{name}`", "churn<br>10⁵ timers"), own)
+            self.assertEqual(figure.replace(" ", "\u202f"), cell.partition(" `")[0], name)
 
 
 class LinkTest(unittest.TestCase):
