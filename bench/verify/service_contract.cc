@@ -17,57 +17,23 @@
 #include "services/clock.h"
 #include "verify/manual_scene.h"
 #include "verify/service_requirements.h"
+#include "verify/service_under_test.h"
 
 namespace timerbench {
 namespace {
 
 // A service under a clock that the scenario sets.
-class Scene : public ManualScene {
+class Scene : public ManualScene, public ServiceUnderTest {
  public:
   explicit Scene(const ServiceBackend& backend, TimerId capacity = kCapacity)
       : Scene(backend, config(backend.traits, capacity)) {}
   Scene(const ServiceBackend& backend, const ServiceConfig& config)
-      : service_(backend.make(config)) {}
-
-  AnyService* operator->() { return service_.get(); }
-  void destroy_service() { service_.reset(); }
+      : ServiceUnderTest(backend.make(config)) {}
 
   void require_fires(const Fires& wanted, int rule = 1) {
     const Fires fired = fires();
     require_same(fired, wanted, rule, "has fired", clock.now());
   }
-
-  void require_size(std::size_t wanted) {
-    const std::size_t size = service_->size();
-    require(size == wanted, 6, "at {} size() is {}, but {} timers are pending",
-            to_text(clock.now()), size, wanted);
-  }
-
-  void require_cancel(TimerId id, bool wanted, std::string_view because) {
-    const bool cancelled = service_->cancel(id);
-    require(cancelled == wanted, 2, "cancel({}) returned {}, but the timer {}", id, cancelled,
-            because);
-  }
-
-  void require_stopped() {
-    bool refused = false;
-    try {
-      service_->schedule(5, 0);
-    } catch (const ServiceStopped&) {
-      refused = true;
-    }
-    require(refused, 5, "schedule() does not throw ServiceStopped");
-  }
-
-  // The timers that stop() returns, by id.
-  Fires stop() {
-    Fires pending = service_->stop();
-    std::ranges::sort(pending, {}, &PendingTimer::id);
-    return pending;
-  }
-
- private:
-  std::unique_ptr<AnyService> service_;
 };
 
 void fires_when_it_is_time_and_not_before(const ServiceBackend& backend) {

@@ -16,6 +16,7 @@
 
 #include "services/clock.h"
 #include "verify/service_requirements.h"
+#include "verify/service_under_test.h"
 
 namespace timerbench {
 namespace on_system_clock {
@@ -25,22 +26,19 @@ void pause(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-// A service on the system's clock.
-class Scene {
+// The system's clock, and the fires of a service on it.
+class SystemScene {
  public:
-  explicit Scene(const ServiceBackend& backend, TimerId capacity = 16) {
+  ServiceConfig config(const ServiceTraits& traits, TimerId capacity) {
     ServiceConfig config{
         .capacity = capacity, .clock = clock_, .handler = [this](TimerId id, Tick at) {
           if (id == kHeld && held_) return std::exchange(held_, nullptr)();
           record(id, at);
           on_fire(id);
         }};
-    if (backend.traits.threads > 1) config.threads = 1;  // so that one handler runs at a time
-    service_ = backend.make(config);
+    if (traits.threads > 1) config.threads = 1;  // so that one handler runs at a time
+    return config;
   }
-
-  AnyService* operator->() { return service_.get(); }
-  void destroy_service() { service_.reset(); }
 
   Tick in(Tick milliseconds) const { return clock_.now() + milliseconds * kMillisecond; }
 
@@ -67,33 +65,35 @@ class Scene {
     require_same(await_fires(0), {}, rule, "has fired", clock_.now());
   }
 
-  void require_size(std::size_t wanted) {
-    const std::size_t size = service_->size();
-    require(size == wanted, 6, "size() is {}, but {} timers are pending", size, wanted);
+  std::function<void(TimerId)> on_fire = [](TimerId) {};
+
+ protected:
+  static constexpr TimerId kHeld = 12;
+
+  std::function<void()> held_;  // the handler of kHeld, once
+
+ private:
+  void record(TimerId id, Tick deadline) {
+    const Tick now = clock_.now();
+    const std::lock_guard lock(mutex_);
+    fires_.push_back({id, deadline});
+    if (now >= deadline) return;
+    early_ = deadline - now;
+    early_id_ = id;
   }
 
-  void require_cancel(TimerId id, bool wanted, std::string_view because) {
-    const bool cancelled = service_->cancel(id);
-    require(cancelled == wanted, 2, "cancel({}) returned {}, but the timer {}", id, cancelled,
-            because);
-  }
+  SteadyClock clock_;
+  std::mutex mutex_;  // of the following
+  Fires fires_;
+  Tick early_ = 0;  // by how much a timer fired early
+  TimerId early_id_ = 0;
+};
 
-  void require_stopped() {
-    bool refused = false;
-    try {
-      service_->schedule(5, 0);
-    } catch (const ServiceStopped&) {
-      refused = true;
-    }
-    require(refused, 5, "schedule() does not throw ServiceStopped");
-  }
-
-  // The timers that stop() returns, by id.
-  Fires stop() {
-    Fires pending = service_->stop();
-    std::ranges::sort(pending, {}, &PendingTimer::id);
-    return pending;
-  }
+// A service on it.
+class Scene : public SystemScene, public ServiceUnderTest {
+ public:
+  explicit Scene(const ServiceBackend& backend, TimerId capacity = 16)
+      : ServiceUnderTest(backend.make(config(backend.traits, capacity))) {}
 
   // Keeps the thread of handlers in one, meanwhile does `work`, and lets a moment pass.
   void hold(const std::function<void()>& work) {
@@ -106,34 +106,12 @@ class Scene {
       gate->reached.set_value();
       gate->opened.get_future().wait();
     };
-    service_->schedule(kHeld, 0);
+    (*this)->schedule(kHeld, 0);
     gate->reached.get_future().wait();
     work();
     pause(2);
     gate->opened.set_value();
   }
-
-  std::function<void(TimerId)> on_fire = [](TimerId) {};
-
- private:
-  static constexpr TimerId kHeld = 12;
-
-  void record(TimerId id, Tick deadline) {
-    const Tick now = clock_.now();
-    const std::lock_guard lock(mutex_);
-    fires_.push_back({id, deadline});
-    if (now >= deadline) return;
-    early_ = deadline - now;
-    early_id_ = id;
-  }
-
-  SteadyClock clock_;
-  std::function<void()> held_;
-  std::mutex mutex_;  // of the following
-  Fires fires_;
-  Tick early_ = 0;  // by how much a timer fired early
-  TimerId early_id_ = 0;
-  std::unique_ptr<AnyService> service_;  // last: its threads use the others
 };
 
 void fires_when_it_is_time_and_not_before(const ServiceBackend& backend) {
