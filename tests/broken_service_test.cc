@@ -42,7 +42,12 @@ std::string name_of_service(const testing::TestParamInfo<ServiceBackend>& info) 
 
 class BrokenServiceTest : public testing::TestWithParam<ServiceBackend> {};
 
-TEST_P(BrokenServiceTest, IsCaught) { EXPECT_FALSE(verdict(GetParam()).is_ok); }
+// An audit finds only races that happen, which on a busy machine takes several attempts.
+TEST_P(BrokenServiceTest, IsCaught) {
+  bool is_caught = false;
+  for (int i = 0; i < 20 && !is_caught; ++i) is_caught = !verdict(GetParam()).is_ok;
+  EXPECT_TRUE(is_caught);
+}
 
 INSTANTIATE_TEST_SUITE_P(Bugs, BrokenServiceTest, testing::ValuesIn(backends_of(BrokenServices{})),
                          name_of_service);
