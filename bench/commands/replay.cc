@@ -53,10 +53,9 @@ void replay_trace(const ReplayOptions& options) {
   if (!options.fired.empty()) rows.emplace(options.fired);
 
   const QueueConfig config{.capacity = trace.info().capacity, .granularity = options.granularity};
-  const auto queue = backend.process ? played_back(backend, config.capacity, trace.ops(),
-                                                   config.granularity, interrupted())
-                                           .make(config)
-                                     : backend.make(config);
+  const auto queue =
+      played_back(backend, config.capacity, trace.ops(), config.granularity, interrupted())
+          .make(config);
   Tick now = 0;
   std::size_t fired = 0;
   std::size_t cancelled = 0;

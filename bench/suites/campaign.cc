@@ -229,7 +229,6 @@ Campaign::Measurement Campaign::replays_by_process(Cell& cell) {
 
   const auto replays = process.replay(traces, granularity_, kProcessTime, limit, interrupted());
   std::vector<double> costs;  // ns an item
-  std::chrono::duration<double> elapsed{};
   std::uint64_t items = 0;
   for (std::size_t i = 0; i < replays.size(); ++i) {
     const std::size_t variant = i % traces.size();
@@ -243,8 +242,8 @@ Campaign::Measurement Campaign::replays_by_process(Cell& cell) {
   }
   const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
   std::ranges::nth_element(costs, middle);
-  elapsed = std::chrono::duration<double, std::nano>(*middle * static_cast<double>(items) *
-                                                     (1 + slow_down_ / 100));
+  const std::chrono::duration<double, std::nano> elapsed(*middle * static_cast<double>(items) *
+                                                         (1 + slow_down_ / 100));
   return {elapsed, std::chrono::steady_clock::now() - start - elapsed, items, {}};
 }
 

@@ -27,8 +27,7 @@ bool must_be_exact(const Traits& traits, Tick granularity) {
 
 Audit audit(const Backend& backend, TimerId capacity, std::span<const Op> ops,
             const Conditions& conditions, const StopFlag& stop) {
-  const Backend audited =
-      backend.process ? played_back(backend, capacity, ops, conditions.granularity, stop) : backend;
+  const Backend audited = played_back(backend, capacity, ops, conditions.granularity, stop);
   AuditedQueue queue(
       audited,
       {.capacity = capacity, .start = conditions.start, .granularity = conditions.granularity});

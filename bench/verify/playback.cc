@@ -97,6 +97,7 @@ class Playback final : public AnyQueue {
 
 Backend played_back(const Backend& backend, TimerId capacity, std::span<const Op> ops,
                     Tick granularity, const StopFlag& stop) {
+  if (!backend.process) return backend;
   const Trace trace({.capacity = capacity, .workload = "check"}, StoredOps(nullptr, ops));
   const auto recording = std::make_shared<const ProcessPeer::Recording>(
       backend.process->record(trace, granularity, stop));

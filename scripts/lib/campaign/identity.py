@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # include, and single files.
 REPLAYS = ("bench/replay",)
 REALTIME = ("bench/realtime", "bench/replay/durations.cc")
-PROCESSES = ("bench/process/*", "bench/system/supervised_program.*")
+PROCESSES = ("bench/process", "bench/system/supervised_program.cc")
 VERDICTS = ("bench/verify", "bench/realtime/audited_service.cc", "bench/realtime/contention.cc")
 
 LONGEST_SCRIPT = 1 << 12  # bytes; it only runs another program
@@ -130,8 +130,8 @@ def contender_hash(facts: Mapping[str, Any], harness: tuple[str, ...], program: 
     if process := facts.get("process"):
         named = [*files_of_command(process["command"]), *map(Path, process["files"])]
         files = [path for path in named if path.is_file()]
-        own = [path for part in PROCESSES for path in sorted(ROOT.glob(part))]
-        return digest([process, *map(_content, [*files, *own])])
+        own = _harness_sources((*harness, *PROCESSES), ROOT)
+        return digest([process, *map(_content, [*files, *sorted(own)])])
     return source_hash(facts["file"], harness, program) if facts.get("file") else ""
 
 
@@ -166,10 +166,7 @@ def source_hash(file: str, harness: tuple[str, ...], program: Path) -> str:
     projects = (folder.parent for folder in Path(file).parents if folder.name == "impls")
     root = next((folder for folder in projects if (folder / "bench" / "replay").is_dir()), None)
     sources = _sources([Path(file)], root or ROOT, "cc", "cmake")
-    for part in harness:
-        path = (root or ROOT) / part
-        files = [*path.glob("*.h"), *path.glob("*.cc")] if path.is_dir() else [path]
-        sources |= _sources(files, root or ROOT)
+    sources |= _harness_sources(harness, root or ROOT)
     if not root or Path(file).is_relative_to(root / "impls" / "peers"):
         read, command = _read_from_outside(file, program)
         sources |= read
@@ -177,6 +174,16 @@ def source_hash(file: str, harness: tuple[str, ...], program: Path) -> str:
     for path in sorted(sources):
         content.update(path.name.encode() + b"\0" + path.read_bytes())
     return content.hexdigest()[:16]
+
+
+def _harness_sources(harness: tuple[str, ...], root: Path) -> set[Path]:
+    """Returns the files of the harness and all that they include."""
+    found: set[Path] = set()
+    for part in harness:
+        path = root / part
+        files = [*path.glob("*.h"), *path.glob("*.cc")] if path.is_dir() else [path]
+        found |= _sources(files, root)
+    return found
 
 
 def _sources(files: list[Path], root: Path, *beside: str) -> set[Path]:
