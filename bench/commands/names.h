@@ -24,8 +24,8 @@ std::string unknown(std::string_view kind, std::string_view name,
 std::vector<std::string> split(std::string_view list);
 
 // A name is a backend or a family, which stands for all its members: "ring" is ring_512 and
-// ring_65536. "libraries" stands for all libraries, "processes" for all other programs. An empty list
-// means all. The result is in roster order without repeats. Throw UsageError.
+// ring_65536. "libraries" stands for all libraries, "processes" for all other programs. An empty
+// list means all. The result is in roster order without repeats. Throw UsageError.
 std::vector<const Backend*> find_backends(const std::vector<std::string>& names);
 std::vector<const ServiceBackend*> find_services(const std::vector<std::string>& names);
 
