@@ -732,5 +732,18 @@ TEST(ContentionErrorsTest, WhatAServiceThrowsInAThreadEndsTheRun) {
   }
 }
 
+// Threads that call a service all the time do so where it wants them to.
+TEST(CallersTest, RunWhereTheServiceWants) {
+  static std::atomic<int> callers;
+  ServiceBackend service = backend("locked_binary_heap");
+  service.traits.run_caller = [](const std::function<void()>& work) {
+    ++callers;
+    work();
+  };
+  callers = 0;
+  run_contention({.threads = 2, .timers = 100, .seconds = 0.01}, service, kNoStop);
+  EXPECT_EQ(callers, 3 * 2) << "of the audit, of the throughput and of the latency";
+}
+
 }  // namespace
 }  // namespace timerbench

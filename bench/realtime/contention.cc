@@ -233,8 +233,8 @@ struct Elapsed {
 // at_end() before the others end.
 template <class Caller>
 Elapsed run_threads(
-    const ContentionOptions& options, const SteadyClock& clock, Signals& signals,
-    std::deque<Caller>& callers, const StopFlag& stop,
+    const ContentionOptions& options, const ServiceTraits& service, const SteadyClock& clock,
+    Signals& signals, std::deque<Caller>& callers, const StopFlag& stop,
     const std::function<void()>& at_end = [] {}) {
   std::deque<Inbox> inboxes;
   if (options.pattern == Pattern::cross) inboxes = fill_inboxes(options);
@@ -256,7 +256,7 @@ Elapsed run_threads(
   std::vector<std::exception_ptr> errors(options.threads);
   std::vector<std::jthread> threads;
   for (std::size_t thread = 0; thread < options.threads; ++thread) {
-    threads.emplace_back([&, thread] {
+    const auto call = [&, thread] {
       ready.count_down();
       begun.wait();
       try {
@@ -265,7 +265,8 @@ Elapsed run_threads(
         errors[thread] = std::current_exception();
       }
       signals.ended = true;
-    });
+    };
+    threads.emplace_back([&service, call] { service.run_caller(call); });
   }
   ready.wait();
   signals.now = clock.now();
@@ -295,6 +296,7 @@ class MeasuredPass {
   MeasuredPass(const ContentionOptions& options, const ServiceBackend& backend,
                const StopFlag& stop, const Args&... args)
       : options_(options),
+        traits_(backend.traits),
         stop_(stop),
         clock_(options.waiting),
         service_(backend.make(
@@ -312,7 +314,7 @@ class MeasuredPass {
     CountingCaller first(*service_, signals_, options_.seed);
     for (TimerId id = 0; id < timers(options_) && !stop_; ++id) first.schedule(id);
     fired_ = 0;
-    const Elapsed elapsed = run_threads(options_, clock_, signals_, callers_, stop_);
+    const Elapsed elapsed = run_threads(options_, traits_, clock_, signals_, callers_, stop_);
     service_->stop();
     return elapsed;
   }
@@ -322,6 +324,7 @@ class MeasuredPass {
 
  private:
   const ContentionOptions& options_;
+  const ServiceTraits& traits_;
   const StopFlag& stop_;
   SteadyClock clock_;
   Signals signals_;
@@ -402,7 +405,7 @@ std::optional<std::string> audit_contention(const ContentionOptions& given,
   for (std::size_t thread = 0; thread < options.threads; ++thread) {
     callers.emplace_back(service, signals, clock, thread, options);
   }
-  run_threads(options, clock, signals, callers, stop, [&] {
+  run_threads(options, backend.traits, clock, signals, callers, stop, [&] {
     if (is_amid_calls) service.stop();
   });
   auto violation = service.finish(stop);

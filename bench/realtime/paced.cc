@@ -396,14 +396,19 @@ Tick PacedPlan::instant(Tick ticks) const {
 
 PacedFigures run_paced(const PacedOptions& options, const PacedPlan& plan,
                        const ServiceBackend& backend, const StopFlag& stop) {
-  // Arming before the start may take longer than the lead; then it is repeated with a longer one.
-  for (Tick lead = kLead;; lead *= 4) {
-    PacedRun run(options, plan, backend, stop);
-    if (!run.arm_before(lead)) continue;
-    run.play();
-    run.drain();
-    return run.figures();
-  }
+  PacedFigures figures;
+  backend.traits.run_caller([&] {
+    // Arming before the start may take longer than the lead; then it is repeated with a longer one.
+    for (Tick lead = kLead;; lead *= 4) {
+      PacedRun run(options, plan, backend, stop);
+      if (!run.arm_before(lead)) continue;
+      run.play();
+      run.drain();
+      figures = run.figures();
+      return;
+    }
+  });
+  return figures;
 }
 
 }  // namespace timerbench

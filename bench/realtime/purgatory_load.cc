@@ -5,18 +5,23 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <numbers>
+#include <optional>
+#include <queue>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "queues/lazy_heap.h"
 #include "realtime/pace.h"
 #include "realtime/stoppable_wait.h"
-#include "services/locked.h"
 #include "services/purgatory.h"
+#include "services/worker.h"
 #include "system/cpu_time.h"
 #include "system/machine.h"
 #include "workloads/random.h"
@@ -48,6 +53,55 @@ double a_second(std::uint64_t count, Tick duration) {
   return duration > 0 ? static_cast<double>(count) / to_seconds(duration) : 0;
 }
 
+// Answers requests when it is time, in a thread that calls the service.
+class Answers {
+ public:
+  using Answer = std::function<void(std::uint32_t request)>;
+
+  Answers(Clock& clock, const ServiceTraits& service, Answer answer)
+      : clock_(clock),
+        answer_(std::move(answer)),
+        thread_(clock, [this, &service](Alarm& alarm, const std::stop_token& ending) {
+          service.run_caller([&] { run(alarm, ending); });
+        }) {}
+
+  void schedule(std::uint32_t request, Tick instant) {
+    {
+      const std::lock_guard lock(mutex_);
+      const bool is_first = due_.empty() || instant < due_.top().first;
+      due_.emplace(instant, request);
+      if (!is_first) return;
+    }
+    thread_.alarm().ring();
+  }
+
+ private:
+  using Due = std::pair<Tick, std::uint32_t>;
+
+  void run(Alarm& alarm, const std::stop_token& ending) {
+    std::unique_lock lock(mutex_);
+    while (!ending.stop_requested()) {
+      const Tick first = due_.empty() ? kNever : due_.top().first;
+      if (first > clock_.now()) {
+        lock.unlock();
+        alarm.wait_until(first);
+      } else {
+        const std::uint32_t request = due_.top().second;
+        due_.pop();
+        lock.unlock();
+        answer_(request);
+      }
+      lock.lock();
+    }
+  }
+
+  Clock& clock_;
+  const Answer answer_;
+  std::mutex mutex_;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  Worker thread_;  // last: it uses all the others
+};
+
 class Run {
  public:
   Run(const PurgatoryLoad& load, const ServiceBackend& backend, Waiting waiting,
@@ -59,9 +113,9 @@ class Run {
         records_(load.num),
         unanswered_(load.num),
         purgatory_({.capacity = load.num, .clock = service_clock_}, backend.make),
-        answers_({.capacity = load.num, .clock = clock_, .handler = [this](TimerId id, Tick) {
-                    std::exchange(unanswered_[id], nullptr)->force_complete();
-                  }}) {}
+        answers_(std::in_place, clock_, backend.traits, [this](std::uint32_t request) {
+          std::exchange(unanswered_[request], nullptr)->force_complete();
+        }) {}
 
   PurgatoryFigures run() {
     const double cpu_before = cpu_seconds();
@@ -74,7 +128,7 @@ class Run {
     figures.wakeups = purgatory_.wakeups();
     figures.interrupted = completed_ < plan_.requests.size() && stop_;
 
-    answers_.stop();
+    answers_.reset();
     figures.pending = purgatory_.stop().size();
     figures.failures = purgatory_.failures();
     if (figures.requests > 0) {
@@ -124,7 +178,7 @@ class Run {
       const auto request = std::make_shared<Request>(*this, records_[i]);
       if (latency < timeout_) {
         unanswered_[i] = request;
-        answers_.schedule(i, now + latency);
+        answers_->schedule(i, now + latency);
       }
       purgatory_.try_complete_else_watch(request, plan_.keys);
     }
@@ -186,7 +240,7 @@ class Run {
   std::vector<std::shared_ptr<Request>> unanswered_;
   std::atomic<std::uint64_t> completed_ = 0;
   Purgatory<AnyService, std::uint32_t> purgatory_;
-  Locked<LazyHeap> answers_;  // last: it completes requests that wait in the purgatory
+  std::optional<Answers> answers_;  // last: it completes requests that wait in the purgatory
 };
 
 // Rejects NaN too, since comparisons with it are false.
@@ -248,6 +302,8 @@ PurgatoryFigures run_purgatory(const PurgatoryLoad& load, const ServiceBackend& 
   validate(load);
   constexpr std::uint64_t kARequest = 500;  // bytes for the operation, its record and its timer
   require_memory(load.num * kARequest, fmt::format("a purgatory of {} requests", load.num));
-  return Run(load, backend, waiting, stop).run();
+  PurgatoryFigures figures;
+  backend.traits.run_caller([&] { figures = Run(load, backend, waiting, stop).run(); });
+  return figures;
 }
 }  // namespace timerbench

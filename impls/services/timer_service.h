@@ -66,6 +66,11 @@ struct ServiceTraits {
   // It sleeps by a clock of its own, CLOCK_MONOTONIC, and not by alarms of the config's. So no test
   // can set its time, and no record of waits tells why it was late.
   bool own_clock = false;
+  // Does the work of a thread that calls the service all the time, here or in a thread whose calls
+  // are cheaper: a runtime may know only threads of its own making. Throws what the work throws.
+  void (*run_caller)(const std::function<void()>& work) = [](const std::function<void()>& work) {
+    work();
+  };
   const char* file = __builtin_FILE();  // where this is written: the service's source
 };
 
