@@ -1202,6 +1202,11 @@ class IdentityTest(unittest.TestCase):
         }
         self.assertLessEqual({"libev.cmake", "virtual_loop.h", "virtual_loop.cmake"}, sources)
 
+    def test_code_of_other_languages_in_the_folder_of_its_name_counts(self) -> None:
+        jvm = ROOT / "impls" / "peers" / "services" / "jvm_timers.h"
+        sources = {path.name for path in campaign.identity._sources([jvm], ROOT, "cc", "cmake")}
+        self.assertLessEqual({"jvm_timers.cmake", "jvm.h", "JdkTimer.java"}, sources)
+
     def test_backends_have_sources_of_their_own(self) -> None:
         queues = ROOT / "impls" / "queues"
         names = ("scan", "ring", "kafka_wheel", "ordered_map")

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include "core/backend_error.h"
 #include "named_services.h"
 #include "realtime/service.h"
+#include "realtime/sleep_control.h"
 #include "services/clock.h"
 
 namespace timerbench {
@@ -31,6 +33,8 @@ namespace {
   }
   std::exit(0);
 }
+
+bool has_service(std::string_view name) { return std::ranges::count(names_of_all(), name) > 0; }
 
 TEST(LibraryServiceDeathTest, TellsWhichLimitOfTheSystemEndsIt) {
   EXPECT_EXIT(arm_many("timerfds", RLIMIT_NOFILE, 64), testing::ExitedWithCode(3),
@@ -65,6 +69,37 @@ TEST(LibraryServiceTest, FiresByTheLastOfManyMoves) {
     EXPECT_EQ(fired, last);
     EXPECT_TRUE(service->stop().empty());
     EXPECT_EQ(fires, 1);
+  }
+}
+
+// Runtimes have threads of their own. A wheel that ticks wakes at each tick, the others sleep.
+TEST(LibraryServiceTest, CountsTheWakeupsOfARuntime) {
+  const auto wakeups_a_second = [](std::string_view name) {
+    SteadyClock clock;
+    return idle_wakeups_per_second(service_named(name), Waiting::condition, kMillisecond, 0.2,
+                                   StopFlag(false));
+  };
+  if (has_service("netty_wheel_10ms")) {
+    EXPECT_NEAR(wakeups_a_second("netty_wheel_10ms"), 100, 50);
+    EXPECT_LT(wakeups_a_second("jdk_timer"), 50);
+  }
+  if (has_service("go_timers_1")) {
+    EXPECT_LT(wakeups_a_second("go_timers_1"), 50);
+  }
+}
+
+// A caller of Go's timers runs in another thread; what it throws comes back.
+TEST(LibraryServiceTest, RunsCallersWhereCallsAreCheap) {
+  for (const ServiceBackend& backend : services()) {
+    if (!backend.traits.is_library) continue;
+    SCOPED_TRACE(backend.traits.name);
+    bool has_run = false;
+    const auto throwing = [&] {
+      has_run = true;
+      throw BackendLimit("on purpose");
+    };
+    EXPECT_THROW(backend.traits.run_caller(throwing), BackendLimit);
+    EXPECT_TRUE(has_run);
   }
 }
 

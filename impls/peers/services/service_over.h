@@ -1,4 +1,4 @@
-// A timer service over the timers of others: of an event loop, or of the kernel.
+// A timer service over the timers of others: of an event loop, of a runtime, or of the kernel.
 //
 // They tell which timer may be due; whether it is, is decided here. The deadline of each id is kept
 // under a mutex that 1/64 of the ids share. cancel() prevents the fire exactly if it finds a
@@ -32,27 +32,45 @@ namespace timerbench {
 // What is called when the timer of an id may be due.
 using MayBeDue = std::function<void(TimerId)>;
 
+// Made of the number of ids, MayBeDue, and what else they need.
 template <class T>
-concept ForeignTimers = std::constructible_from<T, TimerId, MayBeDue> &&
-    requires(T timers, TimerId id, Tick deadline) {
+concept ForeignTimers = requires(T timers, TimerId id, Tick deadline) {
   // Any thread, but one at a time for each id. The id may be due from this instant on; kNever: no
   // more. Throws BackendLimit.
   { timers.set(id, deadline) } -> std::same_as<void>;
-  // A thread of the service, until end() is called.
-  { timers.run() } -> std::same_as<void>;
   // Any thread, perhaps repeatedly, and before run().
   { timers.end() } -> std::same_as<void>;
+};
+
+// Those that run in threads of the service.
+template <class T>
+concept LoopTimers = ForeignTimers<T> && requires(T timers) {
+  // Until end() is called.
+  { timers.run() } -> std::same_as<void>;
+};
+
+// Those that run in threads of their own, until they are destroyed.
+template <class T>
+concept RuntimeTimers = ForeignTimers<T> && requires(const T timers) {
+  // How often these threads have given their processor away to wait.
+  { timers.sleeps() } -> std::same_as<std::uint64_t>;
 };
 
 template <ForeignTimers Timers>
 class ServiceOver {
  public:
-  explicit ServiceOver(const ServiceConfig& config, std::size_t threads = 1)
+  // `threads`: that run them. `others`: what they are made of, beside the ids and MayBeDue.
+  template <class... Others>
+  explicit ServiceOver(const ServiceConfig& config, std::size_t threads = 1,
+                       const Others&... others)
       : clock_(config.clock),
         runs_(config.handler),
         deadlines_(config.capacity, kNever),
-        timers_(config.capacity, [this](TimerId id) { fire_if_due(id); }) {
-    for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { timers_.run(); });
+        timers_(
+            config.capacity, [this](TimerId id) { fire_if_due(id); }, others...) {
+    if constexpr (LoopTimers<Timers>) {
+      for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { timers_.run(); });
+    }
   }
 
   ServiceOver(const ServiceOver&) = delete;
@@ -99,6 +117,7 @@ class ServiceOver {
   std::uint64_t failures() const { return runs_.failures(); }
 
   std::uint64_t wakeups() const {
+    if constexpr (RuntimeTimers<Timers>) return timers_.sleeps();
     std::uint64_t sleeps = 0;
     for (const CountedThread& thread : threads_) sleeps += thread.sleeps();
     return sleeps;

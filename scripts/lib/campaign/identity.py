@@ -158,9 +158,9 @@ def _found(word: str) -> Path | None:
 
 @cache
 def source_hash(file: str, harness: tuple[str, ...], program: Path) -> str:
-    """Hashes a contender's header, the headers it includes and the .cc file beside each; the
-    `harness` that measures it; and, for a library or a header outside the project, all that was
-    read from outside to build it.
+    """Hashes a contender's header, the headers it includes, and beside each the .cc and .cmake file
+    and the folder of its name, which has code of other languages; the `harness` that measures it;
+    and, for a library or a header outside the project, all that was read from outside to build it.
     """
     content = hashlib.sha256()
     projects = (folder.parent for folder in Path(file).parents if folder.name == "impls")
@@ -187,8 +187,8 @@ def _harness_sources(harness: tuple[str, ...], root: Path) -> set[Path]:
 
 
 def _sources(files: list[Path], root: Path, *beside: str) -> set[Path]:
-    """Returns all included files, and the files that share a name with one of them and have one of
-    the endings.
+    """Returns all included files. With endings, also the files that share a name with one of them
+    and have one of the endings, and those in the folder of its name.
     """
     found: set[Path] = set()
     while files:
@@ -197,6 +197,7 @@ def _sources(files: list[Path], root: Path, *beside: str) -> set[Path]:
             continue
         found.add(file)
         files += [file.with_suffix(f".{ending}") for ending in beside]
+        files += file.with_suffix("").glob("*") if beside else []
         for name in INCLUDE.findall(file.read_text(encoding="utf-8", errors="replace")):
             files += [folder / name for folder in (file.parent, root / "impls", root / "bench")]
     return found

@@ -1,0 +1,184 @@
+// The timers of Go programs: time.AfterFunc(), Reset() and Stop(), in Go's runtime inside this
+// process, on one or two processors (GOMAXPROCS).
+//
+// The library beside this file (go_timers/) uses the runtime as it is. A heap of four children for
+// each processor holds the timers; an idle thread waits for the first of them in epoll, by whole
+// milliseconds; each fire starts a goroutine, which runs the handler. An id keeps its timer.
+//
+// What it takes to enter Go is in the figures. A thread that Go has made needs 60 ns for a call,
+// any other 1.3 us (Go 1.19, 2.6 GHz). So the loads run their callers in threads of Go (run_caller).
+// Such a thread keeps its processor of Go while it is outside, until the runtime's monitor takes it
+// away, which looks every 20 us to 10 ms.
+//
+// Cost:
+//   schedule  a mutex, the call, Reset(): the lock of a processor's heap, O(log n)
+//   cancel    a mutex, the call, Stop(): O(1), and a sweep when a quarter are stopped
+//   fire      a goroutine, a mutex, and the handler
+//   150 bytes a timer
+//
+// Follows: package time of Go.
+#pragma once
+
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "core/backend_error.h"
+#include "core/joined_name.h"
+#include "peers/services/counted_thread.h"
+#include "peers/services/service_over.h"
+#include "services/timer_service.h"
+
+// Defined by go_timers.cmake.
+#ifndef TIMERBENCH_GO_LIBRARY
+#error "go_timers.cmake builds this"
+#endif
+
+namespace timerbench {
+
+// Go's runtime of this process, with the functions of go_timers.go. It stays until the process ends.
+class Go {
+  // A function of the library, of the type that is wanted.
+  class Function {
+   public:
+    explicit Function(void* address) : address_(address) {}
+    template <class Type>
+    operator Type() const {
+      return reinterpret_cast<Type>(address_);
+    }
+
+   private:
+    void* address_;
+  };
+
+  Function function(const char* name) const { return Function(dlsym(library_, name)); }
+
+  static void* open() {
+    void* const library = dlopen(TIMERBENCH_GO_LIBRARY, RTLD_NOW);
+    if (library == nullptr) throw BackendUnavailable(dlerror());
+    return library;
+  }
+
+  const ThreadIds others_ = threads_of_process();  // were there before
+  void* const library_ = open();                   // the functions that follow are of it
+
+ public:
+  // Starts it when it is first called. Throws BackendUnavailable.
+  static Go& instance() {
+    static Go go;
+    return go;
+  }
+
+  int (*timers_make)(int processors, std::uint32_t capacity, void (*tell)(void*, std::uint32_t),
+                     void* service) = function("TimersMake");
+  void (*timers_set)(int number, std::uint32_t id, std::int64_t delay) = function("TimersSet");
+  void (*timers_stop)(int number, std::uint32_t id) = function("TimersStop");
+  void (*timers_close)(int number) = function("TimersClose");
+
+  // Does the work of a caller in a thread of Go.
+  void run(const std::function<void()>& work) {
+    struct Work {
+      Go& go;
+      const std::function<void()>& work;
+      std::exception_ptr thrown;
+    } argument{*this, work, nullptr};
+    callers_run_(
+        [](void* pointer) {
+          auto& [go, work, thrown] = *static_cast<Work*>(pointer);
+          go.count_caller(true);
+          try {
+            work();
+          } catch (...) {  // must not pass through frames of Go
+            thrown = std::current_exception();
+          }
+          go.count_caller(false);
+        },
+        &argument);
+    if (argument.thrown) std::rethrow_exception(argument.thrown);
+  }
+
+  // How often threads of Go have slept, less those that run the work of a caller.
+  std::uint64_t sleeps() const {
+    const std::lock_guard lock(mutex_);
+    return sleeps_of(without(without(threads_of_process(), others_), callers_));
+  }
+
+ private:
+  void count_caller(bool begins) {
+    const std::lock_guard lock(mutex_);
+    const auto place = std::ranges::lower_bound(callers_, gettid());
+    if (begins) {
+      callers_.insert(place, gettid());
+    } else {
+      callers_.erase(place);
+    }
+  }
+
+  void (*const callers_run_)(void (*work)(void*), void* argument) = function("CallersRun");
+  mutable std::mutex mutex_;  // of the following
+  ThreadIds callers_;
+};
+
+class GoTimersOf {
+ public:
+  GoTimersOf(TimerId capacity, MayBeDue may_be_due, int processors)
+      : may_be_due_(std::move(may_be_due)),
+        number_(go_.timers_make(
+            processors, capacity,
+            [](void* timers, std::uint32_t id) {
+              static_cast<GoTimersOf*>(timers)->may_be_due_(id);
+            },
+            this)) {}
+
+  GoTimersOf(const GoTimersOf&) = delete;
+  GoTimersOf& operator=(const GoTimersOf&) = delete;
+
+  ~GoTimersOf() { go_.timers_close(number_); }
+
+  void set(TimerId id, Tick deadline) {
+    if (deadline == kNever) return go_.timers_stop(number_, id);
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const Tick instant =
+        static_cast<Tick>(now.tv_sec) * 1'000'000'000 + static_cast<Tick>(now.tv_nsec);
+    constexpr Tick kEnd = std::numeric_limits<std::int64_t>::max();
+    const Tick delay = std::min(deadline - std::min(deadline, instant), kEnd);
+    go_.timers_set(number_, id, static_cast<std::int64_t>(delay));
+  }
+
+  void end() {}  // until the destructor nothing that they tell is due any more
+
+  std::uint64_t sleeps() const { return go_.sleeps(); }
+
+ private:
+  const MayBeDue may_be_due_;
+  Go& go_ = Go::instance();
+  const int number_;
+};
+
+template <std::size_t kProcessors>
+class GoTimers : public ServiceOver<GoTimersOf> {
+ public:
+  static constexpr ServiceTraits traits{
+      .name = kSettingName<"go_timers", kProcessors>,
+      .summary = "AfterFunc, Reset and Stop of Go, on so many processors",
+      .precision = Precision::exact,
+      .paper = "package time of Go " TIMERBENCH_GO_VERSION ", golang-go",
+      .is_library = true,
+      .own_clock = true,
+      .run_caller = [](const std::function<void()>& work) { Go::instance().run(work); }};
+
+  explicit GoTimers(const ServiceConfig& config)
+      : ServiceOver(config, 0, static_cast<int>(kProcessors)) {}
+};
+static_assert(TimerService<GoTimers<1>>);
+
+}  // namespace timerbench

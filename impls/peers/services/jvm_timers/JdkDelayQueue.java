@@ -1,0 +1,74 @@
+import java.util.concurrent.DelayQueue;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * java.util.concurrent.DelayQueue, and threads that take from it: one of them, the leader, waits
+ * for the first.
+ *
+ * <p>Cost: arm a new element, the queue's lock, O(log n); disarm the lock and O(n), for remove()
+ * looks at every element.
+ */
+final class JdkDelayQueue extends Timers {
+  private static final class Element implements Delayed {
+    final int id;
+    final long deadline;
+
+    Element(int id, long deadline) {
+      this.id = id;
+      this.deadline = deadline;
+    }
+
+    @Override
+    public long getDelay(TimeUnit unit) {
+      return unit.convert(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+    }
+
+    @Override
+    public int compareTo(Delayed other) {
+      return Long.compare(deadline, ((Element) other).deadline);
+    }
+  }
+
+  private final DelayQueue<Element> queue = new DelayQueue<>();
+  private final Element[] elements; // the last of each id
+  private final Thread[] takers;
+
+  JdkDelayQueue(long service, int capacity, int threads) {
+    super(service);
+    elements = new Element[capacity];
+    takers = new Thread[threads];
+    for (int i = 0; i < threads; ++i) {
+      takers[i] = daemon(this::take);
+      takers[i].start();
+    }
+  }
+
+  private void take() {
+    try {
+      for (; ; ) mayBeDue(queue.take().id);
+    } catch (InterruptedException closed) {
+      return;
+    }
+  }
+
+  @Override
+  void arm(int id, long deadline) {
+    disarm(id);
+    elements[id] = new Element(id, deadline);
+    queue.add(elements[id]);
+  }
+
+  @Override
+  void disarm(int id) {
+    if (elements[id] == null) return;
+    queue.remove(elements[id]);
+    elements[id] = null;
+  }
+
+  @Override
+  void close() throws InterruptedException {
+    for (Thread taker : takers) taker.interrupt();
+    for (Thread taker : takers) taker.join();
+  }
+}

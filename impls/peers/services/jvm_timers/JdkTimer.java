@@ -1,0 +1,67 @@
+import java.time.Instant;
+import java.util.Date;
+import java.util.Timer;
+import java.util.TimerTask;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * java.util.Timer: a heap, and a thread that runs the tasks.
+ *
+ * <p>It takes whole milliseconds of the wall clock. A deadline is rounded up to one, so that
+ * nothing is early. A cancelled task stays in the heap until it surfaces, or until a purge: here,
+ * when as many are cancelled as there are ids.
+ *
+ * <p>Cost: arm a new task and date, the timer's lock, O(log n); disarm O(1), and its share of a
+ * purge, O(log n).
+ */
+final class JdkTimer extends Timers {
+  private static final int MILLISECOND = 1_000_000; // ns
+
+  private final Timer timer = new Timer(true);
+  private final Thread thread;
+  private final TimerTask[] tasks; // the last of each id
+  private final AtomicInteger cancelled = new AtomicInteger();
+
+  JdkTimer(long service, int capacity, int threads) {
+    super(service);
+    tasks = new TimerTask[capacity];
+    CompletableFuture<Thread> told = new CompletableFuture<>();
+    timer.schedule(task(() -> told.complete(Thread.currentThread())), 0);
+    thread = told.join();
+  }
+
+  private static TimerTask task(Runnable work) {
+    return new TimerTask() {
+      @Override
+      public void run() {
+        work.run();
+      }
+    };
+  }
+
+  @Override
+  void arm(int id, long deadline) {
+    disarm(id);
+    tasks[id] = task(() -> mayBeDue(id));
+    timer.schedule(tasks[id], onWallClock(deadline));
+  }
+
+  private static Date onWallClock(long deadline) {
+    Instant now = Instant.now();
+    long left = now.getNano() + Math.max(0, deadline - System.nanoTime());
+    return new Date(now.getEpochSecond() * 1000 + (left + MILLISECOND - 1) / MILLISECOND);
+  }
+
+  @Override
+  void disarm(int id) {
+    if (tasks[id] == null || !tasks[id].cancel()) return;
+    if (cancelled.incrementAndGet() % tasks.length == 0) timer.purge();
+  }
+
+  @Override
+  void close() throws InterruptedException {
+    timer.cancel();
+    thread.join();
+  }
+}
