@@ -832,9 +832,15 @@ class CliTest(unittest.TestCase):
         self.assert_refused(
             2, "this program has no libraries: './scripts/setup", "verify", "libraries"
         )
-        for command in (["verify", "libev"], ["run", "--backends=libev", "--workloads=fill"]):
+        for name, *command in (
+            ("libev", "verify", "libev"),
+            ("libev", "run", "--backends=libev", "--workloads=fill"),
+            ("asio_loop_1", "run", "--suite=accuracy", "--backends=asio_loop_1"),
+            ("node_timers", "verify", "node_timers"),
+            ("netty_wheel", "verify", "netty_wheel"),
+        ):
             self.assert_refused(
-                2, "this program has no library 'libev': './scripts/setup --peers', then", *command
+                2, f"this program has no '{name}': './scripts/setup --peers', then", *command
             )
         self.assert_refused(
             2, "unknown backend or service '../queues/scan'", "verify", "../queues/scan"

@@ -14,7 +14,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# All is installed but ninja-build and valgrind; these need two packages more.
+# All is installed but ninja-build and valgrind; these need two packages more. STALE: the lists of
+# packages are missing until they are fetched. OFFLINE: nothing can be fetched.
 DPKG_QUERY = """#!/bin/sh
 for name; do :; done
 case $name in ninja-build | valgrind) exit 1 ;; *) echo installed ;; esac
@@ -23,14 +24,24 @@ APT_GET = """#!/bin/sh
 cd "$(dirname "$0")"
 echo "$*" >>calls
 case "$*" in
-  *update) touch updated && exit ;;
+  *update)
+    [ -n "$OFFLINE" ] || touch updated
+    [ -z "$OFFLINE" ] || echo "W: Failed to fetch http://debian/Release  Temporary failure resolving"
+    exit ;;
+esac
+[ -z "$STALE" ] || [ -e updated ] || { echo "E: Unable to locate package valgrind"; exit 100; }
+case "$*" in
   *--print-uris*)
-    [ -z "$STALE" ] || [ -e updated ] || { echo "E: Unable to locate package valgrind"; exit 100; }
     echo "0 upgraded, 4 newly installed, 0 to remove and 0 not upgraded."
     echo "Need to get 12.3 MB of archives."
     echo "After this operation, 45.6 MB of additional disk space will be used."
     exit ;;
 esac
+if [ -n "$OFFLINE" ]; then
+  echo "The following NEW packages will be installed:"
+  for i in $(seq 300); do echo "E: Failed to fetch http://debian/$i  Temporary failure resolving"; done
+  exit 100
+fi
 for step in "Get:%s http://debian package" "Unpacking package-%s (1.2)" "Setting up package-%s (1.2)"; do
   for i in 1 2 3 4; do printf "$step ...\\n" $i; done
 done
@@ -84,10 +95,39 @@ class SetupTest(unittest.TestCase):
     def test_a_failure_shows_what_apt_said(self) -> None:
         code, _, err = self.run_setup(FAILS="yes")
         self.assertEqual(code, 1)
-        self.assertIn("E: no space left", err)
         self.assertEqual(
-            err.splitlines()[-1], "scripts/setup: installing failed; apt-get's output is above"
+            err.splitlines(),
+            ["E: no space left", "scripts/setup: installing failed; apt-get's errors are above"],
         )
+
+    def test_without_a_network_a_few_lines_say_so(self) -> None:
+        code, _, err = self.run_setup(OFFLINE="yes")
+        self.assertEqual(code, 1)
+        lines = err.splitlines()
+        self.assertRegex(lines[0], "^E: Failed to fetch .* Temporary failure resolving$")
+        self.assertLess(len(lines), 12)
+        self.assertEqual(lines[-1], "scripts/setup: installing failed; apt-get's errors are above")
+
+    def test_without_a_network_and_lists_the_network_is_named_first(self) -> None:
+        code, out, err = self.run_setup(OFFLINE="yes", STALE="yes")
+        self.assertEqual((code, out), (1, ""))
+        self.assertEqual(
+            err.splitlines(),
+            [
+                "W: Failed to fetch http://debian/Release  Temporary failure resolving",
+                "E: Unable to locate package valgrind",
+                "scripts/setup: apt-get cannot install all of ninja-build valgrind; "
+                "its errors are above",
+            ],
+        )
+
+    def test_a_failure_that_apt_does_not_explain_is_shown_whole(self) -> None:
+        (self.folder / "apt-get").write_text(
+            "#!/bin/sh\necho sudo: a password is required >&2; exit 1"
+        )
+        code, _, err = self.run_setup()
+        self.assertEqual(code, 1)
+        self.assertIn("sudo: a password is required\n", err)
 
 
 class CommonTest(unittest.TestCase):

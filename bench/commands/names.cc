@@ -27,20 +27,34 @@ bool is_meant(const ServiceBackend& service, std::string_view name) {
   return is_called(service.traits.name, name);
 }
 
-// Whether an adapter in impls/peers has this name; it may not be built.
-bool is_library(std::string_view name) {
-  return name.find('/') == std::string_view::npos &&
-         fs::exists(fs::path(TIMERBENCH_PEERS_FOLDER) / fmt::format("{}.h", name));
+// "NettyWheel" is "netty_wheel".
+std::string snake_case(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    const bool is_capital = 'A' <= c && c <= 'Z';
+    if (is_capital && !result.empty()) result += '_';
+    result += is_capital ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return result;
+}
+
+// Whether a file of impls/peers has this name, or that of its family; it may not be built.
+bool is_peer(std::string_view name) {
+  return std::ranges::any_of(
+      fs::recursive_directory_iterator(TIMERBENCH_PEERS_FOLDER), [&](const auto& entry) {
+        const std::string own_name = snake_case(entry.path().stem().string());
+        return entry.is_regular_file() && (own_name == name || own_name == family(name));
+      });
 }
 
 // For a name that nobody in this program has.
 void refuse_if_peer(std::string_view name) {
   const bool is_family = name == kLibraries || name == kProcesses;
-  if (!is_family && !is_library(name)) return;
+  if (!is_family && !is_peer(name)) return;
   throw UsageError(fmt::format(
       "this program has no {}: './scripts/setup --peers', then 'cmake --preset peers && "
       "cmake --build --preset peers --target timerbench' and build/peers/timerbench",
-      is_family ? std::string(name) : fmt::format("library '{}'", name)));
+      is_family ? std::string(name) : fmt::format("'{}'", name)));
 }
 
 // The contenders of one kind, backends or services.

@@ -47,20 +47,20 @@ struct TimedReplay {
 
 struct Backend {
   Traits traits;
-  std::function<std::unique_ptr<AnyQueue>(const QueueConfig&)> make;
+  std::function<std::unique_ptr<AnyQueue>(const QueueConfig&)> make{};
   // A new queue replays the setup. Then the clock, and the counters if given, run for the measured
   // operations; the time excludes reading the counters.
   std::function<TimedReplay(const QueueConfig&, std::span<const Op> setup,
                             std::span<const Op> measured, const StopFlag&, PerfCounters*)>
-      time_replay;
+      time_replay{};
 
   // The replays of the other passes; see tails.h and memory.h.
   std::function<Tails(const QueueConfig&, std::span<const Op> setup, std::span<const Op> measured,
                       std::vector<float>& least, const StopFlag&)>
-      replay_tails;
+      replay_tails{};
   std::function<MemoryUse(const QueueConfig&, std::span<const Op> setup,
                           std::span<const Op> measured, const StopFlag&)>
-      replay_memory;
+      replay_memory{};
 
   // Of a contender that is another program, which only replays whole traces; the functions above are
   // empty then.
