@@ -1,4 +1,4 @@
-# Compiles the classes of jvm_timers/ and adds the services that use them.
+# Compiles the classes of jvm_timers/, and adds the services that run them in the JVM of the process.
 
 find_program(javac javac PATHS /usr/bin NO_DEFAULT_PATH NO_CACHE)
 if(NOT javac)
@@ -6,19 +6,17 @@ if(NOT javac)
   return()
 endif()
 file(REAL_PATH "${javac}" java_home)
-cmake_path(GET java_home PARENT_PATH java_home)
-cmake_path(GET java_home PARENT_PATH java_home)
+cmake_path(REMOVE_FILENAME java_home)
+cmake_path(APPEND java_home ..)
 file(STRINGS "${java_home}/release" java_version REGEX "^JAVA_VERSION=")
 string(REGEX REPLACE ".*\"(.*)\"" "\\1" java_version "${java_version}")
 
 set(classes Timers JdkTimer JdkDelayQueue JdkScheduledExecutor)
-set(services JdkTimer JdkDelayQueue JdkScheduledExecutor)
 file(GLOB netty "/usr/share/java/netty-common-[0-9]*.jar")
 file(GLOB jctools "/usr/share/java/jctools-core-[0-9]*.jar")
 if(netty AND jctools)
-  string(REGEX REPLACE ".*-([0-9.]*[0-9]).*" "\\1" netty_version "${netty}")
+  string(REGEX REPLACE ".*netty-common-([0-9.]*[0-9]).*" "\\1" netty_version "${netty}")
   list(APPEND classes NettyWheel)
-  list(APPEND services NettyWheel<1> NettyWheel<10>)
 else()
   message(STATUS "netty_wheel_* are not built: libnetty-java or libjctools-java is missing")
 endif()
@@ -33,21 +31,28 @@ add_custom_command(OUTPUT "${folder}/Timers.class" VERBATIM DEPENDS ${classes}
   COMMAND "${javac}" -Xlint:all -Werror -cp "${libraries}" -d "${folder}" ${classes})
 add_custom_target(jvm_timers_classes DEPENDS "${folder}/Timers.class")
 
-list(JOIN services ", " services)
-add_service(jvm_timers "${services}" ${CMAKE_DL_LIBS})
-add_dependencies(service_jvm_timers jvm_timers_classes)
-target_include_directories(service_jvm_timers SYSTEM PRIVATE
-  "${java_home}/include" "${java_home}/include/linux")
 # The collector and the heap are those of the processes (../java/java.cmake). The JVM leaves signals
 # to the program, and no file if it crashes.
 get_directory_property(java_flags DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/.." DEFINITION java_flags)
 list(JOIN java_flags " " java_flags)
-target_compile_definitions(service_jvm_timers PRIVATE
-  "TIMERBENCH_LIBJVM=\"${java_home}/lib/server/libjvm.so\""
-  "TIMERBENCH_JVM_CLASSES=\"${folder}:${libraries}\""
-  "TIMERBENCH_JVM_FLAGS=\"${java_flags} -Xrs -XX:ErrorFile=/dev/null\""
-  "TIMERBENCH_JVM_VERSION=\"${java_version}\"")
-if(netty_version)
-  target_compile_definitions(service_jvm_timers PRIVATE
+
+# Adds the services TYPES of HEADER.h.
+macro(add_jvm_service header types)
+  add_service(${header} "${types}" ${CMAKE_DL_LIBS})
+  add_dependencies(service_${header} jvm_timers_classes)
+  target_include_directories(service_${header} SYSTEM PRIVATE
+    "${java_home}/include" "${java_home}/include/linux")
+  target_compile_definitions(service_${header} PRIVATE
+    "TIMERBENCH_LIBJVM=\"${java_home}/lib/server/libjvm.so\""
+    "TIMERBENCH_JVM_CLASSES=\"${folder}:${libraries}\""
+    "TIMERBENCH_JVM_FLAGS=\"${java_flags} -Xrs -XX:ErrorFile=/dev/null\""
+    "TIMERBENCH_JVM_VERSION=\"${java_version}\""
     "TIMERBENCH_NETTY_VERSION=\"${netty_version}\"")
+endmacro()
+
+add_jvm_service(jdk_timer JdkTimer)
+add_jvm_service(jdk_delay_queue JdkDelayQueue)
+add_jvm_service(jdk_scheduled_executor JdkScheduledExecutor)
+if(netty AND jctools)
+  add_jvm_service(netty_wheel "NettyWheel<1>, NettyWheel<10>")
 endif()

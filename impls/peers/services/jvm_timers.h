@@ -1,18 +1,10 @@
-// The timers of Java programs: of the JDK and of Netty, in a JVM inside this process.
+// Timers of Java programs, in a JVM inside this process.
 //
-// The classes beside this file (jvm_timers/) use the libraries as they are. They are called by JNI,
-// and call back by it. What a thread of C++ needs for that is in the figures: 47 ns to call, 8 ns
-// to be called back (2.6 GHz). Every arming makes a new task, as in Java programs. The library's own
-// threads run the handlers. The JVM has a serial collector and 2 GiB. Before the first timer it
-// warms up for half a second.
-//
-// What each class of the libraries does is said at the head of jvm_timers/NAME.java. A handler that
-// throws is caught before it comes to the library, so java.util.Timer does not end by it.
-//
-// Follows: java.util.Timer, java.util.concurrent.DelayQueue and ScheduledThreadPoolExecutor of
-//   OpenJDK; io.netty.util.HashedWheelTimer.
-// Deviates: java.util.Timer is given a Date of the deadline, rounded up to its millisecond, and is
-//   purged when as many are cancelled as there are ids.
+// The classes in jvm_timers/ use the libraries of Java as they are: every arming makes a new task,
+// and the library's own threads tell what may be due, and run the handlers. A handler that throws is
+// caught before it comes to the library. The JVM is called by JNI, and calls back by it. That is in
+// the figures: 47 ns to call it, 8 ns to be called back (2.6 GHz). Its collector is the serial one,
+// its heap 2 GiB. It is warmed up for half a second before the first timer.
 #pragma once
 
 #include <algorithm>
@@ -108,70 +100,5 @@ class JvmTimers {
   ThreadIds threads_;
   jobject timers_;  // its threads use the others
 };
-
-class JdkTimer : public ServiceOver<JvmTimers> {
- public:
-  static constexpr ServiceTraits traits{
-      .name = "jdk_timer",
-      .summary = "java.util.Timer, by the wall clock's milliseconds",
-      .precision = Precision::granular,
-      .paper = "java.util.Timer of OpenJDK " TIMERBENCH_JVM_VERSION,
-      .is_library = true,
-      .own_clock = true};
-
-  explicit JdkTimer(const ServiceConfig& config) : ServiceOver(config, 0, "JdkTimer", 1) {}
-};
-static_assert(TimerService<JdkTimer>);
-
-class JdkDelayQueue : public ServiceOver<JvmTimers> {
- public:
-  static constexpr ServiceTraits traits{
-      .name = "jdk_delay_queue",
-      .summary = "java.util.concurrent.DelayQueue, two takers",
-      .precision = Precision::exact,
-      .paper = "java.util.concurrent.DelayQueue of OpenJDK " TIMERBENCH_JVM_VERSION,
-      .threads = 2,
-      .is_library = true,
-      .own_clock = true};
-
-  explicit JdkDelayQueue(const ServiceConfig& config)
-      : ServiceOver(config, 0, "JdkDelayQueue", handler_threads(config, traits)) {}
-};
-static_assert(TimerService<JdkDelayQueue>);
-
-class JdkScheduledExecutor : public ServiceOver<JvmTimers> {
- public:
-  static constexpr ServiceTraits traits{
-      .name = "jdk_scheduled_executor",
-      .summary = "ScheduledThreadPoolExecutor that removes on cancel",
-      .precision = Precision::exact,
-      .paper = "java.util.concurrent of OpenJDK " TIMERBENCH_JVM_VERSION,
-      .is_library = true,
-      .own_clock = true};
-
-  explicit JdkScheduledExecutor(const ServiceConfig& config)
-      : ServiceOver(config, 0, "JdkScheduledExecutor", handler_threads(config, traits)) {}
-};
-static_assert(TimerService<JdkScheduledExecutor>);
-
-#ifdef TIMERBENCH_NETTY_VERSION
-template <std::size_t kMilliseconds>
-class NettyWheel : public ServiceOver<JvmTimers> {
-  static_assert(kMilliseconds == 1 || kMilliseconds == 10);
-
- public:
-  static constexpr ServiceTraits traits{
-      .name = kMilliseconds == 1 ? "netty_wheel_1ms" : "netty_wheel_10ms",
-      .summary = "Netty's HashedWheelTimer, with ticks of so many milliseconds",
-      .precision = Precision::granular,
-      .paper = "Netty " TIMERBENCH_NETTY_VERSION ", OpenJDK " TIMERBENCH_JVM_VERSION,
-      .is_library = true,
-      .own_clock = true};
-
-  explicit NettyWheel(const ServiceConfig& config)
-      : ServiceOver(config, 0, "NettyWheel", kMilliseconds) {}
-};
-static_assert(TimerService<NettyWheel<1>>);
-#endif
 
 }  // namespace timerbench

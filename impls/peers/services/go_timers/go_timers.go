@@ -26,6 +26,7 @@ type timers struct {
 	tell    C.teller
 	service unsafe.Pointer
 	timers  []*time.Timer // by id; nil: it was never set
+	turns   chan struct{} // of those that are due and tell so; nil: all at once
 
 	mutex  sync.RWMutex // of a service that is told
 	closed bool
@@ -34,10 +35,17 @@ type timers struct {
 // All that are not closed. A number stands for one, since C must not hold a pointer of Go.
 var all [1024]atomic.Pointer[timers]
 
+// TimersMake returns the number of new timers, or -1 if there are too many. As many as `turns` tell at
+// a time that they may be due; 0: all at once.
+//
 //export TimersMake
-func TimersMake(processors C.int, capacity C.uint32_t, tell C.teller, service unsafe.Pointer) C.int {
+func TimersMake(processors, turns C.int, capacity C.uint32_t, tell C.teller,
+	service unsafe.Pointer) C.int {
 	runtime.GOMAXPROCS(int(processors))
 	made := &timers{tell: tell, service: service, timers: make([]*time.Timer, capacity)}
+	if turns > 0 {
+		made.turns = make(chan struct{}, turns)
+	}
 	for i := range all {
 		if all[i].CompareAndSwap(nil, made) {
 			return C.int(i)
@@ -82,6 +90,10 @@ func TimersClose(number C.int) {
 
 // Runs in the goroutine that the runtime starts for a fire.
 func (t *timers) mayBeDue(id C.uint32_t) {
+	if t.turns != nil {
+		t.turns <- struct{}{}
+		defer func() { <-t.turns }()
+	}
 	t.mutex.RLock()
 	defer t.mutex.RUnlock()
 	if !t.closed {

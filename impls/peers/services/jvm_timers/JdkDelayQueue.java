@@ -2,13 +2,7 @@ import java.util.concurrent.DelayQueue;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.TimeUnit;
 
-/**
- * java.util.concurrent.DelayQueue, and threads that take from it: one of them, the leader, waits
- * for the first.
- *
- * <p>Cost: arm a new element, the queue's lock, O(log n); disarm the lock and O(n), for remove()
- * looks at every element.
- */
+/** DelayQueue and threads that take from it, which ../jdk_delay_queue.h describes. */
 final class JdkDelayQueue extends Timers {
   private static final class Element implements Delayed {
     final int id;

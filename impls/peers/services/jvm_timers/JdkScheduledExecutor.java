@@ -2,12 +2,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/**
- * ScheduledThreadPoolExecutor, which removes what is cancelled.
- *
- * <p>Cost: arm a new task, the queue's lock, O(log n); disarm the lock and O(log n), for a task
- * knows its place in the heap.
- */
+/** ScheduledThreadPoolExecutor, which ../jdk_scheduled_executor.h describes. */
 final class JdkScheduledExecutor extends Timers {
   private final ScheduledThreadPoolExecutor executor;
   private final Future<?>[] futures; // the last of each id

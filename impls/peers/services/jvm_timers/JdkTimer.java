@@ -5,16 +5,7 @@ import java.util.TimerTask;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/**
- * java.util.Timer: a heap, and a thread that runs the tasks.
- *
- * <p>It takes whole milliseconds of the wall clock. A deadline is rounded up to one, so that
- * nothing is early. A cancelled task stays in the heap until it surfaces, or until a purge: here,
- * when as many are cancelled as there are ids.
- *
- * <p>Cost: arm a new task and date, the timer's lock, O(log n); disarm O(1), and its share of a
- * purge, O(log n).
- */
+/** java.util.Timer, which ../jdk_timer.h describes. */
 final class JdkTimer extends Timers {
   private static final int MILLISECOND = 1_000_000; // ns
 

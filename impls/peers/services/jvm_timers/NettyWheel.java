@@ -2,13 +2,7 @@ import io.netty.util.HashedWheelTimer;
 import io.netty.util.Timeout;
 import java.util.concurrent.TimeUnit;
 
-/**
- * Netty's HashedWheelTimer of 512 slots. Its thread moves the hand once a tick, and takes over
- * what was armed and cancelled since.
- *
- * <p>Cost: arm a new timeout and its place in a queue without a lock, which the thread empties at
- * each tick, at most 100 000 of them; disarm a place in another.
- */
+/** Netty's HashedWheelTimer, which ../netty_wheel.h describes. */
 final class NettyWheel extends Timers {
   private final HashedWheelTimer timer;
   private final Timeout[] timeouts; // the last of each id
