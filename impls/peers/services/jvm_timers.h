@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "core/backend_error.h"
 #include "peers/services/counted_thread.h"
 #include "peers/services/jvm.h"
 #include "peers/services/service_over.h"
@@ -83,8 +83,10 @@ class JvmTimers {
  private:
   static jclass find(JNIEnv& env, const char* name) {
     const jclass found = env.FindClass(name);
-    Jvm::check(env);
-    return found;
+    if (found != nullptr) return found;
+    env.ExceptionClear();
+    throw BackendUnavailable(std::string("the JVM finds no class ") + name + " in " +
+                             TIMERBENCH_JVM_CLASSES + "; build timerbench again");
   }
 
   static void JNICALL tell(JNIEnv*, jclass, jlong timers, jint id) noexcept {
