@@ -322,7 +322,6 @@ class CampaignTest(BenchScratch):
                 self.assertIn("Nothing to do", self.run_bench(*option)[1])
 
     def test_what_goes_wrong_is_a_result_and_stops_nobody(self) -> None:
-        limits = ("--cell-seconds=1", "--memory=300M")
         for act, attempts, status, failure in (
             ("crash", 2, "crash", "crash: SIGSEGV"),
             ("die", 2, "crash", "crash: exit code 1 and no results; its last words: .*is odd"),
@@ -332,7 +331,7 @@ class CampaignTest(BenchScratch):
                 "oom",
                 "oom: killed: it took more than --memory, or the system has none left",
             ),
-            ("hang", 2, "timeout", "timeout: the process did not end within 1 s"),
+            ("hang", 2, "timeout", "timeout: the process did not end within 2 s"),
             ("eat", 2, "oom", "oom: timerbench: out of memory; choose a smaller size"),
             ("fails wrong", 1, "wrong", "wrong: so it is"),
             ("fails strangely", 1, "error", "error: strangely: so it is"),
@@ -359,6 +358,7 @@ class CampaignTest(BenchScratch):
         ):
             with self.subTest(act):
                 self.setUp()
+                limits = (f"--cell-seconds={2 if act == 'hang' else 60}", "--memory=300M")
                 code, out, err = self.run_bench(*limits, ACTS=f"ring_512={act}")
                 self.assertEqual(code, 0 if status == "timeout" else 1)
                 self.assertIn("| `scan`", out)
