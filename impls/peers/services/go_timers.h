@@ -138,7 +138,7 @@ class GoRuntimeTimers {
  public:
   // `handlers`: how many run at a time; none: all that are due.
   GoRuntimeTimers(TimerId capacity, MayBeDue may_be_due, std::size_t processors,
-             std::optional<std::size_t> handlers)
+                  std::optional<std::size_t> handlers)
       : may_be_due_(std::move(may_be_due)),
         number_(go_.timers_make(
             static_cast<int>(processors), static_cast<int>(handlers.value_or(0)), capacity,
