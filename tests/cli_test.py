@@ -836,6 +836,7 @@ class CliTest(unittest.TestCase):
             ("libev", "verify", "libev"),
             ("libev", "run", "--backends=libev", "--workloads=fill"),
             ("asio_loop_1", "run", "--suite=accuracy", "--backends=asio_loop_1"),
+            ("libevent_loop_precise", "verify", "libevent_loop_precise"),
             ("node_timers", "verify", "node_timers"),
             ("netty_wheel", "verify", "netty_wheel"),
         ):

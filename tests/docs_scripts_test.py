@@ -8,17 +8,25 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).parent))
+
+from scripts_testing import ROOT
+
+from results.replays import load
+from words import grouped
+
 README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", *PAGES]
 PUBLISHED = ROOT / "results" / "2026-11-25-amd-epyc-full" / "table.md"
 LIBRARIES = ROOT / "results" / "2026-11-25-amd-epyc-peers" / "table.md"
+RUNTIMES = ROOT / "results" / "2026-11-25-amd-epyc-processes" / "table.md"
 TIMERBENCH = "build/release/timerbench"
 WITH_LIBRARIES = "build/peers/timerbench"  # the same program with the libraries, which CI lacks
 OF_PEERS = ("peers", "processes")  # suites that only it can measure
@@ -103,6 +111,11 @@ def table_cells(document: Path) -> dict[tuple[str, str], str]:
     return cells
 
 
+def rough(cost: float) -> str:
+    """Two digits of a cost, or all above the point, as documents tell it."""
+    return grouped(round(cost)) if cost >= 9.5 else f"{cost:.1f}"
+
+
 class ReadmeTest(unittest.TestCase):
     def test_it_is_short(self) -> None:
         self.assertLessEqual(len(README.read_text().splitlines()), 150)
@@ -135,7 +148,34 @@ def paid_for(document: Path) -> dict[tuple[str, str], str]:
     return cells
 
 
+def costs_by_size(document: Path) -> Iterator[tuple[str, str, str]]:
+    """Backend, workload and cell of the tables whose cells have costs in ns at several sizes."""
+    header: list[str] = []
+    for line in document.read_text().splitlines():
+        row = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(row) > 1 and row[0] == "in ns":
+            header = row
+        elif header and row[0].startswith("`"):
+            for workload, cell in zip(header[1:], row[1:]):
+                yield row[0].split("`")[1], workload, cell
+        elif not line.startswith("|"):
+            header = []
+
+
 class LibrariesTest(unittest.TestCase):
+    def test_costs_are_those_of_the_published_campaigns(self) -> None:
+        for document, published, sizes, least in (
+            ("peers.md", LIBRARIES, (1_000, 100_000, 1_000_000), 6 * 12),
+            ("processes.md", RUNTIMES, (1_000, 100_000), 2 * 14),
+        ):
+            results = load([published.parent])
+            shown = list(costs_by_size(ROOT / "docs" / document))
+            self.assertGreaterEqual(len(shown), least, document)
+            for name, workload, cell in shown:
+                cells = [results.cell(workload, size, name) for size in sizes]
+                figures = [rough(one.cost) if one and one.has_figure else "–" for one in cells]
+                self.assertEqual(cell, " / ".join(figures), (document, name, workload))
+
     def test_what_they_are_enough_for_is_of_the_published_campaign(self) -> None:
         published = paid_for(LIBRARIES)
         shown = paid_for(ROOT / "docs" / "peers.md")

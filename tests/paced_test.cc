@@ -149,6 +149,19 @@ TEST_P(PacedTest, AHerdHasAFirstAndALast) {
   EXPECT_EQ(figures.offered, 0) << "armed before";
 }
 
+TEST(PacedTest, TheGeneratorRunsWhereTheServiceWants) {
+  static std::atomic<int> callers;
+  ServiceBackend wanting = find("locked_binary_heap");
+  wanting.traits.run_caller = [](const std::function<void()>& work) {
+    ++callers;
+    work();
+  };
+  callers = 0;
+  expect_sound(
+      run_paced({}, PacedPlan(make_trace(1, {schedule_op(0, 5), advance_op(10)})), wanting, kGoOn));
+  EXPECT_EQ(callers, 1);
+}
+
 TEST(PacedTest, AKernelTraceIsPacedForAsLongAsIsWanted) {
   const std::filesystem::path tests = std::filesystem::path(__FILE__).parent_path();
   const Trace trace = Trace::load(tests.parent_path() / "bench/traces/nginx_conn_per_request");

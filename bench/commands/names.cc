@@ -38,12 +38,14 @@ std::string snake_case(std::string_view name) {
   return result;
 }
 
-// Whether a file of impls/peers has this name, or that of its family; it may not be built.
+// Whether a file of impls/peers has this name, or the name begins with the file's, as
+// "libevent_loop_precise" does; it may not be built.
 bool is_peer(std::string_view name) {
+  const std::string wanted = fmt::format("{}_", name);
   return std::ranges::any_of(
       fs::recursive_directory_iterator(TIMERBENCH_PEERS_FOLDER), [&](const auto& entry) {
-        const std::string own_name = snake_case(entry.path().stem().string());
-        return entry.is_regular_file() && (own_name == name || own_name == family(name));
+        return entry.is_regular_file() &&
+               wanted.starts_with(snake_case(entry.path().stem().string()) + '_');
       });
 }
 

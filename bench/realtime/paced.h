@@ -1,8 +1,9 @@
 // The paced loop: a timer service replays a trace at the trace's own pace, on the wall clock.
 //
 // Open loop: an operation is planned for start + trace time, and its deadline counts from there.
-// The generator is the calling thread. It sleeps until the planned instant, by timerfd if possible,
-// which is punctual to some 5 us. If one operation is late, the others keep their planned instants.
+// The generator is the calling thread, or where the service wants its callers. It sleeps until the
+// planned instant, by timerfd if possible, which is punctual to some 5 us. If one operation is late,
+// the others keep their planned instants.
 //
 // The setup of a trace takes no time: the model replays it, and the timers that it leaves pending
 // are armed before the start.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -61,8 +62,12 @@ class Answers {
   Answers(Clock& clock, const ServiceTraits& service, Answer answer)
       : clock_(clock),
         answer_(std::move(answer)),
-        thread_(clock, [this, &service](Alarm& alarm, const std::stop_token& ending) {
-          service.run_caller([&] { run(alarm, ending); });
+        thread_(std::in_place, clock, [this, &service](Alarm& alarm, const auto& ending) {
+          try {
+            service.run_caller([&] { run(alarm, ending); });
+          } catch (...) {
+            error_ = std::current_exception();
+          }
         }) {}
 
   void schedule(std::uint32_t request, Tick instant) {
@@ -72,7 +77,14 @@ class Answers {
       due_.emplace(instant, request);
       if (!is_first) return;
     }
-    thread_.alarm().ring();
+    thread_->alarm().ring();
+  }
+
+  // Answers no more, and returns when none is on its way. Throws what an answer has thrown.
+  // REQUIRES: called once.
+  void end() {
+    thread_.reset();
+    if (error_) std::rethrow_exception(error_);
   }
 
  private:
@@ -99,7 +111,8 @@ class Answers {
   const Answer answer_;
   std::mutex mutex_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
-  Worker thread_;  // last: it uses all the others
+  std::exception_ptr error_;      // of the thread
+  std::optional<Worker> thread_;  // last: it uses all the others
 };
 
 class Run {
@@ -113,7 +126,7 @@ class Run {
         records_(load.num),
         unanswered_(load.num),
         purgatory_({.capacity = load.num, .clock = service_clock_}, backend.make),
-        answers_(std::in_place, clock_, backend.traits, [this](std::uint32_t request) {
+        answers_(clock_, backend.traits, [this](std::uint32_t request) {
           std::exchange(unanswered_[request], nullptr)->force_complete();
         }) {}
 
@@ -128,7 +141,7 @@ class Run {
     figures.wakeups = purgatory_.wakeups();
     figures.interrupted = completed_ < plan_.requests.size() && stop_;
 
-    answers_.reset();
+    answers_.end();
     figures.pending = purgatory_.stop().size();
     figures.failures = purgatory_.failures();
     if (figures.requests > 0) {
@@ -178,7 +191,7 @@ class Run {
       const auto request = std::make_shared<Request>(*this, records_[i]);
       if (latency < timeout_) {
         unanswered_[i] = request;
-        answers_->schedule(i, now + latency);
+        answers_.schedule(i, now + latency);
       }
       purgatory_.try_complete_else_watch(request, plan_.keys);
     }
@@ -240,7 +253,7 @@ class Run {
   std::vector<std::shared_ptr<Request>> unanswered_;
   std::atomic<std::uint64_t> completed_ = 0;
   Purgatory<AnyService, std::uint32_t> purgatory_;
-  std::optional<Answers> answers_;  // last: it completes requests that wait in the purgatory
+  Answers answers_;  // last: it completes requests that wait in the purgatory
 };
 
 // Rejects NaN too, since comparisons with it are false.
