@@ -13,7 +13,7 @@
 //   schedule  a mutex, the list's lock, O(log n): a line of another timer for each step
 //   cancel    the same
 //   fire      O(1), a mutex, and the handler
-//   168 bytes a timer, in two lines of its own and one shared: rte_timer, and the deadline
+//   128 bytes a timer: rte_timer, in two or three lines, and the deadline
 //
 // Good: late by less than a microsecond, while a processor is there for nothing else.
 // Bad: where threads sleep.
