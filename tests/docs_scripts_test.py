@@ -153,7 +153,7 @@ def costs_by_size(document: Path) -> Iterator[tuple[str, str, str]]:
     header: list[str] = []
     for line in document.read_text().splitlines():
         row = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(row) > 1 and row[0] == "in ns":
+        if row[0].startswith("in ns, at "):
             header = row
         elif header and row[0].startswith("`"):
             for workload, cell in zip(header[1:], row[1:]):
