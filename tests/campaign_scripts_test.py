@@ -64,9 +64,7 @@ class CampaignTest(BenchScratch):
     def test_a_finished_campaign_does_nothing(self) -> None:
         self.run_bench()
         before = {path.name: path.stat().st_mtime_ns for path in self.out.iterdir()}
-        begin = time.monotonic()
         code, out, err = self.run_bench()
-        self.assertLess(time.monotonic() - begin, 2)
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(
             out, r"^Nothing to do: .* has 4 of 4 measurements \(2 cells × 2 rounds\)\n"

@@ -103,7 +103,7 @@ _LIBRARIES = {f"{name} library": name for name in _OWN}
 # ranked.
 PRECISIONS = {
     **_OWN,
-    **{library: f"a library; {_OWN[name]}" for library, name in _LIBRARIES.items()},
+    **{library: f"as {name}, of a library" for library, name in _LIBRARIES.items()},
     "unknown": "without a figure",
     "early": "the deadline rounded down, not ranked",
     "none": "what the harness itself costs, not ranked",
@@ -170,13 +170,14 @@ def _places(name: str) -> Iterator[Look]:
     shape, _ = FAMILIES[kind]
     is_sharded = bool((wrapped := WRAPPED.fullmatch(name)) and wrapped["shards"])
     fills = [True, False] if kind in OPEN or is_sharded else [False, True]
+    shapes = (shape, *SHAPES)
     if kind == "control" and name not in COLOURS:
         yield Look("", False, GREY)
-        fills = [False]
+        shapes = SHAPES  # without a marker some colours are too near to grey
     colours = list(PALETTE)
     own = COLOURS.get(_inner(name)) or colours[crc32(name.encode()) % len(colours)]
     start = colours.index(own)
-    for one in dict.fromkeys((shape, *SHAPES)):
+    for one in dict.fromkeys(shapes):
         for is_open, i in itertools.product(fills, range(len(colours))):
             yield Look(one, is_open, PALETTE[colours[(start + i) % len(colours)]])
 

@@ -25,6 +25,7 @@ from figures.parts import (
     text_left_of,
     title_panel,
     what_is_shown,
+    width_of_names,
     write_footer,
     write_title,
 )
@@ -33,7 +34,6 @@ from style import HEADINGS
 from words import power
 
 LINE = 0.15  # inches of a backend's line
-NAMES = 1.45  # inches of the names at the left
 PANELS, PANEL = 9.2, 1.2  # inches of all panels in a row, and the least of one
 LETTER = 0.042  # inches of a letter beside the dots, on average
 TITLE, AXIS, TOP = 0.75, 0.15, 0.95  # inches between rows of panels, below the last, and above all
@@ -45,9 +45,10 @@ def draw(results: Results, width: float | None = None) -> Figure:
     for precision, backends in results.backends_by_precision().items():
         lines += [(HEADINGS[precision], False), *((name, True) for name in backends)]
     rows = 1 if len(results.workloads) <= 3 else 2
-    wide = width or NAMES + PANELS + 0.2
+    names = width_of_names(name for name, _ in lines)
+    wide = width or names + PANELS + 0.2
     panel = TITLE_LETTER * max(len(name) for name in results.workloads)
-    most = columns_within(wide, max(PANEL, panel), NAMES + 0.2)
+    most = columns_within(wide, max(PANEL, panel), names + 0.2)
     columns = min(most, math.ceil(len(results.workloads) / rows))
     rows = math.ceil(len(results.workloads) / columns)
     panel_height = LINE * len(lines)
@@ -55,7 +56,7 @@ def draw(results: Results, width: float | None = None) -> Figure:
     height = rows * panel_height + (rows - 1) * TITLE + TOP + bottom
     figure, grid = plt.subplots(rows, columns, figsize=(wide, height), dpi=170, squeeze=False)
     figure.subplots_adjust(
-        left=NAMES / wide,
+        left=names / wide,
         right=1 - 0.2 / wide,
         wspace=0.08,
         bottom=bottom / height,

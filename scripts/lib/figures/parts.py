@@ -3,7 +3,7 @@
 import math
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import matplotlib
@@ -256,6 +256,12 @@ def legend_below(figure: Figure, handles: Sequence[Line2D], columns: int, footer
 def legend_height(entries: int, columns: int) -> float:
     """Returns the inches of a legend."""
     return math.ceil(entries / columns) * LEGEND_SIZE * 1.6 / 72
+
+
+def width_of_names(names: Iterable[str]) -> float:
+    """Returns the inches that the names of lines need at the left of a panel."""
+    letter = 0.067
+    return max(1.45, letter * max(map(len, names)))
 
 
 def text_left_of(

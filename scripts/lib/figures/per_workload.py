@@ -20,6 +20,7 @@ from figures.parts import (
     text_left_of,
     title_panel,
     what_is_shown,
+    width_of_names,
     write_footer,
     write_title,
 )
@@ -29,7 +30,6 @@ from words import digits, power
 
 LINE = 0.155  # inches of a backend's line
 COLUMN = 2.5  # least inches of a panel's width
-NAMES = 1.5  # inches of the names at its left
 TITLE, AXIS, TOP = 0.8, 0.2, 1.0  # inches between the panels, below the last, and above all
 PAGE = 8.3  # least inches of the page's width, unless given
 
@@ -38,18 +38,19 @@ def draw(results: Results, size: int, width: float | None = None) -> Figure:
     """Draws the panels. Backends are grouped by precision, the cheapest first."""
     panels = [(name, results.shown_size(name, size)) for name in results.workloads]
     lines = [_lines(results, *panel) for panel in panels]
-    columns = min(3, len(panels), columns_within(width, NAMES + COLUMN, 0.3))
+    names = width_of_names(line.label for panel in lines for line in panel)
+    columns = min(3, len(panels), columns_within(width, names + COLUMN, 0.3))
     rows = math.ceil(len(panels) / columns)
     panel_height = LINE * max(map(len, lines))
-    panel_width = max(COLUMN, ((width or PAGE) - 0.3) / columns - NAMES)
-    wide = columns * (NAMES + panel_width) + 0.3
+    panel_width = max(COLUMN, ((width or PAGE) - 0.3) / columns - names)
+    wide = columns * (names + panel_width) + 0.3
     bottom = AXIS + footer_height(results, wide)
     height = rows * panel_height + (rows - 1) * TITLE + TOP + bottom
     figure, grid = plt.subplots(rows, columns, figsize=(wide, height), dpi=150, squeeze=False)
     figure.subplots_adjust(
-        left=NAMES / wide,
+        left=names / wide,
         right=1 - 0.3 / wide,
-        wspace=NAMES / panel_width,
+        wspace=names / panel_width,
         bottom=bottom / height,
         top=1 - TOP / height,
         hspace=TITLE / panel_height,
