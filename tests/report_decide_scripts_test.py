@@ -202,6 +202,10 @@ class Decide(ReportTest):
             ],
         )
         self.assertIn("libev: 5", columns[3].text)
+        self.assertNotIn("\nService\n", columns[3].text)  # none is made of a library
+        self.assertIn("\nService\n", columns[1].text)
+        said = self.run_js("document.querySelector('.answer').textContent")
+        self.assertIn("build/peers/timerbench run", said)
 
     def test_what_the_library_that_one_uses_is_enough_for(self) -> None:
         entries: list[Any] = []
@@ -303,7 +307,7 @@ class Decide(ReportTest):
             "impls/queues/kafka_wheel.h, follows Kafka SystemTimer",
             "a cascade moves a whole bucket",
             "locked_kafka_wheel_256",
-            "not in this tree",
+            "none in this tree",
         ):
             self.assertIn(said, text)
 

@@ -601,6 +601,7 @@ class Pages(ReportTest):
             | {"label": "exact, per fire, saturated"},
             failed("accuracy/rate/1000", "dead", "crash: killed by SIGSEGV"),
             entry("accuracy/herd/10", "swift", "exact", lateness_p50_ns=1e3, cpu_share=0.0),
+            entry("accuracy/rate/1000", "slow", "exact", lateness_p50_ns=90e3, cpu_share=0.02),
         ]
         distributions = {
             "accuracy/rate/1000/swift": [{"lateness": {"edges": [1e3, 1e5], "counts": [500]}}]
@@ -611,6 +612,10 @@ class Pages(ReportTest):
         self.assertTrue(self.browser.current_url.endswith("report.html"))
         self.assertIn(
             "rate: lateness p50 by timers per second", self.titles(), "the page that has results"
+        )
+        self.assertIn(
+            "rate, 10³ timers/s, exact: swift 80.0 µs late (p50), then slow 90.0 µs late (p50)",
+            self.run_js("document.querySelector('.answer').textContent"),
         )
         rows = self.tables()[0]
         self.assertIn(["10⁴", "swift", "exact", "9.00 ms", "9.00 ms", "9.00 ms", "no"], rows)

@@ -17,6 +17,7 @@ from page.heads import told_of
 from results.counters import CounterCell, Distribution
 from results.grid import Grid, ResultFile, read_files
 from style import DASHES, HEADINGS, PRECISIONS, RANKED, family
+from tables.realtime import answer_lines
 from tables.sureness import noise_lines, sureness_lines
 from words import MARKS, machine_line, remake_line
 
@@ -223,6 +224,7 @@ def _of_services(results: realtime_results.RealtimeResults) -> dict[str, Any]:
         "variants": {
             name: _rows(results, cells, figures) for name, cells in results.variants.items()
         },
+        "answers": {name: answer_lines(results, [name]) for name in results.scenarios},
         "sureness": noise_lines(results.as_costs(figure), figure),
         "counters": counters,
         "durations": durations,

@@ -158,7 +158,7 @@ def _is_skipped(cell: RealtimeCell) -> bool:
 
 def markdown(results: RealtimeResults, size: int | None = None) -> str:
     """Returns the tables and all facts that are needed to judge and repeat them."""
-    parts = said_first(_answers(results))
+    parts = said_first(answer_lines(results, results.scenarios))
     for sheet in sheets(results, size):
         lines = [[line[0], f"`{line[1]}`", *line[2:]] for line in sheet.lines]
         parts += [f"## {sheet.scenario}", markdown_table(sheet.titles, lines)]
@@ -178,7 +178,7 @@ def markdown(results: RealtimeResults, size: int | None = None) -> str:
 def print_on_terminal(results: RealtimeResults, size: int | None = None) -> None:
     """Prints the same for a terminal."""
     console = Console()
-    for sentence in _answers(results):
+    for sentence in answer_lines(results, results.scenarios):
         console.print(sentence, highlight=False, markup=False)
     for sheet in sheets(results, size):
         console.print(f"\n{sheet.scenario}", style="bold", highlight=False, markup=False)
@@ -241,11 +241,11 @@ def _size_is(results: RealtimeResults, scenario: str) -> str:
 ANSWERED = {"accuracy": "late (p50)", "contention": "a call", "purgatory": "of CPU a request"}
 
 
-def _answers(results: RealtimeResults) -> list[str]:
-    """Answers for each scenario, at the size that separates the services best."""
+def answer_lines(results: RealtimeResults, scenarios: Sequence[str]) -> list[str]:
+    """Answers for each of the scenarios, at the size that separates the services best."""
     return answers(
         results.as_costs(FIGURES[results.suite]),
-        {scenario: results.telling_size(scenario) for scenario in results.scenarios},
+        {scenario: results.telling_size(scenario) for scenario in scenarios},
         text=lambda cost: f"{time(cost)} {ANSWERED[results.suite]}",
         size_is=lambda scenario: _size_is(results, scenario),
         less="less late" if results.suite == "accuracy" else "cheaper",

@@ -9,11 +9,12 @@ function factsOf(campaign, backend, names = ['Header', 'Good', 'Bad', 'Service']
   const facts = [
     [
       'Header',
-      [header ? h('code', {}, header) : 'not in this tree', follows && `, follows ${follows}`],
+      [header ? h('code', {}, header) : 'none in this tree', follows && `, follows ${follows}`],
     ],
     good && ['Good', good],
     bad && ['Bad', bad],
-    campaign.kind === 'costs' && ['Service', serviceOf(campaign, backend)],
+    campaign.kind === 'costs' &&
+      !isLibrary(campaign.precisionOf(backend)) && ['Service', serviceOf(campaign, backend)],
   ];
   return h(
     'dl',

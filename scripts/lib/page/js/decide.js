@@ -190,20 +190,24 @@ function yoursNote(campaign, [load, other], wanted) {
 // `rankings`: those of the largest load shown. The command measures the first of each.
 function measureNote(campaign, [load, other], wanted, rankings) {
   const isMeasured = !wanted || !differencesOf(campaign, load, wanted, other).length;
+  const names = namedIn(rankings);
+  const hasLibraries = names.some((name) => isLibrary(campaign.precisionOf(name)));
   return h(
     'p',
     {class: 'note'},
     isMeasured ? 'On your machine: ' : 'Measure exactly yours: ',
-    commandOf(`${commandFor(load, wanted ?? load)}${backendsFor(rankings)}`),
+    commandOf(
+      commandFor(load, wanted ?? load, hasLibraries ? 'peers' : 'release') +
+        (names.length ? ` --backends=${names.join(',')}` : ''),
+    ),
   );
 }
 
-function backendsFor(rankings) {
-  const names = rankings
+function namedIn(rankings) {
+  return rankings
     .filter(({ranked}) => ranked)
     .flatMap(({groups}) => groups.flat().slice(0, MOST_NAMED))
     .map(({backend}) => backend);
-  return names.length ? ` --backends=${names.join(',')}` : '';
 }
 
 // Returns a function that says which precisions are later than allowed. Deadlines of a trace are
@@ -382,8 +386,6 @@ function useOf(campaign, backend) {
 }
 
 // --- The library that the reader has ---------------------------------------------------------------
-
-const isLibrary = (precision) => punctuality(precision) !== precision;
 
 // Offers the libraries of the campaign, if it has any. Returns the chosen one, or nothing.
 function chooseLibrary(view, campaign) {

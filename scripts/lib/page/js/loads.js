@@ -122,12 +122,13 @@ function spansBetween(campaign, load, wanted) {
     .map(([span, names]) => `a level of ${listed(names)} ends, at ${tick(time)(span)}`);
 }
 
-// The command for exactly the wanted load. It uses the same workload if the parameters can express
-// the load, else requests, which take any number, share and time-out.
-function commandFor(load, wanted) {
+// The command for exactly the wanted load, of the program that the preset builds. It uses the same
+// workload if the parameters can express the load, else requests, which take any number, share and
+// time-out.
+function commandFor(load, wanted, preset = 'release') {
   const [workload, settings] = expressed(load, wanted);
   return [
-    `build/release/timerbench run --workloads=${workload}`,
+    `build/${preset}/timerbench run --workloads=${workload}`,
     ...settings.map(([name, value]) => `--set ${name}=${/\s/.test(value) ? `'${value}'` : value}`),
     `--sizes=${sizeWord(wanted.population)}`,
   ].join(' ');

@@ -260,6 +260,8 @@ async function unpack(base64) {
 // How punctual those of a precision are, libraries or not.
 const punctuality = (precision) => precision.replace(/ library$/, '');
 
+const isLibrary = (precision) => punctuality(precision) !== precision;
+
 let PRECISIONS = {};
 let BEYOND = [];
 let MARKS = {};

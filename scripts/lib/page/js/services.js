@@ -6,6 +6,7 @@ function drawServices(kind, command) {
     const campaign = view.campaign(kind);
     if (!campaign) return nothing(command);
     const scenario = view.scenario(campaign, 'Scenario');
+    view.answerWith(campaign.answers[scenario].map((said) => h('p', {}, said)));
     const counters = Object.entries(campaign.counters).filter(([name]) =>
       campaign.cells.some((cell) => cell.scenario === scenario && cell.value(name) !== null),
     );
