@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <latch>
 #include <string_view>
 #include <thread>
 
@@ -121,6 +122,55 @@ TEST(LibraryServiceTest, FiresByTheLastOfManyMoves) {
     EXPECT_EQ(fired, last);
     EXPECT_TRUE(service->stop().empty());
     EXPECT_EQ(fires, 1);
+  }
+}
+
+// The best of some timers, since the machine may be busy. A library may round by far more than it
+// must, unless it is told not to.
+TEST(LibraryServiceTest, FiresSoonAfterTheDeadline) {
+  for (const ServiceBackend& backend : services()) {
+    if (!backend.traits.is_library) continue;
+    SCOPED_TRACE(backend.traits.name);
+    Tick least = kNever;
+    for (int i = 0; i < 5; ++i) {
+      SteadyClock clock;
+      std::atomic<Tick> late = kNever;
+      const auto service =
+          backend.make({.capacity = 1, .clock = clock, .handler = [&](TimerId, Tick deadline) {
+                          late = clock.now() - deadline;
+                          late.notify_all();
+                        }});
+      service->schedule(0, clock.now() + 2 * kMillisecond);
+      late.wait(kNever);
+      service->stop();
+      least = std::min(least, late.load());
+    }
+    EXPECT_LT(least, 25 * kMillisecond);
+  }
+}
+
+// Each of two handlers waits for the other.
+TEST(LibraryServiceTest, RunsAsManyHandlersAtATimeAsItSays) {
+  for (const ServiceBackend& backend : services()) {
+    if (!backend.traits.is_library || backend.traits.threads < 2) continue;
+    SCOPED_TRACE(backend.traits.name);
+    SteadyClock clock;
+    std::latch both(2);
+    std::atomic<bool> have_met = true;
+    std::latch done(2);
+    const auto meet = [&](TimerId, Tick) {
+      both.count_down();
+      const Tick give_up = clock.now() + 2'000 * kMillisecond;
+      while (!both.try_wait() && clock.now() < give_up) std::this_thread::yield();
+      if (!both.try_wait()) have_met = false;
+      done.count_down();
+    };
+    const auto service = backend.make({.capacity = 2, .clock = clock, .handler = meet});
+    service->schedule(0, clock.now());
+    service->schedule(1, clock.now());
+    done.wait();
+    service->stop();
+    EXPECT_TRUE(have_met);
   }
 }
 
