@@ -26,10 +26,12 @@
 #include <rte_lcore.h>
 #include <rte_timer.h>
 #include <rte_version.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -66,14 +68,19 @@ class RteTimers {
     constexpr Tick kLongest = kHour * 24 * 365;  // in cycles it does not overflow
     const auto delay = static_cast<double>(std::min(deadline - std::min(deadline, now), kLongest));
     owner_.wait(kNobody);
+    if (owner_ == kRefused) {
+      throw BackendLimit("DPDK knows " + std::to_string(RTE_MAX_LCORE) +
+                         " threads at most; make fewer services at a time");
+    }
     rte_timer_reset_sync(&timers_[id], static_cast<std::uint64_t>(delay * cycles_a_ns_) + 1, SINGLE,
                          owner_, note, this);
   }
 
   void run() {
-    rte_thread_register();
-    owner_ = rte_lcore_id();
+    const bool is_refused = rte_thread_register() != 0;
+    owner_ = is_refused ? kRefused : rte_lcore_id();
     owner_.notify_all();
+    if (is_refused) return;
     while (!is_ending_) {
       rte_timer_manage();
       for (const TimerId id : std::exchange(due_, {})) may_be_due_(id);
@@ -86,10 +93,16 @@ class RteTimers {
 
  private:
   static constexpr unsigned kNobody = LCORE_ID_ANY;
+  static constexpr unsigned kRefused = kNobody - 1;
 
   static bool start() {
-    // Its threads may run on all processors.
-    const unsigned last = std::max(1U, std::thread::hardware_concurrency()) - 1;
+    // It pins the thread that starts it, so to the processors that this thread has anyway.
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof(set), &set);
+    std::string processors;
+    for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
+      if (CPU_ISSET(i, &set)) processors += (processors.empty() ? "" : ",") + std::to_string(i);
+    }
     std::vector<std::string> words{"timerbench",
                                    "--no-huge",
                                    "--no-shconf",
@@ -98,7 +111,7 @@ class RteTimers {
                                    "--log-level=error",
                                    "-m",
                                    "64",
-                                   "--lcores=0@(0-" + std::to_string(last) + ")"};
+                                   "--lcores=0@(" + processors + ")"};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     return rte_eal_init(static_cast<int>(arguments.size()), arguments.data()) >= 0 &&

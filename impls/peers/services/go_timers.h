@@ -34,6 +34,7 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -41,6 +42,7 @@
 #include "core/backend_error.h"
 #include "core/joined_name.h"
 #include "peers/services/counted_thread.h"
+#include "peers/services/require_room.h"
 #include "peers/services/service_over.h"
 #include "services/timer_service.h"
 
@@ -69,13 +71,14 @@ class Go {
   Function function(const char* name) const { return Function(dlsym(library_, name)); }
 
   static void* open() {
+    require_room("Go's runtime", std::size_t{1} << 30, 0);
     void* const library = dlopen(TIMERBENCH_GO_LIBRARY, RTLD_NOW);
     if (library == nullptr) throw BackendUnavailable(dlerror());
     return library;
   }
 
-  const ThreadIds others_ = threads_of_process();  // were there before
-  void* const library_ = open();                   // the functions that follow are of it
+  ThreadIds others_ = threads_of_process();  // were there before, or have called run()
+  void* const library_ = open();             // the functions that follow are of it
 
  public:
   // Starts it when it is first called. Throws BackendUnavailable.
@@ -97,41 +100,61 @@ class Go {
       const std::function<void()>& work;
       std::exception_ptr thrown;
     } argument{*this, work, nullptr};
+    {
+      const std::lock_guard lock(mutex_);
+      const pid_t self = gettid();
+      const auto place = std::ranges::lower_bound(others_, self);
+      if (place == others_.end() || *place != self) others_.insert(place, self);
+    }
     callers_run_(
         [](void* pointer) {
           auto& [go, work, thrown] = *static_cast<Work*>(pointer);
-          go.count_caller(true);
+          const Calling calling(go);
           try {
             work();
           } catch (...) {  // must not pass through frames of Go
             thrown = std::current_exception();
           }
-          go.count_caller(false);
         },
         &argument);
     if (argument.thrown) std::rethrow_exception(argument.thrown);
   }
 
-  // How often threads of Go have slept, less those that run the work of a caller.
+  // How often threads of Go have slept since it was started, while they did not do the work of a
+  // caller.
   std::uint64_t sleeps() const {
     const std::lock_guard lock(mutex_);
-    return sleeps_of(without(without(threads_of_process(), others_), callers_));
+    std::uint64_t sleeps = sleeps_of(without(threads_of_process(), others_)) - callers_sleeps_;
+    for (const auto& [thread, before] : callers_) {
+      sleeps -= sleeps_of(thread).value_or(before) - before;
+    }
+    return sleeps;
   }
 
  private:
-  void count_caller(bool begins) {
-    const std::lock_guard lock(mutex_);
-    const auto place = std::ranges::lower_bound(callers_, gettid());
-    if (begins) {
-      callers_.insert(place, gettid());
-    } else {
-      callers_.erase(place);
+  // While this lives, its thread does the work of a caller.
+  class Calling {
+   public:
+    explicit Calling(Go& go) : go_(go) {
+      const std::lock_guard lock(go_.mutex_);
+      go_.callers_.emplace(gettid(), sleeps_of_this_thread());
     }
-  }
+    Calling(const Calling&) = delete;
+    Calling& operator=(const Calling&) = delete;
+    ~Calling() {
+      const std::lock_guard lock(go_.mutex_);
+      const auto caller = go_.callers_.extract(gettid());
+      go_.callers_sleeps_ += sleeps_of_this_thread() - caller.mapped();
+    }
+
+   private:
+    Go& go_;
+  };
 
   void (*const callers_run_)(void (*work)(void*), void* argument) = function("CallersRun");
-  mutable std::mutex mutex_;  // of the following
-  ThreadIds callers_;
+  mutable std::mutex mutex_;                // of the following, and of others_
+  std::map<pid_t, std::uint64_t> callers_;  // and how often they had slept before
+  std::uint64_t callers_sleeps_ = 0;        // of those that have ended
 };
 
 class GoRuntimeTimers {
@@ -145,7 +168,9 @@ class GoRuntimeTimers {
             [](void* timers, std::uint32_t id) {
               static_cast<GoRuntimeTimers*>(timers)->may_be_due_(id);
             },
-            this)) {}
+            this)) {
+    if (number_ < 0) throw BackendLimit("Go has 1024 services already; make fewer at a time");
+  }
 
   GoRuntimeTimers(const GoRuntimeTimers&) = delete;
   GoRuntimeTimers& operator=(const GoRuntimeTimers&) = delete;
@@ -165,11 +190,12 @@ class GoRuntimeTimers {
 
   void end() {}  // until the destructor nothing that they tell is due any more
 
-  std::uint64_t sleeps() const { return go_.sleeps(); }
+  std::uint64_t sleeps() const { return go_.sleeps() - sleeps_before_; }
 
  private:
   const MayBeDue may_be_due_;
   Go& go_ = Go::instance();
+  const std::uint64_t sleeps_before_ = go_.sleeps();
   const int number_;
 };
 

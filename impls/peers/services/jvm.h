@@ -3,13 +3,15 @@
 
 #include <dlfcn.h>
 #include <jni.h>
+#include <stdlib.h>
 
-#include <memory>
+#include <cstddef>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/backend_error.h"
+#include "peers/services/require_room.h"
 
 // Where the JVM and the classes are, and how it is started: defined by jvm_timers.cmake.
 #ifndef TIMERBENCH_LIBJVM
@@ -35,14 +37,36 @@ class Jvm {
     return *attached.env;
   }
 
-  // Throws BackendError if the last call has thrown something in the JVM.
+  // The JVM keeps what a thread has been given until this ends; without one, until the thread ends.
+  class LocalFrame {
+   public:
+    explicit LocalFrame(JNIEnv& env) : env_(env) { env.PushLocalFrame(16); }
+    LocalFrame(const LocalFrame&) = delete;
+    LocalFrame& operator=(const LocalFrame&) = delete;
+    ~LocalFrame() { env_.PopLocalFrame(nullptr); }
+
+   private:
+    JNIEnv& env_;
+  };
+
+  // Throws BackendError if the last call has thrown something in the JVM, and BackendLimit if that
+  // is for lack of memory.
   static void check(JNIEnv& env) {
     if (env.ExceptionCheck() == JNI_FALSE) return;
     const jthrowable thrown = env.ExceptionOccurred();
     env.ExceptionClear();
+    const LocalFrame frame(env);
+    if (env.IsInstanceOf(thrown, env.FindClass("java/lang/OutOfMemoryError"))) {
+      env.DeleteLocalRef(thrown);
+      throw BackendLimit("the heap of the JVM, 2 GiB, is full; choose fewer timers");
+    }
     const jmethodID to_string =
         env.GetMethodID(env.GetObjectClass(thrown), "toString", "()Ljava/lang/String;");
     const auto text = static_cast<jstring>(env.CallObjectMethod(thrown, to_string));
+    if (text == nullptr) {
+      env.ExceptionClear();
+      throw BackendError("the JVM has thrown something that it cannot describe");
+    }
     const char* const letters = env.GetStringUTFChars(text, nullptr);
     const std::string message = letters;
     env.ReleaseStringUTFChars(text, letters);
@@ -67,6 +91,11 @@ class Jvm {
   };
 
   Jvm() {
+    // It ends the process if it lacks memory: for classes and code, and for its heap.
+    require_room("the JVM", std::size_t{2} << 30, std::size_t{2} << 30);
+    // It would let these change its flags, and so the figures.
+    unsetenv("JAVA_TOOL_OPTIONS");
+    unsetenv("_JAVA_OPTIONS");
     void* const library = dlopen(TIMERBENCH_LIBJVM, RTLD_NOW);
     if (library == nullptr) throw BackendUnavailable(dlerror());
     const auto create =
@@ -83,7 +112,7 @@ class Jvm {
                              .ignoreUnrecognized = JNI_FALSE};
     JNIEnv* env;
     if (create(&vm_, reinterpret_cast<void**>(&env), &arguments) != JNI_OK) {
-      throw BackendUnavailable("the JVM does not start; it needs 2 GiB of memory for its heap");
+      throw BackendUnavailable("the JVM does not start; what it has written says why");
     }
   }
 

@@ -28,6 +28,7 @@ class JvmTimers {
   JvmTimers(TimerId capacity, MayBeDue may_be_due, const char* kind, std::size_t setting)
       : may_be_due_(std::move(may_be_due)), jvm_(Jvm::instance()) {
     JNIEnv& env = jvm_.env();
+    const Jvm::LocalFrame frame(env);
     const jclass timers = find(env, "Timers");
     const jclass made = find(env, kind);
     JNINativeMethod tell{.name = const_cast<char*>("tell"),

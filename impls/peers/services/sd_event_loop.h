@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,8 +47,15 @@ class SdEventTimers {
  public:
   SdEventTimers(TimerId capacity, MayBeDue may_be_due)
       : may_be_due_(std::move(may_be_due)), requests_(capacity), timers_(capacity) {
-    require(sd_event_new(&loop_));
-    require(sd_event_add_io(loop_, nullptr, bell_.fd, EPOLLIN, take_requests, this));
+    sd_event* made;
+    require(sd_event_new(&made));
+    loop_.reset(made);
+    require(sd_event_add_io(made, nullptr, bell_.fd, EPOLLIN, take_requests, this));
+    // The first timer opens the timerfd. If that fails, the loop's thread could tell nobody.
+    sd_event_source* first;
+    require(sd_event_add_time(made, &first, CLOCK_MONOTONIC, kEnd / kMicrosecond, kAccuracy, tell,
+                              nullptr));
+    sd_event_source_unref(first);
   }
 
   SdEventTimers(const SdEventTimers&) = delete;
@@ -55,14 +63,13 @@ class SdEventTimers {
 
   ~SdEventTimers() {
     for (const Timer& timer : timers_) sd_event_source_unref(timer.source);
-    sd_event_unref(loop_);
   }
 
   void set(TimerId id, Tick deadline) {
     if (requests_.add(id, deadline)) eventfd_write(bell_.fd, 1);
   }
 
-  void run() { sd_event_loop(loop_); }
+  void run() { sd_event_loop(loop_.get()); }
 
   void end() {
     is_ending_ = true;
@@ -70,6 +77,15 @@ class SdEventTimers {
   }
 
  private:
+  static constexpr Tick kMicrosecond = 1'000;
+  static constexpr std::uint64_t kAccuracy = 1;  // 0 would be 250 ms
+  // Its clock has an end, 292 years after the machine's start.
+  static constexpr Tick kEnd = std::numeric_limits<std::int64_t>::max();
+
+  struct Unref {
+    void operator()(sd_event* loop) const { sd_event_unref(loop); }
+  };
+
   struct Timer {
     sd_event_source* source = nullptr;
     SdEventTimers* timers = nullptr;
@@ -83,26 +99,22 @@ class SdEventTimers {
     auto* const timers = static_cast<SdEventTimers*>(pointer);
     eventfd_t rings;
     eventfd_read(bell, &rings);
-    if (timers->is_ending_) return sd_event_exit(timers->loop_, 0);
+    if (timers->is_ending_) return sd_event_exit(timers->loop_.get(), 0);
     timers->requests_.take([timers](TimerId id, Tick deadline) { timers->start(id, deadline); });
     return 0;
   }
 
   void start(TimerId id, Tick deadline) {
-    constexpr Tick kMicrosecond = 1'000;
-    constexpr std::uint64_t kAccuracy = 1;  // 0 would be 250 ms
     auto& [source, timers] = timers_[id];
     if (deadline == kNever) {
       if (source != nullptr) sd_event_source_set_enabled(source, SD_EVENT_OFF);
       return;
     }
-    // Its clock has an end, 292 years after the machine's start.
-    constexpr Tick kEnd = std::numeric_limits<std::int64_t>::max();
     const Tick due = (std::min(deadline, kEnd) + kMicrosecond - 1) / kMicrosecond;
     if (source == nullptr) {
       timers = this;
-      require(
-          sd_event_add_time(loop_, &source, CLOCK_MONOTONIC, due, kAccuracy, tell, &timers_[id]));
+      require(sd_event_add_time(loop_.get(), &source, CLOCK_MONOTONIC, due, kAccuracy, tell,
+                                &timers_[id]));
     } else {
       sd_event_source_set_time(source, due);
       sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -120,7 +132,7 @@ class SdEventTimers {
   Requests requests_;
   std::atomic<bool> is_ending_ = false;
   const Descriptor bell_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd"};
-  sd_event* loop_ = nullptr;
+  std::unique_ptr<sd_event, Unref> loop_;
   std::vector<Timer> timers_;  // by id
 };
 
