@@ -279,22 +279,16 @@ TEST(PurgatoryLoadTest, EndsSoonWhenInterruptedAndKeepsItsFigures) {
 // What the test makes of a timer before the service sees it; false: it does not.
 using Meddle = std::function<bool(Tick& deadline)>;
 
-ServiceBackend meddled_service(
-    const Meddle& meddle, const std::function<void()>& on_cancel = [] {}) {
+ServiceBackend meddled_service(const Meddle& meddle) {
   class Meddled final : public AnyService {
    public:
-    Meddled(const ServiceConfig& config, Meddle meddle, std::function<void()> on_cancel)
-        : service_(service("locked_binary_heap").make(config)),
-          meddle_(std::move(meddle)),
-          on_cancel_(std::move(on_cancel)) {}
+    Meddled(const ServiceConfig& config, Meddle meddle)
+        : service_(service("locked_binary_heap").make(config)), meddle_(std::move(meddle)) {}
 
     void schedule(TimerId id, Tick deadline) override {
       if (meddle_(deadline)) service_->schedule(id, deadline);
     }
-    bool cancel(TimerId id) override {
-      on_cancel_();
-      return service_->cancel(id);
-    }
+    bool cancel(TimerId id) override { return service_->cancel(id); }
     std::vector<PendingTimer> stop() override { return service_->stop(); }
     std::size_t size() const override { return service_->size(); }
     std::uint64_t failures() const override { return service_->failures(); }
@@ -303,11 +297,10 @@ ServiceBackend meddled_service(
    private:
     const std::unique_ptr<AnyService> service_;
     Meddle meddle_;
-    const std::function<void()> on_cancel_;
   };
   return {.traits = {.name = "meddled", .summary = "", .precision = Precision::none, .paper = ""},
-          .make = [meddle, on_cancel](const ServiceConfig& config) {
-            return std::make_unique<Meddled>(config, meddle, on_cancel);
+          .make = [meddle](const ServiceConfig& config) {
+            return std::make_unique<Meddled>(config, meddle);
           }};
 }
 
@@ -394,14 +387,6 @@ TEST(PurgatoryLoadTest, GivesUpOnTimersThatDoNotFire) {
   EXPECT_EQ(figures.pending, 100U) << "for an hour";
   EXPECT_EQ(figures.failures, 10U);
   EXPECT_EQ(figures.timeout_fraction(), 0);
-}
-
-TEST(PurgatoryLoadTest, WhatAServiceThrowsToOneThatAnswersEndsTheRun) {
-  PurgatoryLoad load = kFew;
-  load.num = 10;
-  const auto broken = meddled_service([](Tick&) { return true; },
-                                      [] { throw BackendError("the connection is lost"); });
-  EXPECT_THROW(run_purgatory(load, broken, Waiting::condition, kGoOn), BackendError);
 }
 
 TEST(PurgatoryLoadTest, ItsCallersRunWhereTheServiceWants) {

@@ -128,7 +128,7 @@ TEST_P(RealTimeTest, StopDoesNotWaitForATimerAnHourAway) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       return [&] { EXPECT_EQ(service->stop().size(), 1U); };
     });
-    EXPECT_LT(time, std::chrono::milliseconds(50)) << name(waiting);
+    EXPECT_LT(time, std::chrono::seconds(1)) << name(waiting);
   }
 }
 

@@ -38,14 +38,15 @@ std::string snake_case(std::string_view name) {
   return result;
 }
 
-// Whether a file of impls/peers has this name, or the name begins with the file's, as
-// "libevent_loop_precise" does; it may not be built.
+// Whether impls/peers has a program or a library of this name, or of the family of this name, as
+// "libevent_loop_precise" is of libevent_loop.h; it may not be built.
 bool is_peer(std::string_view name) {
   const std::string wanted = fmt::format("{}_", name);
   return std::ranges::any_of(
       fs::recursive_directory_iterator(TIMERBENCH_PEERS_FOLDER), [&](const auto& entry) {
-        return entry.is_regular_file() &&
-               wanted.starts_with(snake_case(entry.path().stem().string()) + '_');
+        const std::string own_name = snake_case(entry.path().stem().string());
+        const bool is_library = entry.path().extension() == ".h";
+        return is_library ? wanted.starts_with(own_name + '_') : own_name == name;
       });
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -62,12 +61,8 @@ class Answers {
   Answers(Clock& clock, const ServiceTraits& service, Answer answer)
       : clock_(clock),
         answer_(std::move(answer)),
-        thread_(std::in_place, clock, [this, &service](Alarm& alarm, const auto& ending) {
-          try {
-            service.run_caller([&] { run(alarm, ending); });
-          } catch (...) {
-            error_ = std::current_exception();
-          }
+        thread_(clock, [this, &service](Alarm& alarm, const std::stop_token& ending) {
+          service.run_caller([&] { run(alarm, ending); });
         }) {}
 
   void schedule(std::uint32_t request, Tick instant) {
@@ -77,14 +72,7 @@ class Answers {
       due_.emplace(instant, request);
       if (!is_first) return;
     }
-    thread_->alarm().ring();
-  }
-
-  // Answers no more, and returns when none is on its way. Throws what an answer has thrown.
-  // REQUIRES: called once.
-  void end() {
-    thread_.reset();
-    if (error_) std::rethrow_exception(error_);
+    thread_.alarm().ring();
   }
 
  private:
@@ -111,8 +99,7 @@ class Answers {
   const Answer answer_;
   std::mutex mutex_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
-  std::exception_ptr error_;      // of the thread
-  std::optional<Worker> thread_;  // last: it uses all the others
+  Worker thread_;  // last: it uses all the others
 };
 
 class Run {
@@ -126,7 +113,7 @@ class Run {
         records_(load.num),
         unanswered_(load.num),
         purgatory_({.capacity = load.num, .clock = service_clock_}, backend.make),
-        answers_(clock_, backend.traits, [this](std::uint32_t request) {
+        answers_(std::in_place, clock_, backend.traits, [this](std::uint32_t request) {
           std::exchange(unanswered_[request], nullptr)->force_complete();
         }) {}
 
@@ -141,7 +128,7 @@ class Run {
     figures.wakeups = purgatory_.wakeups();
     figures.interrupted = completed_ < plan_.requests.size() && stop_;
 
-    answers_.end();
+    answers_.reset();  // when none is on its way
     figures.pending = purgatory_.stop().size();
     figures.failures = purgatory_.failures();
     if (figures.requests > 0) {
@@ -191,7 +178,7 @@ class Run {
       const auto request = std::make_shared<Request>(*this, records_[i]);
       if (latency < timeout_) {
         unanswered_[i] = request;
-        answers_.schedule(i, now + latency);
+        answers_->schedule(i, now + latency);
       }
       purgatory_.try_complete_else_watch(request, plan_.keys);
     }
@@ -253,7 +240,7 @@ class Run {
   std::vector<std::shared_ptr<Request>> unanswered_;
   std::atomic<std::uint64_t> completed_ = 0;
   Purgatory<AnyService, std::uint32_t> purgatory_;
-  Answers answers_;  // last: it completes requests that wait in the purgatory
+  std::optional<Answers> answers_;  // last: it completes requests that wait in the purgatory
 };
 
 // Rejects NaN too, since comparisons with it are false.

@@ -170,7 +170,7 @@ def _places(name: str) -> Iterator[Look]:
     shape, _ = FAMILIES[kind]
     is_sharded = bool((wrapped := WRAPPED.fullmatch(name)) and wrapped["shards"])
     fills = [True, False] if kind in OPEN or is_sharded else [False, True]
-    shapes = (shape, *SHAPES)
+    shapes: tuple[str, ...] = (shape, *SHAPES)
     if kind == "control" and name not in COLOURS:
         yield Look("", False, GREY)
         shapes = SHAPES  # without a marker some colours are too near to grey
