@@ -143,7 +143,7 @@ TEST_P(RealTimeTest, CanBeDestroyedWithoutBeingStopped) {
     service->schedule(1, clock.now() + kMillisecond);
     return [&] { service.reset(); };
   });
-  EXPECT_LT(time, std::chrono::milliseconds(50));
+  EXPECT_LT(time, std::chrono::seconds(1));
   const int so_far = fired;
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(fired, so_far);
