@@ -101,7 +101,9 @@ class RteTimers {
     sched_getaffinity(0, sizeof(set), &set);
     std::string processors;
     for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
-      if (CPU_ISSET(i, &set)) processors += (processors.empty() ? "" : ",") + std::to_string(i);
+      if (!CPU_ISSET(i, &set)) continue;
+      if (!processors.empty()) processors += ',';
+      processors += std::to_string(i);
     }
     std::vector<std::string> words{"timerbench",
                                    "--no-huge",
