@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/backend_error.h"
+#include "counted_callers.h"
 #include "realtime/audited_service.h"
 
 namespace timerbench {
@@ -734,15 +735,9 @@ TEST(ContentionErrorsTest, WhatAServiceThrowsInAThreadEndsTheRun) {
 
 // Threads that call a service all the time do so where it wants them to.
 TEST(CallersTest, RunWhereTheServiceWants) {
-  static std::atomic<int> callers;
-  ServiceBackend service = backend("locked_binary_heap");
-  service.traits.run_caller = [](const std::function<void()>& work) {
-    ++callers;
-    work();
-  };
-  callers = 0;
+  const ServiceBackend service = with_counted_callers(backend("locked_binary_heap"));
   run_contention({.threads = 2, .timers = 100, .seconds = 0.01}, service, kNoStop);
-  EXPECT_EQ(callers, 3 * 2) << "of the audit, of the throughput and of the latency";
+  EXPECT_EQ(counted_callers, 3 * 2) << "of the audit, of the throughput and of the latency";
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "counted_callers.h"
 #include "queues/dary_heap.h"
 #include "services/locked.h"
 #include "workloads/arrivals.h"
@@ -150,16 +151,10 @@ TEST_P(PacedTest, AHerdHasAFirstAndALast) {
 }
 
 TEST(PacedTest, TheGeneratorRunsWhereTheServiceWants) {
-  static std::atomic<int> callers;
-  ServiceBackend wanting = find("locked_binary_heap");
-  wanting.traits.run_caller = [](const std::function<void()>& work) {
-    ++callers;
-    work();
-  };
-  callers = 0;
+  const ServiceBackend wanting = with_counted_callers(find("locked_binary_heap"));
   expect_sound(
       run_paced({}, PacedPlan(make_trace(1, {schedule_op(0, 5), advance_op(10)})), wanting, kGoOn));
-  EXPECT_EQ(callers, 1);
+  EXPECT_EQ(counted_callers, 1);
 }
 
 TEST(PacedTest, AKernelTraceIsPacedForAsLongAsIsWanted) {

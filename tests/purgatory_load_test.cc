@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "core/backend_error.h"
+#include "counted_callers.h"
 
 namespace timerbench {
 namespace {
@@ -390,17 +390,11 @@ TEST(PurgatoryLoadTest, GivesUpOnTimersThatDoNotFire) {
 }
 
 TEST(PurgatoryLoadTest, ItsCallersRunWhereTheServiceWants) {
-  static std::atomic<int> callers;
-  ServiceBackend wanting = service("locked_binary_heap");
-  wanting.traits.run_caller = [](const std::function<void()>& work) {
-    ++callers;
-    work();
-  };
-  callers = 0;
+  const ServiceBackend wanting = with_counted_callers(service("locked_binary_heap"));
   PurgatoryLoad load = kFew;
   load.num = 10;
   EXPECT_TRUE(run_purgatory(load, wanting, Waiting::condition, kGoOn).audit_passed());
-  EXPECT_EQ(callers, 2) << "the one that makes requests and the one that answers";
+  EXPECT_EQ(counted_callers, 2) << "the one that makes requests and the one that answers";
 }
 
 TEST(PurgatoryLoadTest, SaysThatAServiceCannotBeHad) {

@@ -1,8 +1,7 @@
 # Compiles the library of go_timers/ and adds the services that use it.
 
-find_program(go go PATHS /usr/bin NO_DEFAULT_PATH NO_CACHE)
+find_runtime(go go golang-go "go_timers_*")
 if(NOT go)
-  message(STATUS "go_timers_* are not built: golang-go is missing")
   return()
 endif()
 execute_process(COMMAND "${go}" env GOVERSION OUTPUT_VARIABLE go_version

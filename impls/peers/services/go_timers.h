@@ -25,7 +25,6 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +43,7 @@
 #include "peers/services/counted_thread.h"
 #include "peers/services/require_room.h"
 #include "peers/services/service_over.h"
+#include "services/clock.h"
 #include "services/timer_service.h"
 
 // Defined by go_timers.cmake.
@@ -179,12 +179,8 @@ class GoRuntimeTimers {
 
   void set(TimerId id, Tick deadline) {
     if (deadline == kNever) return go_.timers_stop(number_, id);
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const Tick instant =
-        static_cast<Tick>(now.tv_sec) * 1'000'000'000 + static_cast<Tick>(now.tv_nsec);
     constexpr Tick kEnd = std::numeric_limits<std::int64_t>::max();
-    const Tick delay = std::min(deadline - std::min(deadline, instant), kEnd);
+    const Tick delay = std::min(deadline - std::min(deadline, clock_.now()), kEnd);
     go_.timers_set(number_, id, static_cast<std::int64_t>(delay));
   }
 
@@ -194,6 +190,7 @@ class GoRuntimeTimers {
 
  private:
   const MayBeDue may_be_due_;
+  const SteadyClock clock_;
   Go& go_ = Go::instance();
   const std::uint64_t sleeps_before_ = go_.sleeps();
   const int number_;

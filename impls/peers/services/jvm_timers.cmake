@@ -1,8 +1,7 @@
 # Compiles the classes of jvm_timers/, and adds the services that run them in the JVM of the process.
 
-find_program(javac javac PATHS /usr/bin NO_DEFAULT_PATH NO_CACHE)
+find_runtime(javac javac openjdk-17-jdk-headless "jdk_*")
 if(NOT javac)
-  message(STATUS "jdk_* and netty_wheel_* are not built: openjdk-17-jdk-headless is missing")
   return()
 endif()
 file(REAL_PATH "${javac}" java_home)
@@ -12,13 +11,11 @@ file(STRINGS "${java_home}/release" java_version REGEX "^JAVA_VERSION=")
 string(REGEX REPLACE ".*\"(.*)\"" "\\1" java_version "${java_version}")
 
 set(classes Timers JdkTimer JdkDelayQueue JdkScheduledExecutor)
-file(GLOB netty "/usr/share/java/netty-common-[0-9]*.jar")
-file(GLOB jctools "/usr/share/java/jctools-core-[0-9]*.jar")
+find_java_library(netty netty-common libnetty-java "netty_wheel_*")
+find_java_library(jctools jctools-core libjctools-java "netty_wheel_*")
 if(netty AND jctools)
   string(REGEX REPLACE ".*netty-common-([0-9.]*[0-9]).*" "\\1" netty_version "${netty}")
   list(APPEND classes NettyWheel)
-else()
-  message(STATUS "netty_wheel_* are not built: libnetty-java or libjctools-java is missing")
 endif()
 
 set(folder "${CMAKE_CURRENT_BINARY_DIR}/jvm_timers")
