@@ -7,6 +7,7 @@ final class JdkDelayQueue extends Timers {
   private static final class Element implements Delayed {
     final int id;
     final long deadline;
+    volatile boolean isTaken; // then remove() would look at all others
 
     Element(int id, long deadline) {
       this.id = id;
@@ -40,7 +41,11 @@ final class JdkDelayQueue extends Timers {
 
   private void take() {
     try {
-      for (; ; ) mayBeDue(queue.take().id);
+      for (; ; ) {
+        Element taken = queue.take();
+        taken.isTaken = true;
+        mayBeDue(taken.id);
+      }
     } catch (InterruptedException closed) {
       return;
     }
@@ -56,7 +61,7 @@ final class JdkDelayQueue extends Timers {
   @Override
   void disarm(int id) {
     if (elements[id] == null) return;
-    queue.remove(elements[id]);
+    if (!elements[id].isTaken) queue.remove(elements[id]);
     elements[id] = null;
   }
 
