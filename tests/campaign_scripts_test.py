@@ -31,7 +31,14 @@ from scripts_testing import ROOT, BenchScratch
 import bench
 import campaign.identity
 from campaign.forecast import Forecast
-from campaign.identity import REPLAYS, VERDICTS, cell_identity, choice_key, source_hash
+from campaign.identity import (
+    REPLAYS,
+    VERDICTS,
+    cell_identity,
+    choice_key,
+    contender_hash,
+    source_hash,
+)
 from campaign.journal import open_journal
 from campaign.plan import Build, Cell, Input, Plan
 from campaign.process import Limits, Measurement, run_limited
@@ -1127,6 +1134,23 @@ class IdentityTest(unittest.TestCase):
             with unittest.mock.patch("campaign.identity.source_hash", return_value="") as asked:
                 self.identity(kind=kind, seconds=1, seed=1, backends=backends)
             self.assertIn(folder, asked.call_args.args[1])
+
+    def test_a_contender_is_found_from_where_it_was_compiled(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            project = Path(name).resolve()
+            (project / "impls").mkdir()
+            header = project / "impls" / "wheel.h"
+            header.write_text("")
+            program = project / "build" / "release" / "timerbench"
+            hashes = {
+                contender_hash({"file": file}, REPLAYS, program)
+                for file in (str(header), "../../impls/wheel.h")
+            }
+            self.assertEqual(len(hashes), 1)
+            header.write_text("// edited")
+            source_hash.cache_clear()
+            edited = contender_hash({"file": "../../impls/wheel.h"}, REPLAYS, program)
+            self.assertNotIn(edited, hashes)
 
     def test_out_of_tree_all_that_is_read_counts(self) -> None:
         with tempfile.TemporaryDirectory() as name:

@@ -132,7 +132,11 @@ def contender_hash(facts: Mapping[str, Any], harness: tuple[str, ...], program: 
         files = [path for path in named if path.is_file()]
         own = _harness_sources((*harness, *PROCESSES), ROOT)
         return digest([process, *map(_content, [*files, *sorted(own)])])
-    return source_hash(facts["file"], harness, program) if facts.get("file") else ""
+    if not facts.get("file"):
+        return ""
+    # A compiler that was called with relative paths, as ccache calls it, tells relative ones.
+    file = (program.parent / facts["file"]).resolve()
+    return source_hash(str(file), harness, program)
 
 
 def files_of_command(command: str) -> list[Path]:
