@@ -1138,6 +1138,7 @@ class IdentityTest(unittest.TestCase):
     def test_a_contender_is_found_from_where_it_was_compiled(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             project = Path(name).resolve()
+            (project / "bench" / "replay").mkdir(parents=True)
             (project / "impls").mkdir()
             header = project / "impls" / "wheel.h"
             header.write_text("")
