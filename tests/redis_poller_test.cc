@@ -101,7 +101,7 @@ class Server {
   }
 
   const char* appendonly_;
-  TemporaryFolder folder_;
+  EmptyFolder folder_;
   std::string socket_ = folder_.path() + "/socket";
   std::string url_ = "unix://" + socket_;
   ScopedVariable variable_{kRedisUrlVariable, url_};

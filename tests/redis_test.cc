@@ -173,13 +173,15 @@ TEST(PrivateServer, EndsWhenTheProgramIsKilled) {
 
 TEST(PrivateServer, IsTidiedUpThoughTheProgramIgnoresItsChildren) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
+  std::filesystem::path folder;
   {
     PrivateRedisServer server;
+    folder = server.folder();
     EXPECT_TRUE(server.running());
     kill(process_of(server.endpoint()), SIGKILL);
-    EXPECT_TRUE(soon([&] { return !std::filesystem::exists(server.folder()); }));
     EXPECT_TRUE(soon([&] { return !server.running(); }));
   }
+  EXPECT_FALSE(std::filesystem::exists(folder));
   std::signal(SIGCHLD, before);
 }
 
@@ -239,9 +241,8 @@ TEST(PrivateServer, StopsThoughAForkedProcessLivesOn) {
 TEST(PrivateServer, IsReplacedIfItHasEnded) {
   const RedisEndpoint first = redis_endpoint();
   kill(process_of(first), SIGKILL);
-  EXPECT_TRUE(soon(
-      [&] { return !std::filesystem::exists(std::filesystem::path(first.path).parent_path()); }));
   EXPECT_TRUE(soon([&] { return redis_endpoint().path != first.path; }));
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(first.path).parent_path()));
   RedisConnection connection(redis_endpoint());
 }
 
@@ -261,7 +262,7 @@ TEST(PrivateServer, DiesWithItsKeeper) {
 }
 
 TEST(PrivateServer, InheritsNoFilesAndNoProcessorFromTheProgram) {
-  const TemporaryFolder folder;
+  const EmptyFolder folder;
   std::FILE* const leaky = std::fopen((folder.path() + "/leaky").c_str(), "w");
   cpu_set_t before, one;
   sched_getaffinity(0, sizeof(before), &before);
@@ -298,12 +299,12 @@ class FakeProgram {
   }
 
  private:
-  TemporaryFolder folder_;
+  EmptyFolder folder_;
   ScopedVariable path_{"PATH", folder_.path()};
 };
 
 TEST(PrivateServer, SaysWhatIsMissing) {
-  const TemporaryFolder temporary;
+  const EmptyFolder temporary;
   const ScopedVariable folder("TMPDIR", temporary.path());
   const ScopedVariable path("PATH", temporary.path());
   const std::string error = error_of<BackendUnavailable>([] { PrivateRedisServer(); });
@@ -314,7 +315,7 @@ TEST(PrivateServer, SaysWhatIsMissing) {
 
 TEST(PrivateServer, RepeatsTheLastWordsOfAServerThatDies) {
   const FakeProgram fake("echo first; echo 'Out of luck'; exit 1");
-  const TemporaryFolder temporary;
+  const EmptyFolder temporary;
   const ScopedVariable folder("TMPDIR", temporary.path());
   expect_contains(error_of<BackendUnavailable>([] { PrivateRedisServer(); }), {"Out of luck"});
   EXPECT_TRUE(temporary.empty());
@@ -322,20 +323,20 @@ TEST(PrivateServer, RepeatsTheLastWordsOfAServerThatDies) {
 
 TEST(PrivateServer, DoesNotWaitForeverForAServerThatIsSilent) {
   const FakeProgram fake("exec /bin/sleep 100");
-  const TemporaryFolder temporary;
+  const EmptyFolder temporary;
   const ScopedVariable folder("TMPDIR", temporary.path());
   expect_contains(error_of<BackendUnavailable>([] { PrivateRedisServer(50ms); }),
                   {"did not answer within 50 ms"});
   EXPECT_TRUE(temporary.empty());
 }
 
-TEST(PrivateServer, SaysThatThereIsNoTemporaryFolder) {
+TEST(PrivateServer, SaysThatThereIsNoEmptyFolder) {
   const ScopedVariable folder("TMPDIR", "/no/such/folder");
   expect_contains(error_of<BackendUnavailable>([] { PrivateRedisServer(); }), {"TMPDIR"});
 }
 
-TEST(PrivateServer, SaysThatTheTemporaryFolderIsTooDeepForASocket) {
-  const TemporaryFolder temporary;
+TEST(PrivateServer, SaysThatTheEmptyFolderIsTooDeepForASocket) {
+  const EmptyFolder temporary;
   const std::string deep = temporary.path() + "/" + std::string(100, 'x');
   std::filesystem::create_directory(deep);
   const ScopedVariable folder("TMPDIR", deep);
@@ -566,7 +567,7 @@ class FakeServer {
     hung_up_ = true;
   }
 
-  TemporaryFolder folder_;
+  EmptyFolder folder_;
   RedisEndpoint endpoint_;
   int listener_;
   std::atomic<bool> hung_up_ = false;

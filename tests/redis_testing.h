@@ -35,10 +35,10 @@ class ScopedVariable {
   std::optional<std::string> before_;
 };
 
-class TemporaryFolder {
+class EmptyFolder {
  public:
-  TemporaryFolder() { path_ = mkdtemp(path_.data()); }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  EmptyFolder() { path_ = mkdtemp(path_.data()); }
+  ~EmptyFolder() { std::filesystem::remove_all(path_); }
   const std::string& path() const { return path_; }
   bool empty() const { return std::filesystem::is_empty(path_); }
 

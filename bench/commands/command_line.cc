@@ -196,14 +196,16 @@ void add_prepare(CLI::App& app) {
 void add_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyOptions>();
   auto* command = app.add_subcommand(
-      "verify",
-      "Check backends and services against their contracts: scenarios, random traces, races");
-  command->add_option("names", options->names, "Backends, services or families (default: all)");
+      "verify", "Check backends, services and durable queues against their contracts");
+  command->add_option("names", options->names,
+                      "Backends, services, durable queues or families (default: all backends and "
+                      "services; 'durable' is all durable queues)");
   add_process_option(*command, options->processes);
   command
       ->add_option(
           "--seconds", options->seconds,
-          "Time for random traces of each backend, and for each of five audits of a service")
+          "Time for random traces of each backend, random calls of each durable queue, and each of "
+          "five audits of a service")
       ->capture_default_str()
       ->check(seconds_range());
   add_seed_option(*command, options->seed, "The same seed tries the same traces");

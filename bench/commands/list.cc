@@ -5,6 +5,7 @@
 
 #include "commands/commands.h"
 #include "commands/names.h"
+#include "durable/engine.h"
 #include "realtime/service.h"
 #include "replay/backend.h"
 #include "suites/realtime_suite.h"
@@ -17,11 +18,9 @@ namespace {
 using nlohmann::json;
 
 void print_json() {
-  json out = {{"backends", json::array()},
-              {"services", json::array()},
-              {"workloads", json::array()},
-              {"suites", json::array()},
-              {"realtime_suites", json::array()}};
+  json out = {{"backends", json::array()}, {"services", json::array()},
+              {"durable", json::array()},  {"workloads", json::array()},
+              {"suites", json::array()},   {"realtime_suites", json::array()}};
   for (const Backend& backend : backends()) {
     out["backends"].push_back({{"name", backend.traits.name},
                                {"summary", backend.traits.summary},
@@ -37,6 +36,14 @@ void print_json() {
                                {"precision", ranking(service.traits)},
                                {"follows", service.traits.paper},
                                {"queue", service.traits.queue}});
+  }
+  for (const DurableContender& queue : durable_roster()) {
+    out["durable"].push_back({{"name", queue.traits.name},
+                              {"summary", queue.traits.summary},
+                              {"engine", queue.traits.engine},
+                              {"when_killed", to_text(queue.traits.promise.when_killed)},
+                              {"when_power_fails", to_text(queue.traits.promise.when_power_fails)},
+                              {"when_disk_fails", to_text(queue.traits.promise.when_disk_fails)}});
   }
   for (const Workload& workload : workloads()) {
     json parameters = json::array();
@@ -88,6 +95,11 @@ void print_text() {
     const ServiceTraits& traits = service.traits;
     fmt::print("  {:<32} {:<9} {} ({})\n", traits.name, ranking(traits), traits.summary,
                traits.paper);
+  }
+  fmt::print("\nDurable queues, whose timers outlive the process\n");
+  for (const DurableContender& queue : durable_roster()) {
+    fmt::print("  {:<22} {}; after a power cut {} is kept\n", queue.traits.name,
+               queue.traits.summary, to_text(queue.traits.promise.when_power_fails));
   }
   fmt::print("\nWorkloads\n");
   for (const Workload& workload : workloads()) {

@@ -22,6 +22,10 @@ bool is_meant(const Backend& backend, std::string_view name) {
   return is_called(backend.traits.name, name);
 }
 
+bool is_meant(const DurableContender& queue, std::string_view name) {
+  return name == kDurable || is_called(queue.traits.name, name);
+}
+
 bool is_meant(const ServiceBackend& service, std::string_view name) {
   if (name == kLibraries) return service.traits.is_library;
   return is_called(service.traits.name, name);
@@ -74,6 +78,11 @@ template <class Wanted, class Other>
     if (!is_meant(one, name)) continue;
     throw UsageError(fmt::format("'{}' is a {}, but a {} is wanted. See 'timerbench list'", name,
                                  elsewhere.kind, roster.kind));
+  }
+  for (const DurableContender& one : durable_roster()) {
+    if (!is_meant(one, name)) continue;
+    throw UsageError(fmt::format(
+        "'{}' is a durable queue, but a {} is wanted. See 'timerbench list'", name, roster.kind));
   }
   refuse_if_peer(name);
   std::vector<std::string_view> known;
@@ -136,21 +145,30 @@ std::vector<const ServiceBackend*> find_services(const std::vector<std::string>&
 }
 
 Contenders find_contenders(const std::vector<std::string>& names) {
-  if (names.empty()) return {find_backends({}), find_services({})};
+  if (names.empty()) return {find_backends({}), find_services({}), {}};
   Contenders found;
   std::vector<std::string> of_backends, of_services;
   std::vector<std::string_view> known;
   for (const Backend& one : backends()) known.push_back(one.traits.name);
   for (const ServiceBackend& one : services()) known.push_back(one.traits.name);
+  for (const DurableContender& one : durable_roster()) known.push_back(one.traits.name);
   for (const std::string& name : names) {
     const auto is_named = [&](const auto& one) { return is_meant(one, name); };
     const bool is_service = std::ranges::any_of(services(), is_named);
     const bool is_backend = std::ranges::any_of(backends(), is_named);
     if (is_service) of_services.push_back(name);
     if (is_backend) of_backends.push_back(name);
-    if (!is_service && !is_backend) {
+    bool is_durable = false;
+    for (const DurableContender& one : durable_roster()) {
+      if (!is_named(one)) continue;
+      is_durable = true;
+      if (std::ranges::find(found.durable, &one) == found.durable.end()) {
+        found.durable.push_back(&one);
+      }
+    }
+    if (!is_service && !is_backend && !is_durable) {
       refuse_if_peer(name);
-      throw UsageError(unknown("backend or service", name, known));
+      throw UsageError(unknown("backend, service or durable queue", name, known));
     }
   }
   if (!of_backends.empty()) found.backends = find_backends(of_backends);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "durable/engine.h"
 #include "realtime/service.h"
 #include "replay/backend.h"
 #include "suites/suite.h"
@@ -32,9 +33,11 @@ std::vector<const ServiceBackend*> find_services(const std::vector<std::string>&
 struct Contenders {
   std::vector<const Backend*> backends;
   std::vector<const ServiceBackend*> services;
+  std::vector<const DurableContender*> durable;
 };
 
-// The same for both kinds; an empty list means all of both. Throws UsageError.
+// The same for all kinds. An empty list means all backends and services; durable queues, whose
+// engines must be started, are chosen by name only, or all by "durable". Throws UsageError.
 Contenders find_contenders(const std::vector<std::string>& names);
 
 // Finds one backend; a family of several is refused. Throws UsageError.

@@ -15,6 +15,7 @@
 #include "commands/processes.h"
 #include "system/stop.h"
 #include "trace/trace.h"
+#include "verify/durable_verification.h"
 #include "verify/service_verification.h"
 #include "verify/verification.h"
 
@@ -55,7 +56,7 @@ void verify_contenders(VerifyOptions options) {
   const bool is_trace = !options.trace.empty();
   // Only backends replay traces.
   const Contenders chosen =
-      is_trace ? Contenders{find_backends(options.names), {}} : find_contenders(options.names);
+      is_trace ? Contenders{find_backends(options.names), {}, {}} : find_contenders(options.names);
   std::optional<Trace> trace;
   if (is_trace) {
     trace = load_trace(options.trace);
@@ -77,6 +78,9 @@ void verify_contenders(VerifyOptions options) {
   });
   verify_all(chosen.services, [&](const ServiceBackend& service, const ShowStage& show) {
     return verify(service, options.seed, options.seconds, show);
+  });
+  verify_all(chosen.durable, [&](const DurableContender& queue, const ShowStage& show) {
+    return verify(queue, options.seed, options.seconds, show);
   });
   if (interrupted()) throw std::runtime_error("interrupted; what is not listed was not verified");
   if (!all_ok) throw CommandFailed();

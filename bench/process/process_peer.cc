@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "system/output_file.h"
+#include "system/temporary_folder.h"
 #include "trace/excerpt.h"
 #include "trace/line_reader.h"
 
@@ -33,29 +34,6 @@ constexpr std::uint64_t kLongestRow = 53;
 constexpr std::uint64_t kOwnFileBytes = std::uint64_t{64} << 20;  // that it may write for itself
 
 constexpr std::string_view kFiresHeader = "now,id,deadline";
-
-// A folder for one call, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = fs::temp_directory_path() / "timerbench-process-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) {
-      throw FileError(fmt::format("cannot make {}: {}", name, std::strerror(errno)));
-    }
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  fs::path operator/(std::string_view name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 // What the slowest language takes to start, and to read and replay so many operations.
 ProcessPeer::Seconds usual_time(std::size_t ops) {
@@ -231,7 +209,7 @@ std::vector<ToldReplay> ProcessPeer::run(const std::vector<std::string>& argumen
 std::vector<ToldReplay> ProcessPeer::replay(std::span<const Trace> traces, Tick granularity,
                                             Seconds time, Seconds limit,
                                             const StopFlag& stop) const {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timerbench-process");
   std::vector<std::string> arguments{"replay"};
   std::size_t ops = 0;
   for (const Trace& trace : traces) {
@@ -254,7 +232,7 @@ std::vector<ToldReplay> ProcessPeer::replay(std::span<const Trace> traces, Tick 
 
 ProcessPeer::Recording ProcessPeer::record(const Trace& trace, Tick granularity,
                                            const StopFlag& stop) const {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timerbench-process");
   save(trace, folder / "trace");
   const Seconds silence = usual_time(trace.ops().size());
   const auto replays =

@@ -16,6 +16,7 @@ inline std::string_view family(std::string_view name) {
 // The families of all libraries that this program has, and of all other programs; there may be none.
 inline constexpr std::string_view kLibraries = "libraries";
 inline constexpr std::string_view kProcesses = "processes";
+inline constexpr std::string_view kDurable = "durable";  // all durable queues
 
 // Whether `name` is the contender's own name or its family's.
 inline bool is_called(std::string_view own_name, std::string_view name) {

@@ -173,7 +173,7 @@ void RedisConnection::connect() {
   fcntl(context_->fd, F_SETFD, FD_CLOEXEC);
 }
 
-RedisConnection::Reply RedisConnection::call(int type, Command command) {
+RedisConnection::Reply RedisConnection::call(int type, Words command) {
   append(command);
   flush();
   const auto late = settle(1);
@@ -184,7 +184,7 @@ RedisConnection::Reply RedisConnection::call(int type, Command command) {
 }
 
 void RedisConnection::post(Command command) {
-  append(command);
+  append(Words(command.begin(), command.size()));
   if (appended_ < kDepth) return;
   flush();
   while (unanswered_ > kDepth) check(*read(), REDIS_REPLY_INTEGER);
@@ -229,7 +229,7 @@ BackendError RedisConnection::error(std::string_view what, std::string_view advi
   return BackendError(text);
 }
 
-void RedisConnection::append(Command command) {
+void RedisConnection::append(Words command) {
   auto out = std::back_inserter(output_);
   fmt::format_to(out, FMT_COMPILE("*{}\r\n"), command.size());
   for (const std::string_view word : command) {

@@ -14,6 +14,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -63,6 +64,7 @@ class RedisConnection {
     void operator()(redisReply* reply) const { freeReplyObject(reply); }
   };
   using Reply = std::unique_ptr<redisReply, FreeReply>;
+  using Words = std::span<const std::string_view>;
   using Command = std::initializer_list<std::string_view>;
 
   // Connects, authenticates, selects the database, and waits for an answer to PING.
@@ -72,7 +74,10 @@ class RedisConnection {
   // Sends the command and waits for its reply, which must be of that type (REDIS_REPLY_...). An
   // error that is still outstanding from a post() is thrown in its place; the command has been
   // carried out all the same.
-  Reply call(int type, Command command);
+  Reply call(int type, Words command);
+  Reply call(int type, Command command) {
+    return call(type, Words(command.begin(), command.size()));
+  }
 
   // Buffers the command; it is sent when kDepth of them make a batch, or with the next call(). The
   // reply must be an integer; it is checked and dropped. A later post() or call() throws its error.
@@ -104,7 +109,7 @@ class RedisConnection {
   };
 
   void connect();
-  void append(Command command);
+  void append(Words command);
   void flush();
   Reply read();
   // Reads replies until `left` are outstanding. Returns the first error among them.

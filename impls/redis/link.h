@@ -17,15 +17,17 @@ class RedisLink {
   static constexpr std::chrono::milliseconds kPatience{500};
 
   // Connects. Throws BackendUnavailable.
-  explicit RedisLink(RedisEndpoint endpoint)
-      : endpoint_(std::move(endpoint)), connection_(std::make_unique<RedisConnection>(endpoint_)) {}
+  explicit RedisLink(RedisEndpoint endpoint, std::chrono::milliseconds patience = kRedisPatience)
+      : endpoint_(std::move(endpoint)),
+        patience_(patience),
+        connection_(std::make_unique<RedisConnection>(endpoint_, patience_)) {}
 
   // Connects anew if the connection does not work. Throws BackendUnavailable. REQUIRES: one thread
   // at a time calls it and uses what it returns.
   RedisConnection& get() {
     if (!connection_->usable()) {
       auto fresh = std::make_unique<RedisConnection>(endpoint_, kPatience);
-      fresh->set_patience(kRedisPatience);
+      fresh->set_patience(patience_);
       const std::lock_guard lock(mutex_);
       connection_ = std::move(fresh);
     }
@@ -40,6 +42,7 @@ class RedisLink {
 
  private:
   const RedisEndpoint endpoint_;
+  const std::chrono::milliseconds patience_;
   std::mutex mutex_;  // the connection is not replaced while it is interrupted
   std::unique_ptr<RedisConnection> connection_;
 };

@@ -1,6 +1,7 @@
 // A Lua script that a server runs in one atomic step.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,12 +18,22 @@ class RedisScript {
   // will do. If the server has forgotten the script, it is sent again.
   template <class... Words>
   RedisConnection::Reply call(RedisConnection& connection, int type, const Words&... words) const {
+    std::string_view command[] = {"EVALSHA", sha1_, words...};
+    return run(connection, type, command);
+  }
+
+  // `command` is EVALSHA, any word, and the words as above.
+  RedisConnection::Reply run(RedisConnection& connection, int type,
+                             std::span<std::string_view> command) const {
+    command[1] = sha1_;
     try {
-      return connection.call(type, {"EVALSHA", sha1_, words...});
+      return connection.call(type, command);
     } catch (const RedisReplyError& error) {
       if (error.code() != "NOSCRIPT") throw;  // SCRIPT FLUSH, or a restart
     }
-    return connection.call(type, {"EVAL", text_, words...});
+    command[0] = "EVAL";
+    command[1] = text_;
+    return connection.call(type, command);
   }
 
  private:

@@ -1,0 +1,224 @@
+#include "verify/durable_audit.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace timerbench {
+namespace {
+
+constexpr Tick kMs = 1'000'000;
+constexpr Tick kLongLease = 60'000 * kMs;
+constexpr Tick kShortLease = 100 * kMs;
+
+// Writes an id to whoever audits.
+using Tell = std::function<void(DurableId)>;
+
+// A process that works and tells ids, until it ends or is killed.
+class ToldProcess {
+ public:
+  explicit ToldProcess(const std::function<void(const Tell&)>& work) {
+    std::array<int, 2> pipe_ends;
+    if (pipe(pipe_ends.data()) != 0)
+      throw std::system_error(errno, std::generic_category(), "pipe");
+    const pid_t parent = getpid();
+    process_ = fork();
+    if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (process_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(EXIT_FAILURE);
+      close(pipe_ends[0]);
+      run(work, pipe_ends[1]);
+    }
+    close(pipe_ends[1]);
+    report_ = pipe_ends[0];
+  }
+  ToldProcess(const ToldProcess&) = delete;
+  ToldProcess& operator=(const ToldProcess&) = delete;
+  ~ToldProcess() {
+    if (process_ > 0) {
+      kill();
+      await_end();
+    }
+  }
+
+  void kill() const { ::kill(process_, SIGKILL); }
+
+  // Returns the ids when it has ended.
+  std::vector<DurableId> await_end() {
+    std::vector<DurableId> ids;
+    for (DurableId id; read(report_, &id, sizeof(id)) == sizeof(id);) ids.push_back(id);
+    close(report_);
+    waitpid(std::exchange(process_, 0), &status_, 0);
+    return ids;
+  }
+
+  bool has_succeeded() const { return WIFEXITED(status_) && WEXITSTATUS(status_) == EXIT_SUCCESS; }
+
+ private:
+  [[noreturn]] static void run(const std::function<void(const Tell&)>& work, int report) {
+    try {
+      work([report](DurableId id) {
+        // Fewer bytes than a pipe takes as a whole.
+        if (write(report, &id, sizeof(id)) != sizeof(id)) _exit(EXIT_FAILURE);
+      });
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "{}\n", error.what());
+      _exit(EXIT_FAILURE);
+    }
+    _exit(EXIT_SUCCESS);
+  }
+
+  pid_t process_ = 0;
+  int report_ = -1;
+  int status_ = 0;
+};
+
+// Arms timers that are due within 50 ms.
+void produce(DurableQueue& queue, DurableId first, DurableId end, const Tell& tell) {
+  for (DurableId id = first; id < end; ++id) {
+    const DurableTimer timer{id, unix_now() + id % 50 * kMs, "payload"};
+    queue.schedule({&timer, 1});
+    tell(id);
+  }
+}
+
+// Ends when nothing was due for `patience`.
+void work(DurableQueue& queue, Tick lease, std::chrono::milliseconds patience, const Tell& tell) {
+  auto last = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - last < patience) {
+    const auto claimed = queue.claim(10, lease).timers;
+    if (claimed.empty()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
+    }
+    for (const ClaimedTimer& claim : claimed) tell(claim.timer.id);
+    queue.complete(claimed);
+    last = std::chrono::steady_clock::now();
+  }
+}
+
+// Each timer is handed out once, and completed.
+std::optional<std::string> audit_many_processes(DurableEngine& engine, const DurableTraits&,
+                                                const std::string& name) {
+  constexpr DurableId kClients = 3, kEach = 150;
+  std::vector<std::unique_ptr<ToldProcess>> producers, workers;
+  for (DurableId i = 0; i < kClients; ++i) {
+    producers.push_back(std::make_unique<ToldProcess>([&, i](const Tell& tell) {
+      produce(*engine.open({.queue = name}), i * kEach, (i + 1) * kEach, tell);
+    }));
+    workers.push_back(std::make_unique<ToldProcess>([&](const Tell& tell) {
+      work(*engine.open({.queue = name}), kLongLease, std::chrono::seconds(1), tell);
+    }));
+  }
+  std::vector<DurableId> armed, fired;
+  const auto collect = [](auto& processes, std::vector<DurableId>& ids) {
+    bool all_succeeded = true;
+    for (const auto& process : processes) {
+      std::ranges::copy(process->await_end(), std::back_inserter(ids));
+      all_succeeded &= process->has_succeeded();
+    }
+    std::ranges::sort(ids);
+    return all_succeeded;
+  };
+  const bool producers_succeeded = collect(producers, armed);
+  const bool workers_succeeded = collect(workers, fired);
+  if (!producers_succeeded) return "a producer failed";
+  if (!workers_succeeded) return "a worker failed";
+  if (fired != armed) {
+    std::vector<DurableId> lost, more;
+    std::ranges::set_difference(armed, fired, std::back_inserter(lost));
+    std::ranges::set_difference(fired, armed, std::back_inserter(more));
+    return fmt::format("rule 5: of {} timers {} were never handed out, and {} once too often",
+                       armed.size(), lost.size(), more.size());
+  }
+  const std::size_t left = engine.open({.queue = name})->size();
+  if (left > 0) return fmt::format("rule 3: {} timers are left after all were completed", left);
+  return std::nullopt;
+}
+
+// What was acknowledged fires although producers and workers are killed.
+std::optional<std::string> audit_killed_clients(DurableEngine& engine, const DurableTraits&,
+                                                const std::string& name) {
+  constexpr DurableId kRounds = 4;
+  std::set<DurableId> armed, fired;
+  for (DurableId round = 0; round < kRounds; ++round) {
+    ToldProcess producer([&](const Tell& tell) {
+      produce(*engine.open({.queue = name}), round * 1'000'000, (round + 1) * 1'000'000, tell);
+    });
+    ToldProcess worker([&](const Tell& tell) {
+      work(*engine.open({.queue = name}), kShortLease, std::chrono::seconds(1), tell);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(40 + 13 * round));
+    worker.kill();
+    producer.kill();
+    for (const DurableId id : producer.await_end()) armed.insert(id);
+    for (const DurableId id : worker.await_end()) fired.insert(id);
+  }
+  ToldProcess last([&](const Tell& tell) {
+    work(*engine.open({.queue = name}), kShortLease, std::chrono::seconds(1), tell);
+  });
+  for (const DurableId id : last.await_end()) fired.insert(id);
+  if (!last.has_succeeded()) return "a worker failed";
+  if (armed.empty()) return "no timer was armed within 40 ms";
+  std::vector<DurableId> lost;
+  std::ranges::set_difference(armed, fired, std::back_inserter(lost));
+  if (!lost.empty()) {
+    return fmt::format("rule 2: of {} timers {} were not handed out after their holders had died",
+                       armed.size(), lost.size());
+  }
+  const std::size_t left = engine.open({.queue = name})->size();
+  if (left > 0) return fmt::format("rule 3: {} timers are left after all were completed", left);
+  return std::nullopt;
+}
+
+// What was acknowledged is there after the engine was killed, as far as it promises that.
+std::optional<std::string> audit_killed_engine(DurableEngine& engine, const DurableTraits& traits,
+                                               const std::string& name) {
+  ToldProcess producer(
+      [&](const Tell& tell) { produce(*engine.open({.queue = name}), 0, 1'000'000, tell); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  producer.kill();
+  const std::size_t armed = producer.await_end().size();
+  if (armed == 0) return "no timer was armed within 100 ms";
+  engine.restart();
+  const std::size_t kept = engine.open({.queue = name})->size();
+  const bool is_kept = kept >= armed || traits.promise.when_killed != Kept::all;
+  if (!is_kept) {
+    return fmt::format("its promise: of {} acknowledged timers {} are gone after kill -9", armed,
+                       armed - kept);
+  }
+  if (kept > armed + 1) {  // one may have had no answer
+    return fmt::format("rule 1: {} timers are there, but only {} were armed", kept, armed);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const DurableAudit> durable_audits() {
+  static constexpr DurableAudit kAudits[] = {
+      {"many_processes", true, audit_many_processes},
+      {"killed_clients", true, audit_killed_clients},
+      {"killed_engine", false, audit_killed_engine},
+  };
+  return kAudits;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,159 @@
+// The contract of a durable timer queue: timers that outlive the processes that share them.
+//
+// The timers are in an engine: a server, a cluster, or a file. A DurableQueue is one client of it.
+// Producers arm timers, and workers claim those that are due, run a handler for each, and complete
+// them. A worker that dies loses nothing: its claims end with their lease, and others take the
+// timers. So a timer is handed out at least once from the moment its arming is acknowledged. A
+// worker that completes a timer before it runs the handler, and runs it only if complete() says so,
+// makes that "at most once": then what it was doing when it died is not repeated.
+//
+// What "acknowledged" is worth when the engine itself breaks is said by DurableTraits::promise.
+//
+// Timers are named by ids that the caller chooses, such as the number of an order. So each call may
+// be repeated when its answer was lost. Deadlines are instants in nanoseconds since 1970, up to
+// kLastDeadline, for no other clock survives a restart.
+//
+// The rules:
+//
+//  1. schedule() arms each timer, or moves it: a new deadline and a new payload. When it returns,
+//     all of them are acknowledged.
+//  2. claim() hands out timers that are due, at most as many as asked for, and none before its
+//     deadline. Each is this client's alone until its lease ends, or it is given back; then it is
+//     due again. Timers that are due together are handed out in any order.
+//  3. complete() removes those timers for good, and tells for each whether this client still held
+//     it: nobody else was handed it, cancelled or moved it since.
+//  4. cancel() removes a timer, whether somebody holds it or not, and tells whether it was there. It
+//     is not handed out from then on. (An engine without DurableTraits::takes_from_holders cannot
+//     do so while somebody holds it, and says that it was not there.)
+//  5. Clients may be in any number of threads and processes, as far as DurableTraits::shared_by
+//     says. Each is used by one thread at a time.
+//  6. No call waits longer than DurableConfig::patience for the engine; then it throws BackendError.
+//     What it asked for may have been done, or may still be done; it may be asked for once more.
+//     The next call connects again.
+//
+// The contract is a virtual class, unlike that of TimerQueue: a call is a message or a write to a
+// disk, and takes a thousand times what a virtual call does.
+//
+// tests/durable_queue_test.cc checks all rules for all queues.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/backend_error.h"
+#include "core/timer_queue.h"
+
+namespace timerbench {
+
+using DurableId = std::uint64_t;
+
+// A second in the year 2116: in nanoseconds it is an integer of every database, in microseconds an
+// exact double.
+inline constexpr Tick kLastDeadline = Tick{4'611'686'018} * 1'000'000'000;
+
+inline constexpr std::size_t kLongestPayload = 60'000;  // bytes; beanstalkd takes 65 535 in all
+
+struct DurableTimer {
+  DurableId id;
+  Tick deadline;
+  std::string payload{};  // any bytes
+  bool operator==(const DurableTimer&) const = default;
+};
+
+// A timer that a client has been handed.
+struct ClaimedTimer {
+  DurableTimer timer;
+  std::uint64_t token;  // tells this claim from all others
+};
+
+struct Claims {
+  std::vector<ClaimedTimer> timers;
+  // When something may be due next, as far as the engine knew at the time of the claim; kNever if
+  // it holds nothing. A lease that ends counts. REQUIRES: timers is empty, else it is the past.
+  Tick next_wakeup = kNever;
+};
+
+// What becomes of acknowledged timers when something breaks.
+enum class Kept {
+  all,
+  but_the_latest,  // what was acknowledged last may be lost: a second or two, or so many pages
+  none,
+};
+
+constexpr std::string_view to_text(Kept kept) {
+  switch (kept) {
+    case Kept::all: return "all";
+    case Kept::but_the_latest: return "all but the latest";
+    case Kept::none: break;
+  }
+  return "nothing";
+}
+
+// The loss of acknowledged timers that an engine allows, by its documentation.
+struct DurablePromise {
+  Kept when_killed;       // kill -9 of the engine
+  Kept when_power_fails;  // what was not synchronised to the disk is gone
+  Kept when_disk_fails;   // the machine is lost, and another takes over
+};
+
+enum class SharedBy { threads, processes, machines };
+
+struct DurableTraits {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view engine;  // the program or library, as its Debian package is called
+  DurablePromise promise;
+  SharedBy shared_by;
+  Tick resolution = 1;  // deadlines and leases are rounded up to it, in ns
+  bool takes_from_holders = true;
+  bool own_clock = false;               // time is the engine's, not DurableConfig::now
+  const char* file = __builtin_FILE();  // where this is written: the queue's source
+};
+
+// The time of the machine, in nanoseconds since 1970.
+inline Tick unix_now() {
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<Tick>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(since_1970).count());
+}
+
+// The instant that is `by` later, or kLastDeadline if that is beyond it.
+constexpr Tick lease_end(Tick now, Tick lease) {
+  return now + std::min(lease, kLastDeadline - std::min(now, kLastDeadline));
+}
+
+struct DurableConfig {
+  std::string queue = "timers";  // all clients that name it share it; letters, digits, underscores
+  std::function<Tick()> now = unix_now;  // the same clock for all clients
+  std::chrono::milliseconds patience{5000};
+};
+
+class DurableQueue {
+ public:
+  DurableQueue() = default;
+  DurableQueue(const DurableQueue&) = delete;
+  DurableQueue& operator=(const DurableQueue&) = delete;
+  virtual ~DurableQueue() = default;
+
+  // REQUIRES: no deadline beyond kLastDeadline; no payload longer than kLongestPayload; no id twice.
+  virtual void schedule(std::span<const DurableTimer> timers) = 0;
+  virtual bool cancel(DurableId id) = 0;
+
+  // REQUIRES: `most` and `lease` are at least 1.
+  virtual Claims claim(std::size_t most, Tick lease) = 0;
+  virtual std::vector<bool> complete(std::span<const ClaimedTimer> claims) = 0;
+  // What this client does not hold any more is left as it is.
+  virtual void give_back(std::span<const ClaimedTimer> claims) = 0;
+
+  // Timers in the queue, those that are held included.
+  virtual std::size_t size() = 0;
+};
+
+}  // namespace timerbench

@@ -1,0 +1,48 @@
+// What keeps the timers of durable queues, and the list of all that there are.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "durable/durable_queue.h"
+
+namespace timerbench {
+
+// A private server, or files in a folder. Queues are its clients.
+class DurableEngine {
+ public:
+  DurableEngine() = default;
+  DurableEngine(const DurableEngine&) = delete;
+  DurableEngine& operator=(const DurableEngine&) = delete;
+  virtual ~DurableEngine() = default;
+
+  // A new client. Any process that was forked since the engine's start may open its own. Throws
+  // BackendUnavailable, or std::invalid_argument if the queue's name is not as DurableConfig says.
+  std::unique_ptr<DurableQueue> open(const DurableConfig& config);
+
+  // Kills what keeps the timers, as by kill -9, and starts it again. Clients connect again with
+  // their next call. An engine that is in its clients' processes dies with them, so there is
+  // nothing to do.
+  virtual void restart() {}
+
+  // The engine's first process; 0 if it has none.
+  virtual pid_t process() { return 0; }
+
+ private:
+  virtual std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) = 0;
+};
+
+struct DurableContender {
+  DurableTraits traits;
+  // Files are put into `folder`, which must exist and outlive the engine. Throws BackendUnavailable.
+  std::function<std::unique_ptr<DurableEngine>(const std::filesystem::path& folder)> start;
+};
+
+// All that this program was built with, in the order of the tables.
+std::span<const DurableContender> durable_roster();
+
+}  // namespace timerbench

@@ -1,0 +1,287 @@
+#include "durable/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+namespace timerbench {
+namespace {
+
+constexpr std::string_view kMagic = "timerbench journal 1\n";
+
+struct Head {
+  std::uint32_t bytes;
+  std::uint32_t checksum;  // of the bytes
+};
+static_assert(sizeof(Head) == Journal::kHeadBytes);
+
+void append_to(std::string& buffer, std::string_view record) {
+  const Head head{static_cast<std::uint32_t>(record.size()),
+                  XXH32(record.data(), record.size(), /*seed=*/0)};
+  buffer.append(reinterpret_cast<const char*>(&head), sizeof(head)).append(record);
+}
+
+// Returns 0, or the error.
+int write_all(int file, std::string_view bytes, std::uint64_t at) {
+  while (!bytes.empty()) {
+    const ssize_t written = pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    if (written == 0) return ENOSPC;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    at += static_cast<std::uint64_t>(written);
+  }
+  return 0;
+}
+
+// Returns 0, or the error.
+int synchronise_folder_of(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return errno;
+  const int error = fsync(file) == 0 ? 0 : errno;
+  close(file);
+  return error;
+}
+
+// Reads a file in large pieces.
+class Reader {
+ public:
+  explicit Reader(int file) : file_(file) {}
+
+  // The next `count` bytes, valid until the next call; fewer if the file ends. Throws errno.
+  std::string_view peek(std::size_t count) {
+    while (buffer_.size() - begin_ < count) {
+      buffer_.erase(0, std::exchange(begin_, 0));
+      const std::size_t old_size = buffer_.size();
+      buffer_.resize(std::max(old_size + kPiece, count));
+      const ssize_t got = read(file_, buffer_.data() + old_size, buffer_.size() - old_size);
+      buffer_.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+      if (got < 0 && errno != EINTR) throw errno;
+      if (got == 0) break;
+    }
+    return std::string_view(buffer_).substr(begin_, count);
+  }
+
+  void skip(std::size_t count) { begin_ += count; }
+
+ private:
+  static constexpr std::size_t kPiece = 1 << 20;
+
+  int file_;
+  std::string buffer_;
+  std::size_t begin_ = 0;  // of what was not skipped
+};
+
+}  // namespace
+
+Journal::Journal(std::filesystem::path path, std::chrono::microseconds gather, const Visit& visit)
+    : path_(std::move(path)), gather_(gather) {
+  try {
+    lock_file();
+    replay(visit);
+  } catch (const BackendError& error) {
+    if (file_ >= 0) close(file_);
+    throw BackendUnavailable(error.what());
+  } catch (...) {
+    if (file_ >= 0) close(file_);
+    throw;
+  }
+}
+
+Journal::~Journal() { close(file_); }
+
+// Opens the file under its path and locks it, so that no other process uses it.
+void Journal::lock_file() {
+  for (;;) {
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file_ < 0) fail("cannot open it", errno);
+    if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) fail("cannot lock it", errno);
+      throw BackendError(fmt::format(
+          "{} is in use by another process; end that one, or take another file", path_.string()));
+    }
+    struct stat opened {
+    }, named{};
+    if (fstat(file_, &opened) != 0) fail("cannot look at it", errno);
+    if (stat(path_.c_str(), &named) == 0 && named.st_ino == opened.st_ino) return;
+    close(file_);  // rewrite() has put another file there meanwhile
+  }
+}
+
+void Journal::replay(const Visit& visit) {
+  Reader reader(file_);
+  std::uint64_t good_bytes = 0;
+  try {
+    std::string_view magic = reader.peek(kMagic.size());
+    if (magic.empty()) {
+      if (const int error = write_all(file_, kMagic, 0)) fail("cannot write to it", error);
+      magic = reader.peek(kMagic.size());
+    }
+    if (magic != kMagic) {
+      throw BackendError(fmt::format(
+          "{} is no journal of timers; take another file, or move it away", path_.string()));
+    }
+    reader.skip(kMagic.size());
+    for (good_bytes = kMagic.size();;) {
+      Head head;
+      const std::string_view start = reader.peek(sizeof(head));
+      if (start.size() < sizeof(head)) break;
+      std::memcpy(&head, start.data(), sizeof(head));
+      if (head.bytes > kLongestRecord) break;
+      const std::string_view all = reader.peek(sizeof(head) + head.bytes);
+      if (all.size() < sizeof(head) + head.bytes) break;
+      const std::string_view record = all.substr(sizeof(head));
+      if (XXH32(record.data(), record.size(), 0) != head.checksum) break;
+      visit(record);
+      reader.skip(all.size());
+      good_bytes += all.size();
+    }
+  } catch (int error) {
+    fail("cannot read it", error);
+  }
+  const off_t end = lseek(file_, 0, SEEK_END);
+  if (end < 0) fail("cannot read it", errno);
+  cut_bytes_ = static_cast<std::uint64_t>(end) - good_bytes;
+  file_bytes_ = good_bytes;
+  if (cut_bytes_ > 0 && ftruncate(file_, static_cast<off_t>(good_bytes)) != 0) {
+    fail("cannot cut off its damaged end", errno);
+  }
+  if (fdatasync(file_) != 0) fail("cannot synchronise it", errno);
+  if (const int error = synchronise_folder_of(path_)) fail("cannot synchronise its folder", error);
+}
+
+Journal::Place Journal::append(std::string_view record) {
+  std::unique_lock lock(mutex_);
+  if (error_ && !is_committing_) write_and_synchronise(lock);
+  if (error_) throw BackendError(*error_);
+  append_to(buffer_, record);
+  return ++appended_;
+}
+
+void Journal::commit(Place place) {
+  std::unique_lock lock(mutex_);
+  while (on_disk_ < place) {
+    if (is_committing_) {
+      committed_.wait(lock);
+      if (on_disk_ < place && error_) throw BackendError(*error_);
+    } else {
+      write_and_synchronise(lock);
+      if (error_) throw BackendError(*error_);
+    }
+  }
+}
+
+// Sets error_. REQUIRES: `lock` holds mutex_, and nobody is committing.
+void Journal::write_and_synchronise(std::unique_lock<std::mutex>& lock) {
+  if (is_broken_) return;
+  is_committing_ = true;
+  if (gather_.count() > 0) {
+    lock.unlock();
+    std::this_thread::sleep_for(gather_);
+    lock.lock();
+  }
+  std::string bytes = std::exchange(buffer_, {});
+  const Place place = appended_;
+  const std::uint64_t at = file_bytes_;
+  lock.unlock();
+  int error = write_all(file_, bytes, at);
+  bool is_broken = false;
+  if (error != 0) {
+    is_broken = ftruncate(file_, static_cast<off_t>(at)) != 0;
+  } else if (fdatasync(file_) != 0) {
+    error = errno;
+    is_broken = true;
+  }
+  lock.lock();
+  is_committing_ = false;
+  is_broken_ = is_broken;
+  if (error == 0) {
+    file_bytes_ = at + bytes.size();
+    on_disk_ = place;
+    ++synchronisations_;
+    error_.reset();
+  } else {
+    buffer_.insert(0, bytes);
+    error_ = fmt::format("{}: {}: {}; {}", path_.string(),
+                         is_broken ? "cannot synchronise it" : "cannot write to it",
+                         std::strerror(error),
+                         is_broken ? "open it again, and check the disk"
+                                   : "free some space; what was asked for is written then");
+  }
+  committed_.notify_all();
+}
+
+void Journal::rewrite(const std::function<void(const Visit& append)>& write) {
+  std::unique_lock lock(mutex_);
+  committed_.wait(lock, [this] { return !is_committing_; });
+  if (is_broken_) throw BackendError(*error_);
+  const std::filesystem::path path = path_.string() + ".new";
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) fail("cannot make a new file beside it", errno);
+  const auto give_up = [&](int error) {
+    close(file);
+    unlink(path.c_str());
+    fail("cannot write a new file beside it", error);
+  };
+  if (flock(file, LOCK_EX | LOCK_NB) != 0) give_up(errno);
+  constexpr std::size_t kPiece = 1 << 20;
+  std::string piece{kMagic};
+  std::uint64_t bytes = 0;
+  const auto write_piece = [&] {
+    if (const int error = write_all(file, piece, bytes)) give_up(error);
+    bytes += piece.size();
+    piece.clear();
+  };
+  write([&](std::string_view record) {
+    append_to(piece, record);
+    if (piece.size() >= kPiece) write_piece();
+  });
+  write_piece();
+  if (fdatasync(file) != 0) give_up(errno);
+  if (rename(path.c_str(), path_.c_str()) != 0) give_up(errno);
+  close(std::exchange(file_, file));
+  buffer_.clear();
+  file_bytes_ = bytes;
+  ++synchronisations_;
+  if (const int error = synchronise_folder_of(path_)) {
+    is_broken_ = true;
+    error_ = fmt::format("{}: cannot synchronise its folder: {}; open it again, and check the disk",
+                         path_.string(), std::strerror(error));
+    throw BackendError(*error_);
+  }
+  on_disk_ = appended_;
+  error_.reset();
+  committed_.notify_all();
+}
+
+Journal::Place Journal::end() const {
+  const std::lock_guard lock(mutex_);
+  return appended_;
+}
+
+std::uint64_t Journal::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return file_bytes_ + buffer_.size();
+}
+
+std::uint64_t Journal::synchronisations() const {
+  const std::lock_guard lock(mutex_);
+  return synchronisations_;
+}
+
+void Journal::fail(std::string_view what, int error) const {
+  throw BackendError(fmt::format("{}: {}: {}; check the disk and its permissions", path_.string(),
+                                 what, std::strerror(error)));
+}
+
+}  // namespace timerbench

@@ -1,0 +1,184 @@
+#include "durable/postgres_connection.h"
+
+#include <endian.h>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+namespace timerbench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string without_line_ends(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::ranges::replace_if(
+      text, [](unsigned char letter) { return letter < ' ' || letter == 0x7f; }, ' ');
+  return text;
+}
+
+}  // namespace
+
+PostgresConnection::Parameters& PostgresConnection::Parameters::add(std::uint64_t bigint) {
+  const std::uint64_t bytes = htobe64(bigint);
+  values_.emplace_back(reinterpret_cast<const char*>(&bytes), sizeof(bytes));
+  return *this;
+}
+
+PostgresConnection::Parameters& PostgresConnection::Parameters::add(std::string_view bytea) {
+  values_.emplace_back(bytea);
+  return *this;
+}
+
+std::uint64_t PostgresConnection::Rows::bigint(std::size_t row, int column) const {
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, bytea(row, column).data(), sizeof(bytes));
+  return be64toh(bytes);
+}
+
+std::string_view PostgresConnection::Rows::bytea(std::size_t row, int column) const {
+  const int at = static_cast<int>(row);
+  return {PQgetvalue(result_.get(), at, column),
+          static_cast<std::size_t>(PQgetlength(result_.get(), at, column))};
+}
+
+std::size_t PostgresConnection::Rows::changed() const {
+  const std::string_view text = PQcmdTuples(result_.get());
+  std::size_t count = 0;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return count;
+}
+
+PostgresConnection::PostgresConnection(const std::string& where,
+                                       std::chrono::milliseconds patience) try
+    : patience_(patience) {
+  const std::string seconds = fmt::to_string(std::max<std::int64_t>(
+      2, std::chrono::ceil<std::chrono::seconds>(patience).count()));  // libpq takes less as 2
+  const char* const names[] = {"dbname", "connect_timeout", "application_name", nullptr};
+  const char* const values[] = {where.c_str(), seconds.c_str(), "timerbench", nullptr};
+  connection_.reset(PQconnectdbParams(names, values, /*expand_dbname=*/1));
+  if (!connection_) throw std::bad_alloc();
+  const char* const host = PQhost(connection_.get());
+  name_ = fmt::format("postgresql at {}:{}", host != nullptr ? host : "?",
+                      PQport(connection_.get()) != nullptr ? PQport(connection_.get()) : "?");
+  if (PQstatus(connection_.get()) != CONNECTION_OK) {
+    fail(PQerrorMessage(connection_.get()), "start it, or check its address, user and password");
+  }
+  if (PQsetnonblocking(connection_.get(), 1) != 0) lose("cannot set it up");
+  PQsetNoticeProcessor(
+      connection_.get(), [](void*, const char*) {}, nullptr);
+} catch (const BackendError& error) {
+  throw BackendUnavailable(error.what());
+}
+
+void PostgresConnection::run(const std::string& statements) {
+  send(PQsendQuery(connection_.get(), statements.c_str()) != 0);
+  std::string error;
+  while (PGresult* const result = next_result()) {
+    if (PQresultStatus(result) == PGRES_FATAL_ERROR && error.empty()) {
+      error = PQresultErrorMessage(result);
+    }
+    PQclear(result);
+  }
+  if (!error.empty()) fail(error, "check its version, and the rights of the user");
+}
+
+void PostgresConnection::prepare(const char* name, const std::string& statement) {
+  send(PQsendPrepare(connection_.get(), name, statement.c_str(), 0, nullptr) != 0);
+  std::string error;
+  while (PGresult* const result = next_result()) {
+    if (PQresultStatus(result) != PGRES_COMMAND_OK) error = PQresultErrorMessage(result);
+    PQclear(result);
+  }
+  if (!error.empty()) fail(error, "check its version, and the rights of the user");
+}
+
+std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
+                                                              std::span<const Parameters> each) {
+  std::vector<Rows> all;
+  all.reserve(each.size());
+  std::string error;
+  send(PQenterPipelineMode(connection_.get()) != 0);
+  bool is_closed = false;  // PQpipelineSync() commits all before it
+  const auto close = [&] {
+    send(PQpipelineSync(connection_.get()) != 0);
+    is_closed = true;
+  };
+  for (std::size_t first = 0; first < each.size() && error.empty(); first += kDepth) {
+    const auto some = each.subspan(first, std::min(kDepth, each.size() - first));
+    for (const Parameters& parameters : some) {
+      const std::size_t count = parameters.values_.size();
+      std::vector<const char*> values;
+      std::vector<int> lengths;
+      const std::vector<int> formats(count, 1);
+      for (const std::string& value : parameters.values_) {
+        values.push_back(value.data());
+        lengths.push_back(static_cast<int>(value.size()));
+      }
+      send(PQsendQueryPrepared(connection_.get(), name, static_cast<int>(count), values.data(),
+                               lengths.data(), formats.data(), /*resultFormat=*/1) != 0);
+    }
+    if (first + some.size() == each.size()) {
+      close();
+    } else {
+      send(PQsendFlushRequest(connection_.get()) != 0);
+    }
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      PGresult* const result = next_result();
+      const ExecStatusType status = PQresultStatus(result);
+      all.emplace_back(result);
+      if (status == PGRES_FATAL_ERROR && error.empty()) error = PQresultErrorMessage(result);
+      if (result != nullptr) next_result();  // null: the end of this statement
+    }
+  }
+  if (!is_closed) close();
+  // A commit that fails comes as an error here.
+  for (bool is_synchronised = false; !is_synchronised;) {
+    const Rows last(next_result());
+    const PGresult* const result = last.get();
+    is_synchronised = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
+    if (PQresultStatus(result) == PGRES_FATAL_ERROR && error.empty()) {
+      error = PQresultErrorMessage(result);
+    }
+  }
+  send(PQexitPipelineMode(connection_.get()) != 0);
+  if (!error.empty()) fail(error, "look into its log; nothing was changed");
+  return all;
+}
+
+PGresult* PostgresConnection::next_result() {
+  const Clock::time_point give_up = Clock::now() + patience_;
+  for (;;) {
+    const int unsent = PQflush(connection_.get());
+    if (unsent < 0) lose("connection lost");
+    if (unsent == 0 && PQisBusy(connection_.get()) == 0) return PQgetResult(connection_.get());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - Clock::now()).count();
+    if (left <= 0) lose(fmt::format("no answer within {} ms", patience_.count()));
+    pollfd events{PQsocket(connection_.get()),
+                  static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN), 0};
+    const int ready = poll(&events, 1, static_cast<int>(left));
+    if (ready < 0 && errno != EINTR) lose(std::strerror(errno));
+    if (ready > 0 && PQconsumeInput(connection_.get()) == 0) lose("connection lost");
+  }
+}
+
+void PostgresConnection::send(bool is_sent) {
+  if (!is_sent) lose("connection lost");
+}
+
+void PostgresConnection::fail(std::string_view what, std::string_view advice) const {
+  throw BackendError(
+      fmt::format("{}: {}; {}", name_, without_line_ends(std::string(what)), advice));
+}
+
+void PostgresConnection::lose(std::string_view what) {
+  lost_ = true;
+  fail(what, "check that it runs and is not busy");
+}
+
+}  // namespace timerbench

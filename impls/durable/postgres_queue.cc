@@ -1,0 +1,141 @@
+#include "durable/postgres_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace timerbench {
+namespace {
+
+constexpr const char* kSchedule = "schedule";
+constexpr const char* kCancel = "cancel";
+constexpr const char* kClaim = "claim";
+constexpr const char* kComplete = "complete";
+constexpr const char* kGiveBack = "give_back";
+constexpr const char* kFirst = "first";
+constexpr const char* kSize = "size";
+
+using Parameters = PostgresConnection::Parameters;
+
+// Their order by id. Two clients that change the same rows in one order never wait for each other
+// in a circle.
+std::vector<std::size_t> by_id(std::size_t count, const auto& id_of) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, id_of);
+  return order;
+}
+
+}  // namespace
+
+PostgresQueue::PostgresQueue(std::string where, const DurableConfig& config,
+                             bool synchronous_commit)
+    : where_(std::move(where)),
+      config_(config),
+      synchronous_commit_(synchronous_commit),
+      table_("timerbench.timers_of_" + config.queue) {
+  try {
+    make_table();
+    connection();
+  } catch (const BackendError& error) {
+    throw BackendUnavailable(error.what());
+  }
+}
+
+// Under a lock, because two clients that both create a table "if it does not exist" may fail.
+void PostgresQueue::make_table() {
+  PostgresConnection(where_, config_.patience)
+      .run(
+          fmt::format("BEGIN; SELECT pg_advisory_xact_lock(hashtext('timerbench')); "
+                      "CREATE SCHEMA IF NOT EXISTS timerbench; "
+                      "CREATE TABLE IF NOT EXISTS {0} (id bigint PRIMARY KEY, due bigint NOT NULL, "
+                      "deadline bigint NOT NULL, holder bigint NOT NULL, payload bytea NOT NULL); "
+                      "CREATE INDEX IF NOT EXISTS timers_of_{1}_due ON {0} (due); COMMIT",
+                      table_, config_.queue));
+}
+
+PostgresConnection& PostgresQueue::connection() {
+  if (connection_ && connection_->usable()) return *connection_;
+  auto fresh = std::make_unique<PostgresConnection>(where_, config_.patience);
+  fresh->run(fmt::format("SET synchronous_commit = {}", synchronous_commit_ ? "on" : "off"));
+  fresh->prepare(
+      kSchedule,
+      fmt::format("INSERT INTO {} VALUES ($1, $2, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET "
+                  "due = excluded.due, deadline = excluded.deadline, holder = excluded.holder, "
+                  "payload = excluded.payload",
+                  table_));
+  fresh->prepare(kCancel, fmt::format("DELETE FROM {} WHERE id = $1", table_));
+  fresh->prepare(kClaim,
+                 fmt::format("UPDATE {0} SET due = $1, holder = $2 WHERE id IN (SELECT id FROM {0} "
+                             "WHERE due <= $3 ORDER BY due LIMIT $4 FOR UPDATE SKIP LOCKED) "
+                             "RETURNING id, deadline, payload",
+                             table_));
+  fresh->prepare(kComplete, fmt::format("DELETE FROM {} WHERE id = $1 AND holder = $2", table_));
+  fresh->prepare(
+      kGiveBack,
+      fmt::format("UPDATE {} SET due = $3, holder = $4 WHERE id = $1 AND holder = $2", table_));
+  fresh->prepare(kFirst, fmt::format("SELECT min(due) FROM {}", table_));
+  fresh->prepare(kSize, fmt::format("SELECT count(*) FROM {}", table_));
+  connection_ = std::move(fresh);
+  return *connection_;
+}
+
+void PostgresQueue::schedule(std::span<const DurableTimer> timers) {
+  std::vector<Parameters> each;
+  each.reserve(timers.size());
+  for (const std::size_t i : by_id(timers.size(), [&](std::size_t at) { return timers[at].id; })) {
+    const auto& [id, deadline, payload] = timers[i];
+    each.push_back(Parameters().add(id).add(deadline).add(Tokens::kNobody).add(payload));
+  }
+  connection().run(kSchedule, each);
+}
+
+bool PostgresQueue::cancel(DurableId id) {
+  return connection().run(kCancel, Parameters().add(id)).changed() > 0;
+}
+
+Claims PostgresQueue::claim(std::size_t most, Tick lease) {
+  const Tick now = config_.now();
+  const std::uint64_t token = tokens_.next();
+  const auto rows = connection().run(
+      kClaim, Parameters().add(lease_end(now, lease)).add(token).add(now).add(most));
+  Claims claims;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    claims.timers.push_back(
+        {{rows.bigint(row, 0), rows.bigint(row, 1), std::string(rows.bytea(row, 2))}, token});
+  }
+  if (claims.timers.empty()) {
+    const auto first = connection().run(kFirst, Parameters());
+    if (!first.is_null(0, 0)) claims.next_wakeup = first.bigint(0, 0);
+  }
+  return claims;
+}
+
+std::vector<bool> PostgresQueue::complete(std::span<const ClaimedTimer> claims) {
+  const auto order = by_id(claims.size(), [&](std::size_t at) { return claims[at].timer.id; });
+  std::vector<Parameters> each;
+  for (const std::size_t i : order) {
+    each.push_back(Parameters().add(claims[i].timer.id).add(claims[i].token));
+  }
+  const auto done = connection().run(kComplete, each);
+  std::vector<bool> held(claims.size());
+  for (std::size_t k = 0; k < order.size(); ++k) held[order[k]] = done[k].changed() > 0;
+  return held;
+}
+
+void PostgresQueue::give_back(std::span<const ClaimedTimer> claims) {
+  const Tick now = config_.now();
+  std::vector<Parameters> each;
+  for (const std::size_t i :
+       by_id(claims.size(), [&](std::size_t at) { return claims[at].timer.id; })) {
+    each.push_back(
+        Parameters().add(claims[i].timer.id).add(claims[i].token).add(now).add(Tokens::kNobody));
+  }
+  connection().run(kGiveBack, each);
+}
+
+std::size_t PostgresQueue::size() { return connection().run(kSize, Parameters()).bigint(0, 0); }
+
+}  // namespace timerbench

@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include "durable/engine.h"
+#include "durable/journal_queue.h"
+#include "durable/redis_queue.h"
+#include "redis/server.h"
+#ifdef TIMERBENCH_DURABLE
+#include "durable/postgres_queue.h"
+#include "durable/postgres_server.h"
+#include "durable/sqlite_queue.h"
+#endif
+
+namespace timerbench {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using Folder = std::filesystem::path;
+
+class JournalEngine final : public DurableEngine {
+ public:
+  JournalEngine(Folder folder, std::chrono::milliseconds gather)
+      : folder_(std::move(folder)), gather_(gather) {}
+
+ private:
+  // All clients of a queue in this process share its store; the last one closes the file.
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    const std::lock_guard lock(mutex_);
+    std::weak_ptr<JournalQueue::Store>& known = stores_[config.queue];
+    std::shared_ptr<JournalQueue::Store> store = known.lock();
+    if (!store) {
+      store = std::make_shared<JournalQueue::Store>(folder_ / (config.queue + ".journal"), gather_,
+                                                    JournalQueue::kGranularity, config.now());
+      known = store;
+    }
+    return std::make_unique<JournalQueue>(std::move(store), config);
+  }
+
+  const Folder folder_;
+  const std::chrono::milliseconds gather_;
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<JournalQueue::Store>> stores_;
+};
+
+DurableContender journal(std::string_view name, std::chrono::milliseconds gather) {
+  return {.traits = {.name = name,
+                     .summary = "an append-only file with group commit, and a log wheel in memory",
+                     .engine = "none",
+                     .promise = {.when_killed = Kept::all,
+                                 .when_power_fails = Kept::all,
+                                 .when_disk_fails = Kept::none},
+                     .shared_by = SharedBy::threads,
+                     .resolution = JournalQueue::kGranularity},
+          .start = [gather](const Folder& folder) {
+            return std::make_unique<JournalEngine>(folder, gather);
+          }};
+}
+
+class RedisEngine final : public DurableEngine {
+ public:
+  explicit RedisEngine(PrivateRedisServer::Settings settings)
+      : server_(kRedisPatience, std::move(settings)) {}
+
+  void restart() override {
+    server_.kill();
+    server_.restart();
+  }
+  pid_t process() override { return server_.process(); }
+
+ private:
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    return std::make_unique<RedisQueue>(server_.endpoint(), config);
+  }
+
+  PrivateRedisServer server_;
+};
+
+DurableContender redis(std::string_view name, std::string_view summary, DurablePromise promise,
+                       PrivateRedisServer::Settings settings) {
+  return {.traits = {.name = name,
+                     .summary = summary,
+                     .engine = "redis-server",
+                     .promise = promise,
+                     .shared_by = SharedBy::machines,
+                     .resolution = 1000},
+          .start = [settings](const Folder&) { return std::make_unique<RedisEngine>(settings); }};
+}
+
+#ifdef TIMERBENCH_DURABLE
+class SqliteEngine final : public DurableEngine {
+ public:
+  SqliteEngine(Folder folder, SqliteQueue::Synchronous synchronous)
+      : file_(folder / "timers.sqlite"), synchronous_(synchronous) {}
+
+ private:
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    return std::make_unique<SqliteQueue>(file_, config, synchronous_);
+  }
+
+  const Folder file_;
+  const SqliteQueue::Synchronous synchronous_;
+};
+
+DurableContender sqlite(std::string_view name, std::string_view summary, Kept when_power_fails,
+                        SqliteQueue::Synchronous synchronous) {
+  return {.traits = {.name = name,
+                     .summary = summary,
+                     .engine = "libsqlite3-0",
+                     .promise = {.when_killed = Kept::all,
+                                 .when_power_fails = when_power_fails,
+                                 .when_disk_fails = Kept::none},
+                     .shared_by = SharedBy::processes},
+          .start = [synchronous](const Folder& folder) {
+            return std::make_unique<SqliteEngine>(folder, synchronous);
+          }};
+}
+
+class PostgresEngine final : public DurableEngine {
+ public:
+  explicit PostgresEngine(bool synchronous_commit) : synchronous_commit_(synchronous_commit) {}
+
+  void restart() override { server_.restart(); }
+  pid_t process() override { return server_.process(); }
+
+ private:
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    return std::make_unique<PostgresQueue>(server_.where(), config, synchronous_commit_);
+  }
+
+  const bool synchronous_commit_;
+  PrivatePostgresServer server_;
+};
+
+DurableContender postgres(std::string_view name, std::string_view summary, Kept after_a_crash,
+                          bool synchronous_commit) {
+  return {.traits = {.name = name,
+                     .summary = summary,
+                     .engine = "postgresql",
+                     .promise = {.when_killed = after_a_crash,
+                                 .when_power_fails = after_a_crash,
+                                 .when_disk_fails = Kept::none},
+                     .shared_by = SharedBy::machines},
+          .start = [synchronous_commit](const Folder&) {
+            return std::make_unique<PostgresEngine>(synchronous_commit);
+          }};
+}
+#endif
+
+}  // namespace
+
+std::unique_ptr<DurableQueue> DurableEngine::open(const DurableConfig& config) {
+  const auto is_allowed = [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '_';
+  };
+  if (config.queue.empty() || config.queue.size() > 40 || config.queue[0] < 'a' ||
+      !std::ranges::all_of(config.queue, is_allowed)) {
+    throw std::invalid_argument(
+        fmt::format("\"{}\" cannot name a queue; take 1 to 40 of a-z, 0-9 and _, a letter first",
+                    config.queue));
+  }
+  return do_open(config);
+}
+
+std::span<const DurableContender> durable_roster() {
+  static const DurableContender all[] = {
+      journal("journal_wheel_0", 0ms),
+      journal("journal_wheel_1", 1ms),
+      journal("journal_wheel_10", 10ms),
+#ifdef TIMERBENCH_DURABLE
+      sqlite("sqlite_full", "a table of SQLite, synchronised at each commit", Kept::all,
+             SqliteQueue::Synchronous::full),
+      sqlite("sqlite_normal", "a table of SQLite, synchronised now and then", Kept::but_the_latest,
+             SqliteQueue::Synchronous::normal),
+      postgres("postgres_on", "a table of PostgreSQL, synchronised at each commit", Kept::all,
+               true),
+      postgres("postgres_off", "a table of PostgreSQL, synchronised three times a second",
+               Kept::but_the_latest, false),
+#endif
+      redis("redis_memory", "a sorted set of Redis that keeps nothing on disk",
+            {.when_killed = Kept::none,
+             .when_power_fails = Kept::none,
+             .when_disk_fails = Kept::none},
+            {"--save", "", "--appendonly", "no"}),
+      redis("redis_everysec", "a sorted set of Redis, written to a file once a second",
+            {.when_killed = Kept::but_the_latest,
+             .when_power_fails = Kept::but_the_latest,
+             .when_disk_fails = Kept::none},
+            {"--save", "", "--appendonly", "yes", "--appendfsync", "everysec"}),
+      redis(
+          "redis_always", "a sorted set of Redis, synchronised before each answer",
+          {.when_killed = Kept::all, .when_power_fails = Kept::all, .when_disk_fails = Kept::none},
+          {"--save", "", "--appendonly", "yes", "--appendfsync", "always"}),
+  };
+  return all;
+}
+
+}  // namespace timerbench

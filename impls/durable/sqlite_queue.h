@@ -1,0 +1,72 @@
+// A durable timer queue in a table of SQLite.
+//
+// A row is a timer. Its column `due` says when it may be claimed next: at its deadline, and once it
+// is claimed, at the end of the lease; there is an index on it. So a claim whose holder has died
+// comes back by itself. Each call is one transaction. The file is shared by processes, one of which
+// writes at a time.
+//
+// Cost:
+//   schedule, cancel, claim, complete, give_back  1 transaction of any number of timers: O(log n)
+//     pages a timer of the table and of the index, and one append to the write-ahead log; claim
+//     only if something is due
+//   fsync  1 a transaction with synchronous=FULL; with NORMAL only when the log is copied into the
+//     file, every 1 000 pages
+//   some 60 bytes a timer on disk, and its payload
+//
+// What is acknowledged survives kill -9; with FULL also a power cut, with NORMAL all but what came
+// after the last checkpoint.
+//
+// Good: one machine, no server to look after.
+// Bad: one writer at a time, so workers wait for producers.
+// Follows: the write-ahead log of SQLite 3.7; the visibility timeout of Amazon SQS.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "durable/durable_queue.h"
+#include "durable/tokens.h"
+
+namespace timerbench {
+
+class SqliteQueue final : public DurableQueue {
+ public:
+  enum class Synchronous { full, normal };
+
+  // Opens the file, or creates it. Throws BackendUnavailable.
+  SqliteQueue(std::filesystem::path path, const DurableConfig& config, Synchronous synchronous);
+  ~SqliteQueue() override;
+
+  void schedule(std::span<const DurableTimer> timers) override;
+  bool cancel(DurableId id) override;
+  Claims claim(std::size_t most, Tick lease) override;
+  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
+  void give_back(std::span<const ClaimedTimer> claims) override;
+  std::size_t size() override;
+
+ private:
+  class Statement;
+
+  void open(Synchronous synchronous);
+  std::unique_ptr<Statement> prepare(std::string_view text);
+  void run(const char* text);
+  void transact(const std::function<void()>& changes);
+  [[noreturn]] void fail(std::string_view what) const;
+
+  const std::filesystem::path path_;
+  const DurableConfig config_;
+  const std::string table_;
+  Tokens tokens_;
+  sqlite3* database_ = nullptr;
+  std::unique_ptr<Statement> schedule_, cancel_, claim_, complete_, give_back_, first_, size_;
+};
+
+}  // namespace timerbench

@@ -1,0 +1,222 @@
+#include "engines/private_server.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+namespace timerbench {
+namespace {
+
+// What the two processes below need. It is made before the fork: after a fork in a program with
+// threads only system calls are safe.
+struct Launch {
+  int lifeline;
+  int log;
+  std::vector<const char*> server;
+  std::array<const char*, 5> remover;
+};
+
+[[noreturn]] void run_server(const Launch& launch, pid_t keeper) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != keeper) _exit(EXIT_FAILURE);  // the keeper ended before prctl()
+  dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  // The program may be pinned to one processor; the server uses any of them.
+  cpu_set_t processors;
+  std::memset(&processors, 0xff, sizeof(processors));
+  sched_setaffinity(0, sizeof(processors), &processors);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  execvp(launch.server[0], const_cast<char* const*>(launch.server.data()));
+  const auto piece = [](const char* text) {
+    return iovec{const_cast<char*>(text), std::strlen(text)};
+  };
+  const iovec line[] = {piece(launch.server[0]), piece(": "), piece(strerrordesc_np(errno)),
+                        piece("\n")};
+  [[maybe_unused]] const auto written = writev(STDERR_FILENO, line, std::size(line));
+  _exit(EXIT_FAILURE);
+}
+
+}  // namespace
+
+// The server, as its parent sees it.
+class PrivateServer::Keeper {
+ public:
+  // REQUIRES: all signals are blocked.
+  [[noreturn]] static void run(const Launch& launch) {
+    setsid();
+    // Closes the program's files: whoever reads its output waits until they are closed.
+    dup2(launch.log, STDOUT_FILENO);
+    dup2(launch.log, STDERR_FILENO);
+    dup2(launch.lifeline, STDIN_FILENO);
+    close_range(3, ~0U, 0);
+    signal(SIGCHLD, SIG_DFL);  // the program may ignore it
+    Keeper keeper(launch);
+    keeper.obey();
+    keeper.kill_server();
+    execv(launch.remover[0], const_cast<char* const*>(launch.remover.data()));
+    _exit(EXIT_FAILURE);
+  }
+
+ private:
+  explicit Keeper(const Launch& launch) : launch_(launch) {}
+
+  // Returns when the program has ended.
+  void obey() {
+    for (Order what; recv(STDIN_FILENO, &what, sizeof(what), 0) == sizeof(what);) {
+      carry_out(what);
+      send(STDIN_FILENO, &server_, sizeof(server_), MSG_NOSIGNAL);
+    }
+  }
+
+  void carry_out(Order what) {
+    if (server_ > 0 && waitpid(server_, nullptr, WNOHANG) != 0) server_ = 0;
+    if (what == Order::kill) kill_server();
+    if (what == Order::start && server_ == 0) start_server();
+  }
+
+  void start_server() {
+    const pid_t keeper = getpid();
+    const pid_t server = fork();
+    if (server == 0) run_server(launch_, keeper);
+    server_ = server > 0 ? server : 0;
+  }
+
+  void kill_server() {
+    if (server_ == 0) return;
+    ::kill(server_, SIGKILL);
+    waitpid(std::exchange(server_, 0), nullptr, 0);
+  }
+
+  const Launch& launch_;
+  pid_t server_ = 0;  // 0: it does not run
+};
+
+PrivateServer::PrivateServer(Program program) : program_(std::move(program)), owner_(getpid()) {
+  constexpr std::string_view kAdvice = "set TMPDIR to a folder with a short path, to be written to";
+  const auto fail_folder = [&](std::string_view what) {
+    throw BackendUnavailable(
+        fmt::format("cannot start a private {}: {}; {}", program_.name, what, kAdvice));
+  };
+  std::error_code error;
+  const auto parent = std::filesystem::temp_directory_path(error);
+  if (error) fail_folder(fmt::format("TMPDIR is not a folder: {}", error.message()));
+  std::string name = parent / fmt::format("timerbench-{}-XXXXXX", program_.name);
+  if (name.size() + 1 + program_.socket.size() >= sizeof(sockaddr_un::sun_path)) {
+    fail_folder(fmt::format("{} is too long for a unix socket", name));
+  }
+  if (mkdtemp(name.data()) == nullptr) {
+    fail_folder(fmt::format("{}: {}", name, std::strerror(errno)));
+  }
+  folder_ = name;
+  try {
+    launch_keeper();
+    start();
+  } catch (...) {
+    end();
+    throw;
+  }
+}
+
+PrivateServer::~PrivateServer() { end(); }
+
+void PrivateServer::kill() { order(Order::kill); }
+
+void PrivateServer::start() {
+  if (order(Order::start) == 0) fail("its parent process has ended, or cannot fork");
+}
+
+void PrivateServer::fail(std::string_view what) const {
+  throw BackendUnavailable(
+      fmt::format("cannot start a private {}: {}; {}", program_.name, what, program_.advice));
+}
+
+std::string PrivateServer::last_words() const {
+  std::string last = "it ended without a word";
+  std::array<char, 512> line;
+  std::rewind(log_.get());
+  while (std::fgets(line.data(), line.size(), log_.get()) != nullptr) {
+    const std::string_view text(line.data(), std::strcspn(line.data(), "\n"));
+    if (!text.empty()) last = text;
+  }
+  return last;
+}
+
+void PrivateServer::launch_keeper() {
+  const auto fail_system_call = [this](std::string_view name) {
+    fail(fmt::format("{}: {}", name, std::strerror(errno)));
+  };
+  const std::string log_path = folder_ / "log";
+  log_.reset(std::fopen(log_path.c_str(), "a+xe"));
+  if (!log_) fail_system_call(log_path);
+  std::array<int, 2> lifeline;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, lifeline.data()) != 0) {
+    fail_system_call("socketpair");
+  }
+  lifeline_ = lifeline[0];
+
+  const std::vector<std::string> arguments = program_.arguments(folder_);
+  Launch launch{.lifeline = lifeline[1],
+                .log = fileno(log_.get()),
+                .server = {},
+                .remover = {"/bin/rm", "-rf", "--", folder_.c_str(), nullptr}};
+  for (const std::string& argument : arguments) launch.server.push_back(argument.c_str());
+  launch.server.push_back(nullptr);
+
+  // Blocked before the fork, so that the program's handlers never run in the keeper.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::fflush(nullptr);  // or the thread sanitizer writes what is buffered once more in the child
+  keeper_ = fork();
+  if (keeper_ == 0) Keeper::run(launch);
+  const int fork_error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  close(lifeline[1]);
+  if (keeper_ < 0) {
+    errno = fork_error;
+    fail_system_call("fork");
+  }
+}
+
+pid_t PrivateServer::order(Order what) {
+  const std::lock_guard lock(mutex_);
+  pid_t server = 0;
+  if (send(lifeline_, &what, sizeof(what), MSG_NOSIGNAL) != sizeof(what)) return 0;
+  return recv(lifeline_, &server, sizeof(server), MSG_WAITALL) == sizeof(server) ? server : 0;
+}
+
+void PrivateServer::end() noexcept {
+  const bool own = getpid() == owner_;
+  if (lifeline_ >= 0) {
+    // A forked process may have a copy, so close() alone would not reach the keeper.
+    if (own) shutdown(lifeline_, SHUT_RDWR);
+    close(lifeline_);
+  }
+  if (!own) return;
+  if (keeper_ > 0) {
+    while (waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);  // if there was no keeper
+}
+
+}  // namespace timerbench

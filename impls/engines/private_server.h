@@ -1,0 +1,84 @@
+// A server that this program starts for itself: in a new temporary folder of mode 0700, and gone
+// with the folder when the program ends.
+//
+// A small process, the keeper, is the server's parent. It waits until the program ends, however it
+// ends (exit, a signal, kill -9), then kills the server and removes the folder. Until then it kills
+// and starts the server as it is told, and the folder stays. The keeper has a session of its own and blocks all signals, so that a Ctrl-C does not end the server
+// while the program is still cleaning up. If the keeper itself is killed, the server dies with it
+// (PR_SET_PDEATHSIG). That signal is sent when the thread that forked ends; the keeper has only one
+// thread, and so it is the parent, not the thread that made this object.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/backend_error.h"
+
+namespace timerbench {
+
+class PrivateServer {
+ public:
+  using Folder = std::filesystem::path;
+
+  struct Program {
+    std::string_view name;    // of the server, for messages: "redis-server"
+    std::string_view advice;  // what to do if it cannot be started: "install it (...)"
+    // The arguments, the program first, which is searched on PATH.
+    std::function<std::vector<std::string>(const Folder&)> arguments;
+    // The longest name of a unix socket in the folder.
+    std::string_view socket = "socket";
+  };
+
+  // Makes the folder and the keeper, and starts the server. Does not wait until it answers. Throws
+  // BackendUnavailable.
+  explicit PrivateServer(Program program);
+  // Returns when the server has ended and the folder is gone.
+  ~PrivateServer();
+
+  PrivateServer(const PrivateServer&) = delete;
+  PrivateServer& operator=(const PrivateServer&) = delete;
+
+  const Folder& folder() const { return folder_; }
+  // Of the server; 0 if it has ended.
+  pid_t process() { return order(Order::tell); }
+
+  // Each returns when it is done. Throws BackendUnavailable if the keeper has ended.
+  void kill();   // as by kill -9; the folder stays
+  void start();  // again, after it has ended
+
+  // To be thrown when the server does not work: "cannot start a private redis-server: WHAT; ADVICE".
+  [[noreturn]] void fail(std::string_view what) const;
+  // The last line that it wrote.
+  std::string last_words() const;
+
+ private:
+  enum class Order : char { start, kill, tell };
+  class Keeper;
+
+  void launch_keeper();
+  // Returns the server's process after it; 0 if there is none, or if the keeper has ended.
+  pid_t order(Order what);
+  void end() noexcept;
+
+  struct CloseFile {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
+  const Program program_;
+  pid_t owner_;  // a process forked from the owner leaves the server alone
+  Folder folder_;
+  std::unique_ptr<std::FILE, CloseFile> log_;  // of the server; readable even after its removal
+  std::mutex mutex_;                           // one order at a time
+  int lifeline_ = -1;                          // a socket to the keeper that closes with the owner
+  pid_t keeper_ = 0;                           // 0: none, or ended
+};
+
+}  // namespace timerbench

@@ -1,0 +1,247 @@
+// The journal of durable/journal.h: what it keeps when files are damaged, disks are full and
+// threads commit together.
+#include "durable/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "durable/journal_queue.h"
+#include "scratch.h"
+
+namespace timerbench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using std::chrono_literals::operator""us;
+
+using Records = std::vector<std::string>;
+
+class JournalTest : public ::testing::Test {
+ protected:
+  // Opens it, and reads the records into records_.
+  std::unique_ptr<Journal> open(std::chrono::microseconds gather = 0us) {
+    records_.clear();
+    return std::make_unique<Journal>(
+        path(), gather, [this](std::string_view record) { records_.emplace_back(record); });
+  }
+
+  Records read() {
+    open();
+    return records_;
+  }
+
+  static void write(Journal& journal, const Records& records) {
+    for (const std::string& record : records) journal.append(record);
+    journal.commit(journal.end());
+  }
+
+  std::filesystem::path path() const { return scratch_.path("journal"); }
+
+  const Scratch scratch_;
+  Records records_;
+};
+
+TEST_F(JournalTest, KeepsRecordsOfAnyBytesInTheirOrder) {
+  const Records records{"one", "", std::string("\0\xff\n", 3), std::string(3'000'000, 'x')};
+  write(*open(), records);
+  EXPECT_EQ(read(), records);
+  write(*open(), {"last"});
+  EXPECT_EQ(read().back(), "last");
+  EXPECT_EQ(read().size(), 5U);
+}
+
+TEST_F(JournalTest, KeepsAllBeforeADamagedEnd) {
+  write(*open(), {"one", "two", "three"});
+  const std::string good = scratch_.read("journal");
+  const std::size_t first = good.find("one") - Journal::kHeadBytes;
+  for (std::size_t length = first; length < good.size(); ++length) {
+    scratch_.write("journal", std::string_view(good).substr(0, length));
+    const auto journal = open();
+    const Records all{"one", "two", "three"};
+    EXPECT_EQ(records_, Records(all.begin(), all.begin() + static_cast<long>(records_.size())));
+    EXPECT_LT(records_.size(), 3U);
+    EXPECT_EQ(journal->cut_bytes() + journal->bytes(), length);
+  }
+}
+
+TEST_F(JournalTest, CutsOffWhatIsBehindAFlippedBit) {
+  write(*open(), {"one", "two", "three"});
+  const std::string good = scratch_.read("journal");
+  const std::size_t first = good.find("one") - Journal::kHeadBytes;
+  for (std::size_t at = first; at < good.size(); ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x10);
+    scratch_.write("journal", bad);
+    EXPECT_LT(read().size(), 3U) << at;
+  }
+}
+
+TEST_F(JournalTest, GoesOnAfterItsDamagedEndWasCutOff) {
+  write(*open(), {"one", "two"});
+  const std::string good = scratch_.read("journal");
+  scratch_.write("journal", std::string_view(good).substr(0, good.size() - 1));
+  write(*open(), {"three"});
+  EXPECT_THAT(read(), ElementsAre("one", "three"));
+}
+
+TEST_F(JournalTest, RefusesAFileOfOthersAndLeavesItAlone) {
+  for (const std::string foreign : {"SQLite format 3", "t", "timerbench journal 2\nabc"}) {
+    scratch_.write("journal", foreign);
+    try {
+      open();
+      ADD_FAILURE() << foreign;
+    } catch (const BackendUnavailable& error) {
+      EXPECT_THAT(error.what(), HasSubstr("is no journal of timers"));
+    }
+    EXPECT_EQ(scratch_.read("journal"), foreign);
+  }
+}
+
+TEST_F(JournalTest, SaysWhatIsMissing) {
+  const auto error_at = [](const std::filesystem::path& path) -> std::string {
+    try {
+      const Journal journal(path, 0us, [](std::string_view) {});
+    } catch (const BackendUnavailable& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error_at("/no/such/folder/journal"), HasSubstr("No such file or directory"));
+  EXPECT_THAT(error_at("/tmp"), HasSubstr("/tmp: cannot open it: Is a directory"));
+}
+
+TEST_F(JournalTest, IsOfOneProcess) {
+  const auto journal = open();
+  EXPECT_THROW(Journal(path(), 0us, [](std::string_view) {}), BackendUnavailable);
+}
+
+TEST_F(JournalTest, KeepsAllWhenTheDiskIsFull) {
+  signal(SIGXFSZ, SIG_IGN);  // so that a file that is too large is an error
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  auto journal = open();
+  write(*journal, {"before"});
+  rlimit full = before;
+  full.rlim_cur = journal->bytes() + 100;
+  setrlimit(RLIMIT_FSIZE, &full);
+  const std::string large(1000, 'x');
+  const Journal::Place place = journal->append(large);
+  EXPECT_THROW(journal->commit(place), BackendError);
+  EXPECT_THROW(journal->commit(place), BackendError);
+  EXPECT_THROW(journal->append("refused"), BackendError);
+  EXPECT_EQ(scratch_.read("journal").find('x'), std::string::npos);
+  setrlimit(RLIMIT_FSIZE, &before);
+  write(*journal, {"after"});
+  journal.reset();
+  EXPECT_THAT(read(), ElementsAre("before", large, "after"));
+}
+
+TEST_F(JournalTest, SharesASynchronisationAmongThreads) {
+  constexpr int kThreads = 8, kEach = 50;
+  const auto journal = open(500us);
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kEach; ++i) journal->commit(journal->append("x"));
+    });
+  }
+  threads.clear();
+  EXPECT_LT(journal->synchronisations(), kThreads * kEach / 2U);
+}
+
+TEST_F(JournalTest, IsReplacedInOneStep) {
+  {
+    const auto journal = open();
+    write(*journal, {"old", "older"});
+    journal->append("not committed yet");
+    journal->rewrite([](const Journal::Visit& append) {
+      append("new");
+      append(std::string(3'000'000, 'x'));
+    });
+    journal->commit(journal->end());  // at once
+    write(*journal, {"later"});
+    EXPECT_THROW(Journal(path(), 0us, [](std::string_view) {}), BackendUnavailable);
+  }
+  EXPECT_THAT(read(), ElementsAre("new", std::string(3'000'000, 'x'), "later"));
+  EXPECT_FALSE(std::filesystem::exists(path().string() + ".new"));
+}
+
+TEST_F(JournalTest, KeepsTheOldRecordsIfThereIsNoRoomForNewOnes) {
+  auto journal = open();
+  write(*journal, {"old"});
+  std::filesystem::create_directory(path().string() + ".new");
+  EXPECT_THROW(journal->rewrite([](const Journal::Visit& append) { append("new"); }), BackendError);
+  write(*journal, {"later"});
+  journal.reset();
+  EXPECT_THAT(read(), ElementsAre("old", "later"));
+}
+
+// --- The store over it ---
+
+TEST(JournalStoreTest, KeepsItsFileShort) {
+  const Scratch scratch;
+  const auto make = [&] {
+    return JournalQueue::Store(scratch.path("journal"), 0us, JournalQueue::kGranularity, 0);
+  };
+  std::vector<DurableTimer> timers;
+  {
+    auto store = make();
+    for (int round = 0; round < 100; ++round) {
+      timers.clear();
+      for (DurableId id = 0; id < 1000; ++id) {
+        timers.push_back({id, 1'000'000 * (id + static_cast<Tick>(round)), "payload"});
+      }
+      store.schedule(timers);
+    }
+    EXPECT_EQ(store.size(), 1000U);
+    EXPECT_LT(std::filesystem::file_size(scratch.path("journal")), 1'200'000U);
+  }
+  auto store = make();
+  Claims claims = store.claim(10'000, 1, kLastDeadline);
+  EXPECT_EQ(claims.timers.size(), 1000U);
+  std::vector<DurableTimer> kept;
+  for (const ClaimedTimer& claim : claims.timers) kept.push_back(claim.timer);
+  std::ranges::sort(kept, {}, &DurableTimer::id);
+  EXPECT_EQ(kept, timers);
+}
+
+TEST(JournalStoreTest, ThreadsLoseNothing) {
+  const Scratch scratch;
+  JournalQueue::Store store(scratch.path("journal"), 0us, JournalQueue::kGranularity, 0);
+  constexpr DurableId kEach = 200;
+  std::atomic<std::size_t> completed = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (DurableId thread = 0; thread < 3; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (DurableId id = 0; id < kEach; ++id) {
+          const DurableTimer timer{thread * kEach + id, id, "x"};
+          store.schedule({&timer, 1});
+        }
+      });
+      threads.emplace_back([&] {
+        while (completed < 3 * kEach) {
+          const Claims claims = store.claim(7, kLastDeadline, 1'000'000'000);
+          const std::vector<bool> held = store.complete(claims.timers);
+          completed += static_cast<std::size_t>(std::ranges::count(held, true));
+        }
+      });
+    }
+  }
+  EXPECT_EQ(completed, 3 * kEach);
+  EXPECT_EQ(store.size(), 0U);
+}
+
+}  // namespace
+}  // namespace timerbench
