@@ -1,6 +1,8 @@
 // timerbench list: prints the backends, services, workloads and suites.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "commands/commands.h"
@@ -67,9 +69,9 @@ void print_json() {
                              {"sizes", suite.sizes},
                              {"traces", suite.traces}});
   }
-  for (const RealtimeSuite& suite : realtime_suites()) {
+  const auto add = [&](const auto& suite) {
     json scenarios = json::array();
-    for (const Scenario& scenario : suite.scenarios) {
+    for (const auto& scenario : suite.scenarios) {
       scenarios.push_back(
           {{"name", scenario.name}, {"summary", scenario.summary}, {"sizes", scenario.sizes}});
     }
@@ -77,7 +79,9 @@ void print_json() {
                                       {"summary", suite.summary},
                                       {"size_is", suite.size_is},
                                       {"scenarios", scenarios}});
-  }
+  };
+  std::ranges::for_each(realtime_suites(), add);
+  add(durable_suite());
   fmt::print("{}\n", out.dump(2));
 }
 
@@ -113,12 +117,14 @@ void print_text() {
     const Suite suite = load_suite(file);
     fmt::print("  {:<22} {}\n", suite.name, suite.summary);
   }
-  for (const RealtimeSuite& suite : realtime_suites()) {
+  const auto print_suite = [](const auto& suite) {
     fmt::print("\nSuite {}: {}; sizes are {}\n", suite.name, suite.summary, suite.size_is);
-    for (const Scenario& scenario : suite.scenarios) {
+    for (const auto& scenario : suite.scenarios) {
       fmt::print("  {:<22} {}\n", scenario.name, scenario.summary);
     }
-  }
+  };
+  std::ranges::for_each(realtime_suites(), print_suite);
+  print_suite(durable_suite());
 }
 
 }  // namespace

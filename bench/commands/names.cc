@@ -71,19 +71,17 @@ struct Roster {
   std::span<const Named> all;
 };
 
-template <class Wanted, class Other>
+template <class Wanted, class... Others>
 [[noreturn]] void reject(const std::string& name, const Roster<Wanted>& roster,
-                         const Roster<Other>& elsewhere) {
-  for (const Other& one : elsewhere.all) {
-    if (!is_meant(one, name)) continue;
-    throw UsageError(fmt::format("'{}' is a {}, but a {} is wanted. See 'timerbench list'", name,
-                                 elsewhere.kind, roster.kind));
-  }
-  for (const DurableContender& one : durable_roster()) {
-    if (!is_meant(one, name)) continue;
-    throw UsageError(fmt::format(
-        "'{}' is a durable queue, but a {} is wanted. See 'timerbench list'", name, roster.kind));
-  }
+                         const Roster<Others>&... elsewhere) {
+  const auto refuse_if_in = [&](const auto& other) {
+    for (const auto& one : other.all) {
+      if (!is_meant(one, name)) continue;
+      throw UsageError(fmt::format("'{}' is a {}, but a {} is wanted. See 'timerbench list'", name,
+                                   other.kind, roster.kind));
+    }
+  };
+  (refuse_if_in(elsewhere), ...);
   refuse_if_peer(name);
   std::vector<std::string_view> known;
   for (const Wanted& one : roster.all) {
@@ -92,16 +90,17 @@ template <class Wanted, class Other>
   throw UsageError(unknown(roster.kind, name, known));
 }
 
-template <class Wanted, class Other>
+template <class Wanted, class... Others>
 std::vector<const Wanted*> choose(const std::vector<std::string>& names,
-                                  const Roster<Wanted>& roster, const Roster<Other>& elsewhere) {
+                                  const Roster<Wanted>& roster,
+                                  const Roster<Others>&... elsewhere) {
   std::vector<bool> chosen(roster.all.size(), names.empty());
   for (const std::string& name : names) {
     bool found = false;
     for (std::size_t i = 0; i < roster.all.size(); ++i) {
       if (is_meant(roster.all[i], name)) chosen[i] = found = true;
     }
-    if (!found) reject(name, roster, elsewhere);
+    if (!found) reject(name, roster, elsewhere...);
   }
   std::vector<const Wanted*> result;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -112,6 +111,7 @@ std::vector<const Wanted*> choose(const std::vector<std::string>& names,
 
 Roster<Backend> backend_roster() { return {"backend", backends()}; }
 Roster<ServiceBackend> service_roster() { return {"service", services()}; }
+Roster<DurableContender> queue_roster() { return {"durable queue", durable_roster()}; }
 
 }  // namespace
 
@@ -137,42 +137,42 @@ std::vector<std::string> split(std::string_view list) {
 }
 
 std::vector<const Backend*> find_backends(const std::vector<std::string>& names) {
-  return choose(names, backend_roster(), service_roster());
+  return choose(names, backend_roster(), service_roster(), queue_roster());
 }
 
 std::vector<const ServiceBackend*> find_services(const std::vector<std::string>& names) {
-  return choose(names, service_roster(), backend_roster());
+  return choose(names, service_roster(), backend_roster(), queue_roster());
+}
+
+std::vector<const DurableContender*> find_durable(const std::vector<std::string>& names) {
+  return choose(names, queue_roster(), backend_roster(), service_roster());
 }
 
 Contenders find_contenders(const std::vector<std::string>& names) {
   if (names.empty()) return {find_backends({}), find_services({}), {}};
-  Contenders found;
-  std::vector<std::string> of_backends, of_services;
+  std::vector<std::string> of_backends, of_services, of_queues;
   std::vector<std::string_view> known;
   for (const Backend& one : backends()) known.push_back(one.traits.name);
   for (const ServiceBackend& one : services()) known.push_back(one.traits.name);
   for (const DurableContender& one : durable_roster()) known.push_back(one.traits.name);
   for (const std::string& name : names) {
-    const auto is_named = [&](const auto& one) { return is_meant(one, name); };
-    const bool is_service = std::ranges::any_of(services(), is_named);
-    const bool is_backend = std::ranges::any_of(backends(), is_named);
-    if (is_service) of_services.push_back(name);
-    if (is_backend) of_backends.push_back(name);
-    bool is_durable = false;
-    for (const DurableContender& one : durable_roster()) {
-      if (!is_named(one)) continue;
-      is_durable = true;
-      if (std::ranges::find(found.durable, &one) == found.durable.end()) {
-        found.durable.push_back(&one);
-      }
-    }
-    if (!is_service && !is_backend && !is_durable) {
-      refuse_if_peer(name);
-      throw UsageError(unknown("backend, service or durable queue", name, known));
-    }
+    bool is_known = false;
+    const auto add_if_named = [&](const auto& roster, std::vector<std::string>& chosen) {
+      if (!std::ranges::any_of(roster, [&](const auto& one) { return is_meant(one, name); })) return;
+      chosen.push_back(name);
+      is_known = true;
+    };
+    add_if_named(backends(), of_backends);
+    add_if_named(services(), of_services);
+    add_if_named(durable_roster(), of_queues);
+    if (is_known) continue;
+    refuse_if_peer(name);
+    throw UsageError(unknown("backend, service or durable queue", name, known));
   }
+  Contenders found;
   if (!of_backends.empty()) found.backends = find_backends(of_backends);
   if (!of_services.empty()) found.services = find_services(of_services);
+  if (!of_queues.empty()) found.durable = find_durable(of_queues);
   return found;
 }
 

@@ -30,6 +30,9 @@ std::vector<std::string> split(std::string_view list);
 std::vector<const Backend*> find_backends(const std::vector<std::string>& names);
 std::vector<const ServiceBackend*> find_services(const std::vector<std::string>& names);
 
+// The same for durable queues; an empty list, or "durable", means all. Throws UsageError.
+std::vector<const DurableContender*> find_durable(const std::vector<std::string>& names);
+
 struct Contenders {
   std::vector<const Backend*> backends;
   std::vector<const ServiceBackend*> services;

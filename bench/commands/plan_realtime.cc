@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 #include "commands/errors.h"
 #include "commands/names.h"
@@ -12,15 +13,17 @@
 namespace timerbench {
 namespace {
 
-void refuse(bool given, const char* option, const RealtimeSuite& suite) {
+void refuse(bool given, const char* option, std::string_view suite) {
   if (!given) return;
   throw UsageError(
-      fmt::format("{} not for --suite={}; see 'timerbench run --help'", option, suite.name));
+      fmt::format("{} not for --suite={}; see 'timerbench run --help'", option, suite));
 }
 
-const Scenario& find_scenario(const RealtimeSuite& suite, const std::string& name) {
+template <class Contender>
+const ScenarioOf<Contender>& find_scenario(const RealtimeSuiteOf<Contender>& suite,
+                                           const std::string& name) {
   std::vector<std::string_view> known;
-  for (const Scenario& scenario : suite.scenarios) {
+  for (const auto& scenario : suite.scenarios) {
     if (scenario.name == name) return scenario;
     known.push_back(scenario.name);
   }
@@ -51,23 +54,34 @@ std::optional<PurgatoryLoad> purgatory_load(const RunOptions& options, double se
 
 }  // namespace
 
-RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuite& suite) {
-  refuse(!options.traces.empty() && !suite.trace_scenario, "--trace is", suite);
-  refuse(options.items > 0, "--items is", suite);
-  refuse(!options.settings.empty(), "--set is", suite);
-  refuse(options.pass != "total", "--pass is", suite);
-  refuse(options.granularity != 1, "--granularity is", suite);
-  refuse(options.replay_seconds > 0, "--replay-seconds is", suite);
+std::vector<const ServiceBackend*> choose_contenders(const RunOptions& options,
+                                                     const RealtimeSuite&) {
+  return find_services(split(options.backends));
+}
+
+std::vector<const DurableContender*> choose_contenders(const RunOptions& options,
+                                                       const DurableSuite&) {
+  return find_durable(split(options.backends));
+}
+
+template <class Contender>
+RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuiteOf<Contender>& suite) {
+  refuse(!options.traces.empty() && !suite.trace_scenario, "--trace is", suite.name);
+  refuse(options.items > 0, "--items is", suite.name);
+  refuse(!options.settings.empty(), "--set is", suite.name);
+  refuse(options.pass != "total", "--pass is", suite.name);
+  refuse(options.granularity != 1, "--granularity is", suite.name);
+  refuse(options.replay_seconds > 0, "--replay-seconds is", suite.name);
   const RealtimeOptions realtime{.seconds = options.seconds > 0 ? options.seconds : suite.seconds,
                                  .seed = options.seed};
   const auto load = purgatory_load(options, realtime.seconds);
-  refuse(load && suite.name != "purgatory", "the options of requests, as --rate, are", suite);
+  refuse(load && suite.name != "purgatory", "the options of requests, as --rate, are", suite.name);
   if (load && (!options.sizes.empty() || !options.workloads.empty())) {
     throw UsageError(
         "the options of requests, as --rate, make a workload of their own; leave out --sizes and "
         "--workloads");
   }
-  const auto services = find_services(split(options.backends));
+  const auto contenders = choose_contenders(options, suite);
 
   std::vector<std::uint64_t> sizes;
   for (const std::string& size : split(options.sizes)) {
@@ -80,21 +94,26 @@ RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuite& s
   std::ranges::sort(sizes);  // if a size saturates a service, larger ones are skipped
 
   RealtimeCampaign campaign;
-  const auto add = [&](const Scenario& scenario) {
-    add_scenario(campaign, suite.name, scenario, sizes.empty() ? scenario.sizes : sizes, services,
-                 realtime);
+  const auto add = [&](const ScenarioOf<Contender>& scenario) {
+    add_scenario(campaign, suite.name, scenario, sizes.empty() ? scenario.sizes : sizes,
+                 contenders, realtime);
   };
   const auto add_trace = [&](const std::filesystem::path& path) {
     add(suite.trace_scenario(path.stem().string(), load_trace(path.string())));
   };
   for (const std::string& name : split(options.workloads)) add(find_scenario(suite, name));
   for (const std::string& path : split(options.traces)) add_trace(path);
-  if (load) add(purgatory_scenario(*load));
+  if constexpr (std::is_same_v<Contender, ServiceBackend>) {
+    if (load) add(purgatory_scenario(*load));
+  }
   if (options.workloads.empty() && options.traces.empty() && !load) {
-    for (const Scenario& scenario : suite.scenarios) add(scenario);
+    for (const auto& scenario : suite.scenarios) add(scenario);
     for (const std::string_view name : suite.traces) add_trace(shipped_trace(name));
   }
   return campaign;
 }
+
+template RealtimeCampaign plan_realtime(const RunOptions&, const RealtimeSuite&);
+template RealtimeCampaign plan_realtime(const RunOptions&, const DurableSuite&);
 
 }  // namespace timerbench

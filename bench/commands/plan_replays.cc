@@ -64,14 +64,16 @@ void add_trace_file(Campaign& campaign, const fs::path& path) {
 
 fs::path shipped_trace(std::string_view name) { return fs::path(TIMERBENCH_TRACES) / name; }
 
-std::variant<Suite, RealtimeSuite> choose_suite(const RunOptions& options) {
+std::variant<Suite, RealtimeSuite, DurableSuite> choose_suite(const RunOptions& options) {
   if (options.suite.empty()) return own_choice();
   const auto realtime = std::ranges::find(realtime_suites(), options.suite, &RealtimeSuite::name);
   if (realtime != realtime_suites().end()) return *realtime;
+  if (DurableSuite durable = durable_suite(); durable.name == options.suite) return durable;
   if (auto suite = find_suite(options.suite)) return *std::move(suite);
   std::vector<std::string> names;
   for (const auto& file : suite_files()) names.push_back(file.stem().string());
   for (const RealtimeSuite& suite : realtime_suites()) names.emplace_back(suite.name);
+  names.emplace_back(durable_suite().name);
   throw UsageError(unknown("suite", options.suite, {names.begin(), names.end()}));
 }
 

@@ -16,9 +16,9 @@ namespace timerbench {
 // The path of a trace of bench/traces.
 std::filesystem::path shipped_trace(std::string_view name);
 
-// The suite of either kind that the options name, or own_choice(). Throws UsageError and
+// The suite of any kind that the options name, or own_choice(). Throws UsageError and
 // SuiteError.
-std::variant<Suite, RealtimeSuite> choose_suite(const RunOptions& options);
+std::variant<Suite, RealtimeSuite, DurableSuite> choose_suite(const RunOptions& options);
 
 // An empty suite, for runs whose cells the options alone choose.
 Suite own_choice();
@@ -32,6 +32,13 @@ std::vector<const Backend*> choose_backends(const RunOptions& options, const Sui
 
 // The suite's cells, or those of them that the options choose. Throw UsageError and TraceError.
 Campaign plan_replays(const RunOptions& options, const Suite& suite);
-RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuite& suite);
+template <class Contender>
+RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuiteOf<Contender>& suite);
+
+// The contenders of --backends; all if it is not given. Throw UsageError.
+std::vector<const ServiceBackend*> choose_contenders(const RunOptions& options,
+                                                     const RealtimeSuite& suite);
+std::vector<const DurableContender*> choose_contenders(const RunOptions& options,
+                                                       const DurableSuite& suite);
 
 }  // namespace timerbench

@@ -27,6 +27,14 @@ void print_line(const ordered_json& line) {
 
 std::string_view licence(const ServiceTraits&) { return ""; }
 
+ordered_json described(const DurableTraits& traits) {
+  return {{"precision", ranking(traits)},
+          {"summary", traits.summary},
+          {"licence", ""},
+          {"remote", true},
+          {"file", traits.file}};
+}
+
 template <class Traits>
 ordered_json described(const Traits& traits) {
   return {{"precision", ranking(traits)},
@@ -133,14 +141,15 @@ void prepare_replays(const RunOptions& options, const Suite& suite) {
   }
 }
 
-void prepare_realtime(const RunOptions& options, const RealtimeSuite& suite) {
+template <class Contender>
+void prepare_realtime(const RunOptions& options, const RealtimeSuiteOf<Contender>& suite) {
   const RealtimeCampaign campaign = plan_realtime(options, suite);
   ordered_json first = head(options, suite.name, suite.summary, suite.rounds);
   first["kind"] = "realtime";
   first["seconds"] = options.seconds > 0 ? options.seconds : suite.seconds;
   first["size_is"] = suite.size_is;
-  for (const ServiceBackend* service : find_services(split(options.backends))) {
-    first["backends"][std::string(service->traits.name)] = described(service->traits);
+  for (const Contender* contender : choose_contenders(options, suite)) {
+    first["backends"][std::string(contender->traits.name)] = described(contender->traits);
   }
   // Cells of one scenario and size are adjacent.
   std::vector<ordered_json> lines;
@@ -166,8 +175,10 @@ void prepare_suite(const RunOptions& options) {
   const auto suite = choose_suite(options);
   if (const auto* replays = std::get_if<Suite>(&suite)) {
     prepare_replays(options, *replays);
+  } else if (const auto* realtime = std::get_if<RealtimeSuite>(&suite)) {
+    prepare_realtime(options, *realtime);
   } else {
-    prepare_realtime(options, std::get<RealtimeSuite>(suite));
+    prepare_realtime(options, std::get<DurableSuite>(suite));
   }
 }
 

@@ -22,6 +22,7 @@
 #include "system/pages.h"
 #include "system/program.h"
 #include "system/stop.h"
+#include "verify/durable_verification.h"
 #include "verify/service_verification.h"
 #include "verify/verification.h"
 #include "verify/verified.h"
@@ -113,9 +114,17 @@ Verdict verify_briefly(const ServiceBackend& service) {
   return verify(service, /*seed=*/1, /*seconds=*/0.2, ignore_stage);
 }
 
+Verdict verify_briefly(const DurableContender& queue) {
+  return verify(queue, /*seed=*/1, /*seconds=*/0.5, ignore_stage);
+}
+
 // It may change while this program stays the same.
 bool is_another_program(const Backend& backend) { return backend.process != nullptr; }
 bool is_another_program(const ServiceBackend& /*service*/) { return false; }
+bool is_another_program(const DurableContender& /*queue*/) { return false; }
+
+bool is_control(const DurableContender& /*queue*/) { return false; }
+bool is_control(const auto& contender) { return contender.traits.precision == Precision::none; }
 
 // Verifies each contender, a backend or a service, once for each build of this program. A refused
 // one is not measured. One whose server is missing is not refused: its cells say that it is
@@ -126,7 +135,7 @@ void refuse_wrong(std::vector<const Contender*> contenders, std::string_view kin
                   const std::function<void(const Contender&, std::string)>& refuse) {
   VerifiedNames verified(own_path());
   std::erase_if(contenders, [&](const Contender* one) {
-    if (one->traits.precision == Precision::none) return true;
+    if (is_control(*one)) return true;
     return !is_another_program(*one) && verified.contains(std::string(one->traits.name));
   });
   if (contenders.empty()) return;
@@ -192,17 +201,18 @@ void run_replays(const RunOptions& options, const Suite& suite) {
           options);
 }
 
-void run_realtime(const RunOptions& options, const RealtimeSuite& suite) {
+template <class Contender>
+void run_realtime(const RunOptions& options, const RealtimeSuiteOf<Contender>& suite) {
   RealtimeCampaign campaign = plan_realtime(options, suite);
   measure(
       {.suite = suite.name,
        .default_flags = {fmt::format("--benchmark_repetitions={}", suite.rounds)},
        .refuse_wrong =
            [&](bool tells) {
-             refuse_wrong<ServiceBackend>(
-                 find_services(split(options.backends)), "services", "two seconds", tells,
-                 [&](const ServiceBackend& service, const std::string& failure) {
-                   campaign.refuse(service.traits.name, failure);
+             refuse_wrong<Contender>(
+                 choose_contenders(options, suite), "contenders", "some seconds", tells,
+                 [&](const Contender& contender, const std::string& failure) {
+                   campaign.refuse(contender.traits.name, failure);
                  });
            },
        .register_cells =
@@ -233,8 +243,10 @@ void run_suite(const RunOptions& options) {
   const auto suite = choose_suite(options);
   if (const auto* replays = std::get_if<Suite>(&suite)) {
     run_replays(options, *replays);
+  } else if (const auto* realtime = std::get_if<RealtimeSuite>(&suite)) {
+    run_realtime(options, *realtime);
   } else {
-    run_realtime(options, std::get<RealtimeSuite>(suite));
+    run_realtime(options, std::get<DurableSuite>(suite));
   }
 }
 

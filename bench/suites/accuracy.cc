@@ -97,7 +97,7 @@ Scenario at_rates(std::string name, std::string summary, std::vector<std::uint64
   return {.name = std::move(name),
           .summary = std::move(summary),
           .sizes = std::move(rates),
-          .services = std::move(services),
+          .contenders = std::move(services),
           .measure = [paced](const auto& service, std::uint64_t rate, const auto& options) {
             return pace(arrivals(rate, options), paced, service);
           }};

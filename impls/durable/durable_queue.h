@@ -114,7 +114,7 @@ struct DurableTraits {
   Tick resolution = 1;  // deadlines and leases are rounded up to it, in ns
   bool takes_from_holders = true;
   bool own_clock = false;               // time is the engine's, not DurableConfig::now
-  const char* file = __builtin_FILE();  // where this is written: the queue's source
+  const char* file;        // the queue's header
 };
 
 // The time of the machine, in nanoseconds since 1970.
@@ -127,6 +127,19 @@ inline Tick unix_now() {
 // The instant that is `by` later, or kLastDeadline if that is beyond it.
 constexpr Tick lease_end(Tick now, Tick lease) {
   return now + std::min(lease, kLastDeadline - std::min(now, kLastDeadline));
+}
+
+// Which contenders may be ranked together: those that promise the same after a power cut.
+constexpr std::string_view ranking(const DurableTraits& traits) {
+  switch (traits.promise.when_power_fails) {
+    case Kept::all:
+      return "keeps all";
+    case Kept::but_the_latest:
+      return "may lose the latest";
+    case Kept::none:
+      break;
+  }
+  return "may lose all";
 }
 
 struct DurableConfig {

@@ -29,6 +29,9 @@ class DurableEngine {
   // nothing to do.
   virtual void restart() {}
 
+  // Where its files are.
+  virtual std::filesystem::path folder() const = 0;
+
   // The engine's first process; 0 if it has none.
   virtual pid_t process() { return 0; }
 

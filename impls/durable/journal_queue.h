@@ -34,6 +34,8 @@ namespace timerbench {
 
 class JournalQueue final : public DurableQueue {
  public:
+  static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
+
   using Store = JournalStore<LogWheel<256>>;
 
   // Deadlines are rounded up to it.

@@ -37,6 +37,8 @@ namespace timerbench {
 
 class PostgresQueue final : public DurableQueue {
  public:
+  static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
+
   // `where` is a connection string of libpq. Throws BackendUnavailable.
   PostgresQueue(std::string where, const DurableConfig& config, bool synchronous_commit);
 

@@ -23,6 +23,7 @@ class PrivatePostgresServer {
   // The connection string.
   std::string where() const;
 
+  const PrivateServer::Folder& folder() const { return server_.folder(); }
   pid_t process() { return server_.process(); }
 
   // Kills the server, as by kill -9, and starts it again with what is in its folder. Returns when it

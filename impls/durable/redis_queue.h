@@ -43,6 +43,8 @@ namespace timerbench {
 
 class RedisQueue final : public DurableQueue {
  public:
+  static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
+
   // `replicas` must have acknowledged a change before a call returns. Throws BackendUnavailable.
   RedisQueue(const RedisEndpoint& endpoint, const DurableConfig& config, int replicas = 0);
 

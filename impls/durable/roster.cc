@@ -28,6 +28,8 @@ class JournalEngine final : public DurableEngine {
   JournalEngine(Folder folder, std::chrono::milliseconds gather)
       : folder_(std::move(folder)), gather_(gather) {}
 
+  Folder folder() const override { return folder_; }
+
  private:
   // All clients of a queue in this process share its store; the last one closes the file.
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
@@ -56,7 +58,8 @@ DurableContender journal(std::string_view name, std::chrono::milliseconds gather
                                  .when_power_fails = Kept::all,
                                  .when_disk_fails = Kept::none},
                      .shared_by = SharedBy::threads,
-                     .resolution = JournalQueue::kGranularity},
+                     .resolution = JournalQueue::kGranularity,
+                     .file = JournalQueue::kFile},
           .start = [gather](const Folder& folder) {
             return std::make_unique<JournalEngine>(folder, gather);
           }};
@@ -71,6 +74,7 @@ class RedisEngine final : public DurableEngine {
     server_.kill();
     server_.restart();
   }
+  Folder folder() const override { return server_.folder(); }
   pid_t process() override { return server_.process(); }
 
  private:
@@ -88,7 +92,8 @@ DurableContender redis(std::string_view name, std::string_view summary, DurableP
                      .engine = "redis-server",
                      .promise = promise,
                      .shared_by = SharedBy::machines,
-                     .resolution = 1000},
+                     .resolution = 1000,
+                     .file = RedisQueue::kFile},
           .start = [settings](const Folder&) { return std::make_unique<RedisEngine>(settings); }};
 }
 
@@ -97,6 +102,8 @@ class SqliteEngine final : public DurableEngine {
  public:
   SqliteEngine(Folder folder, SqliteQueue::Synchronous synchronous)
       : file_(folder / "timers.sqlite"), synchronous_(synchronous) {}
+
+  Folder folder() const override { return file_.parent_path(); }
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
@@ -115,7 +122,8 @@ DurableContender sqlite(std::string_view name, std::string_view summary, Kept wh
                      .promise = {.when_killed = Kept::all,
                                  .when_power_fails = when_power_fails,
                                  .when_disk_fails = Kept::none},
-                     .shared_by = SharedBy::processes},
+                     .shared_by = SharedBy::processes,
+                     .file = SqliteQueue::kFile},
           .start = [synchronous](const Folder& folder) {
             return std::make_unique<SqliteEngine>(folder, synchronous);
           }};
@@ -126,6 +134,7 @@ class PostgresEngine final : public DurableEngine {
   explicit PostgresEngine(bool synchronous_commit) : synchronous_commit_(synchronous_commit) {}
 
   void restart() override { server_.restart(); }
+  Folder folder() const override { return server_.folder(); }
   pid_t process() override { return server_.process(); }
 
  private:
@@ -145,7 +154,8 @@ DurableContender postgres(std::string_view name, std::string_view summary, Kept 
                      .promise = {.when_killed = after_a_crash,
                                  .when_power_fails = after_a_crash,
                                  .when_disk_fails = Kept::none},
-                     .shared_by = SharedBy::machines},
+                     .shared_by = SharedBy::machines,
+                     .file = PostgresQueue::kFile},
           .start = [synchronous_commit](const Folder&) {
             return std::make_unique<PostgresEngine>(synchronous_commit);
           }};

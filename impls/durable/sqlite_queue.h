@@ -39,6 +39,8 @@ namespace timerbench {
 
 class SqliteQueue final : public DurableQueue {
  public:
+  static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
+
   enum class Synchronous { full, normal };
 
   // Opens the file, or creates it. Throws BackendUnavailable.

@@ -3,10 +3,11 @@ backends and the table, and draws the figures. A terminal shows the table from t
 
 The suites smoke, quick, full, timeouts, events, adversarial, resolution, kernel, map, paper,
 ablation and peers measure what operations cost. They replay traces as fast as each structure
-allows. Three suites measure services of several threads on the wall clock and need a quiet machine:
+allows. Four suites measure on the wall clock and need a quiet machine:
   accuracy     how late timers fire, at which load, and why
   contention   calls per second and their tails, against the number of threads
   purgatory    requests that are answered or time out: processor time against their rate
+  durable      timers that outlive the process, on engines that scripts/setup --durable installs
 
 A cell is a backend on a workload at a size. Each round measures each cell once, in a process of its
 own that is bound to one processor; the backends take turns. Each measurement goes to the journal at
@@ -128,7 +129,7 @@ def preset_of(choice: Sequence[str]) -> str:
     is_peer = any(f"{one}_".startswith(f"{name}_") for one in backends for name in PEERS)
     if suite in PEER_SUITES or is_peer:
         return "peers"
-    return "ablation" if suite == "ablation" else "release"
+    return suite if suite in ("ablation", "durable") else "release"
 
 
 def run_campaign(

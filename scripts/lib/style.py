@@ -89,6 +89,16 @@ COLOURS = {
     "system_timer": "red",
     "ring_timer": "violet",
     "redis_poller": "red",
+    "journal_wheel_0": "ink",
+    "journal_wheel_1": "violet",
+    "journal_wheel_10": "blue",
+    "sqlite_full": "green",
+    "sqlite_normal": "yellow",
+    "postgres_on": "sky",
+    "postgres_off": "blue",
+    "redis_memory": "orange",
+    "redis_everysec": "violet",
+    "redis_always": "red",
 }
 
 _OWN = {
@@ -97,6 +107,12 @@ _OWN = {
     "relative": "late by at most 8/63 of the delay",
 }
 _LIBRARIES = {f"{name} library": name for name in _OWN}
+# Of durable queues it is no precision, but what they promise after a power cut.
+_DURABLE = {
+    "keeps all": "all acknowledged timers are kept after a power cut",
+    "may lose the latest": "timers that were acknowledged last may be lost",
+    "may lose all": "a power cut may lose all timers",
+}
 
 # The precisions in display order, as 'timerbench' calls them. Backends are ranked within their
 # precision, and libraries apart from own code. Controls and backends that may fire early are not
@@ -104,14 +120,16 @@ _LIBRARIES = {f"{name} library": name for name in _OWN}
 PRECISIONS = {
     **_OWN,
     **{library: f"as {name}, of a library" for library, name in _LIBRARIES.items()},
+    **_DURABLE,
     "unknown": "without a figure",
     "early": "the deadline rounded down, not ranked",
     "none": "what the harness itself costs, not ranked",
 }
-RANKED = (*_OWN, *_LIBRARIES)
+RANKED = (*_OWN, *_LIBRARIES, *_DURABLE)
 HEADINGS = {
     **{name: name for name in _OWN},
     **{library: f"libraries, {name}" for library, name in _LIBRARIES.items()},
+    **{name: name for name in _DURABLE},
     "unknown": "without a figure",
     "early": "may be early, not ranked",
     "none": "controls, not ranked",
@@ -126,6 +144,7 @@ DASHES: dict[str, tuple[float, ...]] = {
     "unknown": (),
 }
 DASHES |= {library: DASHES[name] for library, name in _LIBRARIES.items()}
+DASHES |= {name: DASHES[own] for name, own in zip(_DURABLE, _OWN)}
 
 # Services whose names contain an inner structure.
 WRAPPED = re.compile(r"(locked|ticking|(?P<shards>sharded_\d+))_(?P<inner>\w+)")

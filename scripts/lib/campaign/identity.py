@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # include, and single files.
 REPLAYS = ("bench/replay",)
 REALTIME = ("bench/realtime", "bench/replay/durations.cc")
+DURABLE = ("bench/durable", "bench/replay/durations.cc")
 PROCESSES = ("bench/process", "bench/system/supervised_program.cc")
 VERDICTS = ("bench/verify", "bench/realtime/audited_service.cc", "bench/realtime/contention.cc")
 
@@ -43,7 +44,8 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
     """
     facts = plan.build(cell).facts
     backend = facts["backends"].get(cell.backend, {})
-    harness = REPLAYS if plan.is_replayed else REALTIME
+    on_the_wall_clock = DURABLE if plan.suite == "durable" else REALTIME
+    harness = REPLAYS if plan.is_replayed else on_the_wall_clock
     replayed = {key: one.facts.get(key) for key in ("hashes", "items", "unit_ns")}
     timed = {key: plan.facts.get(key) for key in ("seconds", "seed")} | {"choice": plan.choice}
     named = [trace for trace in _named_traces(plan.choice) if Path(trace).stem == one.workload]

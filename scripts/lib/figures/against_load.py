@@ -25,7 +25,7 @@ from figures.parts import (
     write_footer,
     write_title,
 )
-from results.realtime import SUITES, RealtimeResults
+from results.realtime import RealtimeResults
 from words import power
 
 WIDTH, HEIGHT = 3.05, 2.5  # inches of a panel
@@ -148,7 +148,7 @@ def _draw_panel(axes: Axes, results: RealtimeResults, panel: Panel, limit: int |
     if limit and limit < sizes[-1]:
         axes.axvspan(limit, sizes[-1] * spread, color=SHADE, zorder=0, linewidth=0)
     _label_sizes(axes, sizes)
-    axes.set_xlabel(SUITES[results.suite], fontsize=8)
+    axes.set_xlabel(results.size_is(panel.scenario), fontsize=8)
     axes.tick_params(labelsize=7.5)
     format_decades(axes.yaxis, panel.unit)
     write_above(axes, panel.title, panel.note)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from matplotlib.figure import Figure
 
-from figures import accuracy, contention, purgatory
+from figures import accuracy, contention, durable, purgatory
 from results.realtime import RealtimeResults
 
 
@@ -16,5 +16,7 @@ def realtime_figures(
         yield from accuracy.figures(results, size, width)
     elif results.suite == "contention":
         yield from contention.figures(results, width)
+    elif results.suite == "durable":
+        yield from durable.figures(results, width)
     else:
         yield from purgatory.figures(results, width)

@@ -63,6 +63,20 @@ COUNTERS = {
         for name in ("p50", "p90", "p99", "p99.9", "max")
     }
     | {"fired_share": "share that fires"},
+    "durable": {
+        "timers_per_second": "timers per second",
+        **{
+            f"{call}_{name}_ns": f"{call} {name}"
+            for call in ("arm", "cancel", "claim", "complete")
+            for name in ("p50", "p99")
+        },
+        **LATENESS,
+        "client_cpu_ns_per_timer": "the clients' processor time per timer",
+        "server_cpu_ns_per_timer": "the server's processor time per timer",
+        "bytes_in_memory": "bytes of a timer in memory",
+        "bytes_on_disk": "bytes of a timer on disk",
+        "restart_seconds": "seconds from kill -9 to the first timer",
+    },
     "purgatory": {
         "cpu_share": "share of a processor",
         "cpu_ns_per_request": "processor time per request",
@@ -75,6 +89,7 @@ COUNTERS = {
 DURATIONS = {
     "accuracy": ("lateness", "rounding", "processing", "wakeup", "generator"),
     "contention": ("schedule", "cancel"),
+    "durable": ("arm", "cancel", "claim", "complete", "lateness"),
     "purgatory": ("lateness", "arrival_lateness", "completion_lateness"),
 }
 

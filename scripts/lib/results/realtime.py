@@ -18,7 +18,8 @@ SUITES = {
     "accuracy": "timers per second",
     "contention": "threads",
     "purgatory": "requests per second",
-}  # by what their sizes count
+    "durable": "clients",
+}  # by what their sizes count, in most scenarios
 CONTROL = "control"  # the machine itself, measured like a service
 
 # The one figure that represents a cell.
@@ -26,6 +27,16 @@ FIGURES = {
     "accuracy": "lateness_p50_ns",
     "contention": "calls_per_second",
     "purgatory": "cpu_ns_per_request",
+    "durable": "timers_per_second",
+}
+
+# What the sizes of other scenarios count.
+SIZES_OF_DURABLE = {
+    "batch": "timers a call",
+    "payload": "bytes",
+    "workers": "workers",
+    "rate": "timers per second",
+    "pending": "timers",
 }
 
 
@@ -89,10 +100,17 @@ class RealtimeResults(Grid[RealtimeCell]):
             costs.variants[name] = {key: _as_cost(cell, figure) for key, cell in cells.items()}
         return costs
 
+    def figure(self, scenario: str) -> str:
+        """Returns the one figure that represents a cell of the scenario."""
+        is_rate = self.suite == "durable" and scenario == "rate"
+        return FIGURES["accuracy" if is_rate else self.suite]
+
     def size_is(self, scenario: str) -> str:
         """Returns what the scenario's sizes count; in some scenarios of the suite accuracy it is no
         rate.
         """
+        if self.suite == "durable":
+            return SIZES_OF_DURABLE.get(scenario, SUITES[self.suite])
         is_rate = self.suite != "accuracy" or re.match("rate|wait|granularity|poll|task", scenario)
         return SUITES[self.suite] if is_rate else "timers"
 

@@ -60,6 +60,13 @@ const PAGES = [
     lead: 'Requests that are answered or time out: processor time and lateness against their rate.',
   },
   {
+    id: 'durable',
+    title: 'Durable',
+    draw: drawServices('durable', 'scripts/bench durable'),
+    kind: 'durable',
+    lead: 'Timers that outlive the process: what they cost, and how late they fire.',
+  },
+  {
     id: 'memory',
     title: 'Memory',
     draw: drawMemory,

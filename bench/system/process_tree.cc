@@ -1,0 +1,80 @@
+#include "system/process_tree.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <string>
+#include <system_error>
+
+namespace timerbench {
+namespace {
+
+struct Process {
+  pid_t parent = 0;
+  double cpu_seconds = 0;
+};
+
+// The fields of /proc/PID/stat behind the name, which may hold spaces; see proc(5).
+Process read_stat(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t end_of_name = text.rfind(')');
+  if (end_of_name == std::string::npos) return {};
+  std::istringstream fields(text.substr(end_of_name + 1));
+  std::string state;
+  Process process;
+  fields >> state >> process.parent;
+  constexpr int kFieldsBetween = 9;  // 5 to 13
+  std::string skipped;
+  for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
+  long long user = 0, system = 0, user_of_children = 0, system_of_children = 0;
+  fields >> user >> system >> user_of_children >> system_of_children;
+  process.cpu_seconds = static_cast<double>(user + system + user_of_children + system_of_children) /
+                        static_cast<double>(sysconf(_SC_CLK_TCK));
+  return process;
+}
+
+// Pss: a shared page counts in parts that add up.
+std::uint64_t proportional_bytes(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/smaps_rollup", process));
+  for (std::string word; file >> word;) {
+    std::uint64_t kilobytes = 0;
+    if (word == "Pss:" && file >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
+}
+
+}  // namespace
+
+ProcessTreeUsage usage_of_tree(pid_t root) {
+  std::map<pid_t, Process> all;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    pid_t process = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (error == std::errc{} && end == name.data() + name.size()) {
+      all[process] = read_stat(entry.path());
+    }
+  }
+  ProcessTreeUsage usage;
+  for (const auto& [process, facts] : all) {
+    pid_t ancestor = process;
+    while (ancestor != root && ancestor > 1 && all.contains(ancestor)) {
+      ancestor = all[ancestor].parent;
+    }
+    if (ancestor != root) continue;
+    usage.cpu_seconds += facts.cpu_seconds;
+    usage.bytes += proportional_bytes(process);
+    ++usage.processes;
+  }
+  return usage;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,65 @@
+"""The figures of the suite `durable`: what timers cost that outlive the process."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from figures.against_load import Panel, counter, draw
+from figures.contention import count
+from figures.parts import what_is_shown, with_unit
+from results.realtime import RealtimeResults
+
+# By figure: its title, and the scenarios and counters of its panels.
+FIGURES = {
+    "durable_throughput": (
+        "Timers a second that outlive the process",
+        (
+            ("clients", "timers_per_second", "armed and cancelled, one a call"),
+            ("batch", "timers_per_second", "armed together, cancelled one by one"),
+            ("workers", "timers_per_second", "due at once, claimed and completed"),
+        ),
+    ),
+    "durable_lateness": (
+        "How late durable timers fire",
+        (
+            ("rate", "lateness_p50_ns", "p50, behind the deadline"),
+            ("rate", "lateness_p99_ns", "p99, behind the deadline"),
+        ),
+    ),
+    "durable_size": (
+        "What pending timers cost",
+        (
+            ("pending", "arm_p50_ns", "an arming, p50"),
+            ("pending", "bytes_in_memory", "bytes of a timer in memory"),
+            ("pending", "bytes_on_disk", "bytes of a timer on disk"),
+        ),
+    ),
+}
+
+
+def figures(
+    results: RealtimeResults, width: float | None = None
+) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """Yields the name of each figure and the function that draws it."""
+    shown = what_is_shown(results)
+    for name, (title, wanted) in FIGURES.items():
+        panels = [
+            Panel(
+                scenario,
+                scenario,
+                note,
+                counter(results, scenario, quantity),
+                with_unit if quantity.endswith("_ns") else count,
+            )
+            for scenario, quantity, note in wanted
+            if _is_measured(results, scenario, quantity)
+        ]
+        if panels:
+            yield name, partial(draw, results, title, shown, panels, width=width)
+
+
+def _is_measured(results: RealtimeResults, scenario: str, quantity: str) -> bool:
+    return any(
+        cell.value(quantity) for (name, _, _), cell in results.cells.items() if name == scenario
+    )
