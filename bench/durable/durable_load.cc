@@ -96,7 +96,13 @@ class Bench {
   void run(Clients& clients, double seconds, const Clients::Work& work, DurableFigures& figures,
            const StopFlag& stop) {
     const double before = usage().cpu_seconds;
-    figures.seconds = clients.run(*engine_, shared_by(), config(), seconds, work, stop);
+    try {
+      figures.seconds = clients.run(*engine_, shared_by(), config(), seconds, work, stop);
+    } catch (const BackendError& error) {
+      figures.failure = error.what();
+      if (!figures.failure.starts_with("wrong:")) throw;
+      return;
+    }
     if (engine_->process() > 0) figures.server_cpu_seconds = usage().cpu_seconds - before;
     for (std::size_t i = 0; i < clients.count(); ++i) {
       figures.timers += clients[i].timers();
@@ -163,7 +169,7 @@ class Ledger {
   // Sets the failure unless each timer below `armed` was completed once.
   void audit(std::uint64_t armed, DurableFigures& figures) const {
     const std::uint64_t once = count(1), never = count(0) - (timers_ - armed);
-    if (once == armed) return;
+    if (once == armed || !figures.failure.empty()) return;
     figures.failure = fmt::format("wrong: of {} timers {} were never completed, {} more than once",
                                   armed, never, armed - once - never);
   }

@@ -15,7 +15,6 @@
 namespace timerbench {
 namespace {
 
-constexpr Tick kMs = DurableScene::kMs;
 constexpr int kMostCalls = 60;
 
 enum class Kind { schedule, cancel, claim, complete, give_back, wait };
@@ -77,7 +76,7 @@ class Comparison {
     DurableQueue& client = *clients_[static_cast<std::size_t>(call.client)];
     switch (call.kind) {
       case Kind::schedule: {
-        const DurableTimer timer{call.id, now_ + call.ms * kMs, std::string(call.most, 'x')};
+        const DurableTimer timer{call.id, now_ + call.ms * kMillisecond, std::string(call.most, 'x')};
         client.schedule({&timer, 1});
         entries_[call.id] = {timer, timer.deadline};
         break;
@@ -87,10 +86,10 @@ class Comparison {
         require(was_there == (entries_.erase(call.id) > 0), 4, "cancel() returns {}", was_there);
         break;
       }
-      case Kind::claim: claim(client, call.most, std::max(call.ms, Tick{1}) * kMs); break;
+      case Kind::claim: claim(client, call.most, std::max(call.ms, Tick{1}) * kMillisecond); break;
       case Kind::complete: complete(client, some_claims(call.held)); break;
       case Kind::give_back: give_back(client, some_claims(call.held)); break;
-      case Kind::wait: now_ += call.ms * kMs;
+      case Kind::wait: now_ += call.ms * kMillisecond;
     }
     const std::size_t size = client.size();
     require(size == entries_.size(), 1, "size() is {} instead of {}", size, entries_.size());

@@ -30,11 +30,11 @@ def _time(counter: str, title: str, of: str = "") -> Column:
     return Column(title, lambda cell: _told(cell.value(counter), time), of)
 
 
-def _number(counter: str, title: str, scale: float = 1, unit: str = "") -> Column:
+def _number(counter: str, title: str, scale: float = 1, unit: str = "", of: str = "") -> Column:
     def text(value: float) -> str:
         return digits(value * scale) + unit
 
-    return Column(title, lambda cell: _told(cell.value(counter), text))
+    return Column(title, lambda cell: _told(cell.value(counter), text), of)
 
 
 def _told(value: float | None, text: Callable[[float], str]) -> str:
@@ -108,8 +108,8 @@ COLUMNS = {
         _time("lateness_max_ns", "max"),
         _time("client_cpu_ns_per_timer", "client's CPU a timer"),
         _time("server_cpu_ns_per_timer", "server's"),
-        _number("bytes_in_memory", "bytes in memory"),
-        _number("bytes_on_disk", "on disk"),
+        _number("bytes_in_memory", "bytes in memory", of="pending"),
+        _number("bytes_on_disk", "on disk", of="pending"),
         _number("restart_seconds", "back after", 1, " s"),
     ),
     "purgatory": (
