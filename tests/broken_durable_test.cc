@@ -166,7 +166,7 @@ std::vector<std::string> broken_scenarios(const DurableContender& contender) {
 bool random_calls_find(const DurableContender& contender) {
   const Scratch folder;
   const auto engine = contender.start(folder.path());
-  return compare_with_model(*engine, "random", /*seed=*/1, std::chrono::seconds(2), StopFlag(false))
+  return compare_with_model(*engine, "random", /*seed=*/1, std::chrono::seconds(1), StopFlag(false))
       .difference.has_value();
 }
 

@@ -243,16 +243,15 @@ void produce(DurableQueue& queue, std::uint64_t timers, const auto& deadline_of,
   }
 }
 
-void work(DurableQueue& queue, std::size_t batch, std::uint64_t timers, Ledger& ledger,
-          ClientReport& report, const Clients& clients) {
+void work(DurableQueue& queue, std::size_t batch, std::uint64_t timers, const auto& deadline_of,
+          Ledger& ledger, ClientReport& report, const Clients& clients) {
   while (!clients.is_over() && ledger.completed() < timers) {
     const Tick next = claim_and_complete(queue, batch, ledger, report, [&](const auto& timer) {
-      const Tick now = unix_now();
-      if (now < timer.deadline) {
-        throw BackendError(fmt::format("wrong: timer {} is {} ns early", timer.id,
-                                       timer.deadline - now));
+      const Tick now = unix_now(), deadline = deadline_of(timer.id);
+      if (now < deadline) {
+        throw BackendError(fmt::format("wrong: timer {} is {} ns early", timer.id, deadline - now));
       }
-      report.add(kLateness, static_cast<double>(now - timer.deadline));
+      report.add(kLateness, static_cast<double>(now - deadline));
     });
     const Tick now = unix_now();
     if (next <= now) continue;
@@ -333,7 +332,7 @@ DurableFigures measure_late(const DurableLoad& load, double rate,
         if (client == 0) {
           produce(queue, timers, deadline_of, std::string(load.payload, 'x'), clients);
         } else {
-          work(queue, load.batch, timers, ledger, report, clients);
+          work(queue, load.batch, timers, deadline_of, ledger, report, clients);
         }
       },
       figures, stop);
