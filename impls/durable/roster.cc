@@ -10,6 +10,8 @@
 #include "durable/engine.h"
 #include "durable/journal_queue.h"
 #include "durable/redis_queue.h"
+#include "redis/link.h"
+#include "redis/private_pair.h"
 #include "redis/server.h"
 #ifdef TIMERBENCH_DURABLE
 #include "durable/postgres_queue.h"
@@ -75,10 +77,27 @@ class RedisEngine final : public DurableEngine {
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
-    return std::make_unique<RedisQueue>(server_.endpoint(), config);
+    return std::make_unique<RedisQueue>(
+        std::make_unique<RedisLink>(server_.endpoint(), config.patience), config,
+        RedisQueue::Settings{});
   }
 
   PrivateRedisServer server_;
+};
+
+class RedisPairEngine final : public DurableEngine {
+ public:
+  void restart() override { pair_.fail_over(); }
+  pid_t process() override { return pair_.master(); }
+
+ private:
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    return std::make_unique<RedisQueue>(
+        std::make_unique<RedisLink>(pair_.endpoints(), config.patience), config,
+        RedisQueue::Settings{.replicas = 1});
+  }
+
+  PrivateRedisPair pair_;
 };
 
 DurableContender redis(std::string_view name, std::string_view summary, DurablePromise promise,
@@ -196,6 +215,15 @@ std::span<const DurableContender> durable_roster() {
           "redis_always", "a sorted set of Redis, synchronised before each answer",
           {.when_killed = Kept::all, .when_power_fails = Kept::all, .when_disk_fails = Kept::none},
           {"--save", "", "--appendonly", "yes", "--appendfsync", "always"}),
+      {.traits = {.name = "redis_replica",
+                  .summary = "a sorted set of Redis in the memory of two servers (WAIT 1)",
+                  .engine = "redis-server",
+                  .promise = {.when_killed = Kept::all,
+                              .when_power_fails = Kept::none,
+                              .when_disk_fails = Kept::all},
+                  .shared_by = SharedBy::machines,
+                  .resolution = 1000},
+       .start = [](const Folder&) { return std::make_unique<RedisPairEngine>(); }},
   };
   return all;
 }
