@@ -194,6 +194,10 @@ std::size_t RedisQueue::size() {
   return size;
 }
 
+std::string RedisQueue::keys_of(std::string_view prefix) {
+  return fmt::format("timerbench:durable:{{{}*", prefix);
+}
+
 RedisQueue::Shard::Shard(std::string_view tag)
     : due(fmt::format("timerbench:durable:{{{}}}:due", tag)),
       payload(fmt::format("timerbench:durable:{{{}}}:payload", tag)),

@@ -73,6 +73,9 @@ class RedisQueue final : public DurableQueue {
     int replicas = 0;        // must have acknowledged a change before a call returns
   };
 
+  // A pattern of Redis for the keys of all queues whose names begin so.
+  static std::string keys_of(std::string_view prefix);
+
   // Throws BackendUnavailable.
   RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig& config, Settings settings);
 
