@@ -35,6 +35,8 @@ PrivateRedisCluster::PrivateRedisCluster() {
     settings.insert(settings.end(),
                     {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_ports_[i]),
                      "--cluster-node-timeout", std::string(kNodeTimeout),
+                     // The nodes know of a replica once it has had a byte, if only a ping.
+                     "--repl-ping-replica-period", "1",
                      // The others go on while a master is down.
                      "--cluster-require-full-coverage", "no",
                      // A replica takes over however long it has not heard of its master.
