@@ -606,8 +606,8 @@ TEST(RedisPair, IsFollowedWhenTheMasterIsMadeAReplica) {
 TEST(RedisPair, WithoutAReplicaAcknowledgesNothing) {
   const RedisEndpoint endpoint = free_loopback(random_password());
   const PrivateRedisServer alone(endpoint, PrivateRedisServer::kReplicates);
-  RedisQueue queue(std::make_unique<RedisLink>(endpoint, 100ms),
-                   {.queue = "alone", .patience = 100ms}, {.replicas = 1});
+  RedisQueue queue(std::make_unique<RedisLink>(endpoint, 1s), {.queue = "alone", .patience = 1s},
+                   {.replicas = 1});
   const DurableTimer timer{1, 0, "x"};
   expect_contains(error_of([&] {
                     queue.schedule({&timer, 1});

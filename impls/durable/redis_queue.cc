@@ -257,8 +257,8 @@ RedisQueue::Reply RedisQueue::change(const Shard& shard, const RedisScript& scri
   router_->with(shard.due, limits, [&](RedisConnection& connection) {
     reply = run(connection, shard, script, type, arguments);
     if (replicas_ == 0) return;
-    // WAIT counts what its own connection has written. Its answer must come within the patience, so
-    // it may take half of what is left.
+    // WAIT counts what its own connection has written. It takes half of what is left, because it may
+    // end 100 ms late, and its answer must come within the patience.
     const auto left = limits.left();
     connection.set_patience(left);
     const std::string words[] = {
