@@ -122,7 +122,6 @@ class WrappedEngine : public DurableEngine {
 
   WrappedEngine(std::unique_ptr<DurableEngine> engine, Wrap wrap)
       : engine_(std::move(engine)), wrap_(std::move(wrap)) {}
-  std::filesystem::path folder() const override { return engine_->folder(); }
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {

@@ -42,11 +42,13 @@ void timed(ClientReport& report, std::size_t kind, const Call& call) {
   report.add(kind, std::chrono::duration<double, std::nano>(Steady::now() - begin).count());
 }
 
-std::uint64_t bytes_in(const std::filesystem::path& folder) {
+std::uint64_t bytes_in(const std::vector<std::filesystem::path>& folders) {
   std::uint64_t bytes = 0;
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
-    if (entry.is_regular_file(ignored)) bytes += entry.file_size(ignored);
+  for (const auto& folder : folders) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
+      if (entry.is_regular_file(ignored)) bytes += entry.file_size(ignored);
+    }
   }
   return bytes;
 }
@@ -71,7 +73,7 @@ class Bench {
   // Arms timers of these ids. A queue of one process stays open until close().
   void prefill(DurableId first, std::uint64_t count, Tick deadline) {
     const ProcessTreeUsage before = usage();
-    const std::uint64_t disk_before = bytes_in(engine_->folder());
+    const std::uint64_t disk_before = bytes_in(engine_->folders());
     if (shared_by() == SharedBy::threads && !keeper_) keeper_ = open();
     const auto queue = open();
     const std::string payload(load_.payload, 'x');
@@ -87,7 +89,7 @@ class Bench {
       return more > less ? static_cast<double>(more - less) / static_cast<double>(count) : 0;
     };
     memory_ = per_timer(usage().bytes, before.bytes);
-    disk_ = per_timer(bytes_in(engine_->folder()), disk_before);
+    disk_ = per_timer(bytes_in(engine_->folders()), disk_before);
   }
 
   void close() { keeper_.reset(); }
@@ -103,7 +105,7 @@ class Bench {
       if (!figures.failure.starts_with("wrong:")) throw;
       return;
     }
-    if (engine_->process() > 0) figures.server_cpu_seconds = usage().cpu_seconds - before;
+    if (!engine_->processes().empty()) figures.server_cpu_seconds = usage().cpu_seconds - before;
     for (std::size_t i = 0; i < clients.count(); ++i) {
       figures.timers += clients[i].timers();
       figures.calls += clients[i].calls();
@@ -125,9 +127,9 @@ class Bench {
  private:
   // Of the server; of this process, if it has the timers itself.
   ProcessTreeUsage usage() {
-    const pid_t server = engine_->process();
-    if (server > 0) return usage_of_tree(server);
-    return shared_by() == SharedBy::threads ? usage_of_tree(getpid()) : ProcessTreeUsage{};
+    std::vector<pid_t> roots = engine_->processes();
+    if (shared_by() == SharedBy::threads) roots.push_back(getpid());
+    return usage_of_trees(roots);
   }
 
   const DurableLoad& load_;

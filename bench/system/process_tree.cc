@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -52,7 +53,7 @@ std::uint64_t proportional_bytes(pid_t process) {
 
 }  // namespace
 
-ProcessTreeUsage usage_of_tree(pid_t root) {
+ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
   std::map<pid_t, Process> all;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
@@ -65,11 +66,14 @@ ProcessTreeUsage usage_of_tree(pid_t root) {
   }
   ProcessTreeUsage usage;
   for (const auto& [process, facts] : all) {
+    const auto is_root = [&](pid_t one) {
+      return std::ranges::find(roots, one) != roots.end();
+    };
     pid_t ancestor = process;
-    while (ancestor != root && ancestor > 1 && all.contains(ancestor)) {
+    while (!is_root(ancestor) && ancestor > 1 && all.contains(ancestor)) {
       ancestor = all[ancestor].parent;
     }
-    if (ancestor != root) continue;
+    if (!is_root(ancestor)) continue;
     usage.cpu_seconds += facts.cpu_seconds;
     usage.bytes += proportional_bytes(process);
     ++usage.processes;

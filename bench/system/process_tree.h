@@ -1,9 +1,10 @@
-// What a process and all its descendants have used.
+// What processes and all their descendants have used.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace timerbench {
 
@@ -13,7 +14,7 @@ struct ProcessTreeUsage {
   std::uint64_t processes = 0;
 };
 
-// Reads /proc once, which takes a millisecond or two. Nothing if there is no such process.
-ProcessTreeUsage usage_of_tree(pid_t root);
+// Of these and all their descendants. Reads /proc once, which takes a millisecond or two.
+ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots);
 
 }  // namespace timerbench

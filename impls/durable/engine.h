@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "durable/durable_queue.h"
 
@@ -29,11 +30,11 @@ class DurableEngine {
   // nothing to do.
   virtual void restart() {}
 
-  // Where its files are.
-  virtual std::filesystem::path folder() const = 0;
+  // Where it keeps timers on disk, if it does.
+  virtual std::vector<std::filesystem::path> folders() const { return {}; }
 
-  // The engine's first process; 0 if it has none.
-  virtual pid_t process() { return 0; }
+  // The parents of all its processes; none if it is in its clients, or not of this machine.
+  virtual std::vector<pid_t> processes() { return {}; }
 
  private:
   virtual std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) = 0;

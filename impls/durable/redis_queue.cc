@@ -2,8 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <iterator>
+#include <optional>
 #include <utility>
+
+#include "redis/cluster.h"
 
 namespace timerbench {
 namespace {
@@ -65,8 +71,8 @@ constexpr const char* kComplete = R"(
 )";
 
 constexpr const char* kGiveBack = R"(
-  local now = ARGV[1]
-  for i = 2, #ARGV, 2 do
+  local now = ARGV[#ARGV]
+  for i = 1, #ARGV - 1, 2 do
     local id, token = ARGV[i], ARGV[i + 1]
     if redis.call('HGET', KEYS[3], id) == token then
       redis.call('HDEL', KEYS[3], id)
@@ -81,119 +87,223 @@ std::string stored(const DurableTimer& timer) {
   return fmt::format("{}:{}", timer.deadline, timer.payload);
 }
 
+// When to ask again for a shard that did not answer.
+constexpr Tick kSoon = 10'000'000;
+
 }  // namespace
 
-RedisQueue::RedisQueue(const RedisEndpoint& endpoint, const DurableConfig& config, int replicas) try
+RedisQueue::RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig& config,
+                       Settings settings) try
     : config_(config),
-      replicas_(replicas),
-      due_(fmt::format("timerbench:durable:{{{}}}:due", config.queue)),
-      payload_(fmt::format("timerbench:durable:{{{}}}:payload", config.queue)),
-      holder_(fmt::format("timerbench:durable:{{{}}}:holder", config.queue)),
-      link_(endpoint, config.patience),
-      schedule_(link_.get(), kSchedule),
-      cancel_(link_.get(), kCancel),
-      claim_(link_.get(), kClaim),
-      complete_(link_.get(), kComplete),
-      give_back_(link_.get(), kGiveBack) {
+      replicas_(settings.replicas),
+      shards_(make_shards(config.queue, settings.shards)),
+      router_(std::move(router)),
+      schedule_(load(kSchedule)),
+      cancel_(load(kCancel)),
+      claim_(load(kClaim)),
+      complete_(load(kComplete)),
+      give_back_(load(kGiveBack)) {
 } catch (const BackendError& error) {
   throw BackendUnavailable(error.what());
 }
 
 void RedisQueue::schedule(std::span<const DurableTimer> timers) {
-  std::vector<std::string> arguments;
-  arguments.reserve(3 * timers.size());
+  const Limits limits = this->limits();
+  std::vector<Words> arguments(shards_.size());
   for (const DurableTimer& timer : timers) {
-    arguments.push_back(fmt::to_string(timer.id));
-    arguments.push_back(fmt::to_string(score_of(timer.deadline)));
-    arguments.push_back(stored(timer));
+    Words& words = arguments[shard_of(timer.id)];
+    words.push_back(fmt::to_string(timer.id));
+    words.push_back(fmt::to_string(score_of(timer.deadline)));
+    words.push_back(stored(timer));
   }
-  change(schedule_, REDIS_REPLY_INTEGER, arguments);
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    if (arguments[i].empty()) continue;
+    change(shards_[i], schedule_, REDIS_REPLY_INTEGER, arguments[i], limits);
+  }
 }
 
 bool RedisQueue::cancel(DurableId id) {
   const std::string argument = fmt::to_string(id);
-  return change(cancel_, REDIS_REPLY_INTEGER, {&argument, 1})->integer > 0;
+  return change(shards_[shard_of(id)], cancel_, REDIS_REPLY_INTEGER, {&argument, 1}, limits())
+             ->integer > 0;
 }
 
 Claims RedisQueue::claim(std::size_t most, Tick lease) {
-  const Tick now = config_.now();
+  Limits limits = this->limits();
   const std::uint64_t token = tokens_.next();
-  const std::string arguments[] = {fmt::to_string(now / kScoreUnit),
-                                   fmt::to_string(score_of(lease_end(now, lease))),
-                                   fmt::to_string(most), fmt::to_string(token)};
-  const Reply reply = call(link_.get(), claim_, REDIS_REPLY_ARRAY, arguments);
   Claims claims;
-  const long long first = reply->element[0]->integer;
-  if (first >= 0) claims.next_wakeup = static_cast<Tick>(first) * kScoreUnit;
-  for (std::size_t i = 1; i + 1 < reply->elements; i += 2) {
-    const auto text = [&](std::size_t at) {
-      return std::string_view(reply->element[at]->str, reply->element[at]->len);
-    };
-    ClaimedTimer claimed{.timer = {}, .token = token};
-    const std::string_view id = text(i), payload = text(i + 1);
-    const char* const end = payload.data() + payload.size();
-    const auto id_end = std::from_chars(id.data(), id.data() + id.size(), claimed.timer.id);
-    const auto deadline_end = std::from_chars(payload.data(), end, claimed.timer.deadline);
-    if (id_end.ec != std::errc{} || deadline_end.ec != std::errc{} || deadline_end.ptr == end) {
-      throw link_.get().error(
-          fmt::format("{} holds \"{}\", which is no timer of this queue", due_, id),
-          "keep other programs off this key");
+  bool is_answered = false;
+  for (std::size_t i = 0; i < shards_.size() && claims.timers.size() < most; ++i) {
+    limits.await_recovery = !is_answered && i + 1 == shards_.size();
+    try {
+      Claims more = claim_from(shards_[(token + i) % shards_.size()], most - claims.timers.size(),
+                               lease, token, limits);
+      is_answered = true;
+      std::ranges::move(more.timers, std::back_inserter(claims.timers));
+      claims.next_wakeup = std::min(claims.next_wakeup, more.next_wakeup);
+    } catch (const BackendUnavailable&) {
+      if (limits.await_recovery) throw;
+      claims.next_wakeup = std::min(claims.next_wakeup, config_.now() + kSoon);
+    } catch (const BackendError&) {
+      // What was claimed would be lost with the error. The next claim meets it again.
+      if (claims.timers.empty()) throw;
+      break;
     }
-    claimed.timer.payload.assign(deadline_end.ptr + 1, end);
-    claims.timers.push_back(std::move(claimed));
   }
   return claims;
 }
 
 std::vector<bool> RedisQueue::complete(std::span<const ClaimedTimer> claims) {
-  std::vector<std::string> arguments;
-  for (const ClaimedTimer& claim : claims) {
-    arguments.push_back(fmt::to_string(claim.timer.id));
-    arguments.push_back(fmt::to_string(claim.token));
+  const Limits limits = this->limits();
+  const std::vector<Words> arguments = sort_by_shard(claims);
+  std::vector<Reply> replies(shards_.size());
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    if (arguments[i].empty()) continue;
+    replies[i] = change(shards_[i], complete_, REDIS_REPLY_ARRAY, arguments[i], limits);
   }
-  const Reply reply = change(complete_, REDIS_REPLY_ARRAY, arguments);
   std::vector<bool> held;
-  for (std::size_t i = 0; i < reply->elements; ++i) {
-    held.push_back(reply->element[i]->integer > 0);
+  std::vector<std::size_t> read(shards_.size());  // of each reply
+  for (const ClaimedTimer& claim : claims) {
+    const std::size_t shard = shard_of(claim.timer.id);
+    held.push_back(replies[shard]->element[read[shard]++]->integer > 0);
   }
   return held;
 }
 
 void RedisQueue::give_back(std::span<const ClaimedTimer> claims) {
-  std::vector<std::string> arguments{fmt::to_string(config_.now() / kScoreUnit)};
-  for (const ClaimedTimer& claim : claims) {
-    arguments.push_back(fmt::to_string(claim.timer.id));
-    arguments.push_back(fmt::to_string(claim.token));
+  const Limits limits = this->limits();
+  std::vector<Words> arguments = sort_by_shard(claims);
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    if (arguments[i].empty()) continue;
+    arguments[i].push_back(fmt::to_string(config_.now() / kScoreUnit));
+    router_->with(shards_[i].due, limits, [&](RedisConnection& connection) {
+      run(connection, shards_[i], give_back_, REDIS_REPLY_INTEGER, arguments[i]);
+    });
   }
-  call(link_.get(), give_back_, REDIS_REPLY_INTEGER, arguments);
 }
 
 std::size_t RedisQueue::size() {
-  return static_cast<std::size_t>(link_.get().call(REDIS_REPLY_INTEGER, {"ZCARD", due_})->integer);
+  const Limits limits = this->limits();
+  std::size_t size = 0;
+  for (const Shard& shard : shards_) {
+    router_->with(shard.due, limits, [&](RedisConnection& connection) {
+      size += static_cast<std::size_t>(
+          connection.call(REDIS_REPLY_INTEGER, {"ZCARD", shard.due})->integer);
+    });
+  }
+  return size;
 }
 
-RedisQueue::Reply RedisQueue::call(RedisConnection& connection, const RedisScript& script, int type,
-                                   std::span<const std::string> arguments) const {
-  std::vector<std::string_view> command{"EVALSHA", "", "3", due_, payload_, holder_};
+std::string RedisQueue::keys_of(std::string_view prefix) {
+  return fmt::format("timerbench:durable:{{{}*", prefix);
+}
+
+RedisQueue::Shard::Shard(std::string_view tag)
+    : due(fmt::format("timerbench:durable:{{{}}}:due", tag)),
+      payload(fmt::format("timerbench:durable:{{{}}}:payload", tag)),
+      holder(fmt::format("timerbench:durable:{{{}}}:holder", tag)) {}
+
+std::vector<RedisQueue::Shard> RedisQueue::make_shards(const std::string& queue,
+                                                       std::size_t count) {
+  if (count == 1) return {Shard(queue)};
+  std::vector<Shard> shards;
+  for (int suffix = 0; shards.size() < count; ++suffix) {
+    Shard shard(fmt::format("{}:{}", queue, suffix));
+    if (redis_slot(shard.due) * count / kRedisSlots == shards.size()) {
+      shards.push_back(std::move(shard));
+    }
+  }
+  return shards;
+}
+
+std::size_t RedisQueue::shard_of(DurableId id) const {
+  constexpr std::uint64_t kGolden = 0x9e37'79b9'7f4a'7c15;  // spreads ids that follow each other
+  return (id * kGolden >> 32) % shards_.size();
+}
+
+std::vector<RedisQueue::Words> RedisQueue::sort_by_shard(
+    std::span<const ClaimedTimer> claims) const {
+  std::vector<Words> arguments(shards_.size());
+  for (const ClaimedTimer& claim : claims) {
+    Words& words = arguments[shard_of(claim.timer.id)];
+    words.push_back(fmt::to_string(claim.timer.id));
+    words.push_back(fmt::to_string(claim.token));
+  }
+  return arguments;
+}
+
+RedisScript RedisQueue::load(std::string_view text) {
+  std::optional<RedisScript> script;
+  router_->with(shards_[0].due, limits(),
+                [&](RedisConnection& connection) { script.emplace(connection, text); });
+  return *script;
+}
+
+RedisQueue::Limits RedisQueue::limits() const {
+  return {.give_up = std::chrono::steady_clock::now() + config_.patience};
+}
+
+RedisQueue::Reply RedisQueue::run(RedisConnection& connection, const Shard& shard,
+                                  const RedisScript& script, int type,
+                                  std::span<const std::string> arguments) {
+  std::vector<std::string_view> command{"EVALSHA", "", "3", shard.due, shard.payload, shard.holder};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return script.run(connection, type, command);
 }
 
-RedisQueue::Reply RedisQueue::change(const RedisScript& script, int type,
-                                     std::span<const std::string> arguments) {
-  // WAIT counts what its own connection has written, so a new connection would not wait at all.
-  RedisConnection& connection = link_.get();
-  Reply reply = call(connection, script, type, arguments);
-  if (replicas_ == 0) return reply;
-  const std::string patience = fmt::to_string(config_.patience.count() / 2);
-  const long long acknowledged =
-      connection.call(REDIS_REPLY_INTEGER, {"WAIT", fmt::to_string(replicas_), patience})->integer;
-  if (acknowledged < replicas_) {
+RedisQueue::Reply RedisQueue::change(const Shard& shard, const RedisScript& script, int type,
+                                     std::span<const std::string> arguments, const Limits& limits) {
+  Reply reply;
+  router_->with(shard.due, limits, [&](RedisConnection& connection) {
+    reply = run(connection, shard, script, type, arguments);
+    if (replicas_ == 0) return;
+    // WAIT counts what its own connection has written. It takes half of what is left, because it may
+    // end 100 ms late, and its answer must come within the patience.
+    const auto left = limits.left();
+    connection.set_patience(left);
+    const std::string words[] = {
+        fmt::to_string(replicas_),
+        fmt::to_string(std::max(left / 2, std::chrono::milliseconds(1)).count())};
+    const long long acknowledged =
+        connection.call(REDIS_REPLY_INTEGER, {"WAIT", words[0], words[1]})->integer;
+    if (acknowledged >= replicas_) return;
     throw connection.error(
         fmt::format("{} of {} replicas have acknowledged a change", acknowledged, replicas_),
         "check the replicas; the change is on this server");
-  }
+  });
   return reply;
+}
+
+Claims RedisQueue::claim_from(const Shard& shard, std::size_t most, Tick lease, std::uint64_t token,
+                              const Limits& limits) {
+  Claims claims;
+  router_->with(shard.due, limits, [&](RedisConnection& connection) {
+    const Tick now = config_.now();
+    const std::string arguments[] = {fmt::to_string(now / kScoreUnit),
+                                     fmt::to_string(score_of(lease_end(now, lease))),
+                                     fmt::to_string(most), fmt::to_string(token)};
+    const Reply reply = run(connection, shard, claim_, REDIS_REPLY_ARRAY, arguments);
+    const long long first = reply->element[0]->integer;
+    if (first >= 0) claims.next_wakeup = static_cast<Tick>(first) * kScoreUnit;
+    for (std::size_t i = 1; i + 1 < reply->elements; i += 2) {
+      const auto text = [&](std::size_t at) {
+        return std::string_view(reply->element[at]->str, reply->element[at]->len);
+      };
+      ClaimedTimer claimed{.timer = {}, .token = token};
+      const std::string_view id = text(i), payload = text(i + 1);
+      const char* const end = payload.data() + payload.size();
+      const auto id_end = std::from_chars(id.data(), id.data() + id.size(), claimed.timer.id);
+      const auto deadline_end = std::from_chars(payload.data(), end, claimed.timer.deadline);
+      if (id_end.ec != std::errc{} || deadline_end.ec != std::errc{} || deadline_end.ptr == end) {
+        throw connection.error(
+            fmt::format("{} holds \"{}\", which is no timer of this queue", shard.due, id),
+            "keep other programs off this key");
+      }
+      claimed.timer.payload.assign(deadline_end.ptr + 1, end);
+      claims.timers.push_back(std::move(claimed));
+    }
+  });
+  return claims;
 }
 
 }  // namespace timerbench

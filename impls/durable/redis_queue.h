@@ -1,9 +1,9 @@
-// A durable timer queue in Redis.
+// A durable timer queue in Redis: on one server, on a master with replicas, or in a cluster.
 //
-// A timer is a member of one sorted set, whose score says when it may be claimed next: at its
+// A timer is a member of a sorted set, whose score says when it may be claimed next: at its
 // deadline, and once it is claimed, at the end of the lease. So a claim whose holder has died comes
 // back by itself, and nothing has to look for it. Its payload is in a hash, and who holds it in
-// another. Each call is one Lua script, so it is atomic:
+// another. What is done to such a shard is one Lua script, so it is atomic:
 //
 //   schedule   score = deadline, payload; nobody holds it
 //   claim      of those with a score that has passed: score = end of the lease, held by the token
@@ -11,24 +11,49 @@
 //   give_back  if it is held by that token, score = now; nobody holds it
 //   cancel     out of all three
 //
+// One shard is enough for one server. In a cluster there are several, and an id belongs to one by a
+// hash. The three keys of a shard have the same hash tag, so they are in one slot. The tags are
+// chosen so that shard s of S has a slot in the s-th part of all slots; and because a node has whole
+// ranges of slots, each node has its share of shards. claim() goes round the shards until it has
+// enough, and each claim begins at the next shard. It passes over a shard whose node is down, as
+// long as another answers.
+//
 // Cost:
-//   every call    1 round trip, of any number of timers; with replicas one more, for WAIT
+//   schedule, complete, give_back
+//                 1 round trip for each shard that they concern, of any number of timers; schedule
+//                 and complete take one more with replicas, for WAIT
+//   cancel        1 round trip, and one more for WAIT
+//   claim, size   1 round trip for each shard; claim takes fewer if it soon has enough
 //   on the server O(log n) a timer; some 300 bytes a timer and its payload
 //   fsync         as the server is set: appendfsync always synchronises once for all clients whose
 //                 commands it has read together
 //
 // What is acknowledged is in the server's memory, and on its disk as far as its settings say. With
-// `replicas`, so many have it in their memory too (WAIT, which is sent after the script, because
-// inside a script it returns at once).
+// `replicas`, so many have it in their memory too (WAIT, which is sent after the script and on the
+// same connection: inside a script it returns at once, and so it does on a new connection).
+// Replication is asynchronous all the same. A claim is not waited for, so after a failover its timer
+// may be handed out before the lease ends; complete() tells the first holder. A change that WAIT
+// gives up on is on the master, and may yet reach the replicas, or not. A master that was cut off
+// from its replicas still takes the writes of clients on its side; without WAIT these are lost when
+// it comes back. In a cluster, also WAIT only makes a loss less probable: it says that one replica
+// has the change, not that this one will be promoted. And a master that keeps nothing on disk must
+// not start again before its replica is promoted, else the replica copies an empty server.
 //
-// Good: many producers and workers, where the loss of a second is bearable, or a replica is there.
-// Bad: all timers are in memory.
-// Follows: Redis in Action, 6.4.2; the visibility timeout of Amazon SQS.
+// A call that concerns several shards is several steps: when it throws, some of them may have been
+// done. While a slot is moved to another node, Redis answers TRYAGAIN to a script unless all its keys
+// are on the same side; then calls to that shard wait, and claim() passes over it.
+//
+// Good: many producers and workers, where the loss of a second is bearable, or a replica is there;
+//       in a cluster, more timers than one server's memory or processor can take.
+// Bad: all timers are in memory. With shards an idle worker asks each of them.
+// Follows: Redis in Action, 6.4.2; the visibility timeout of Amazon SQS; the Redis Cluster
+//          specification.
 // Deviates: one sorted set, where Bull and Sidekiq move members between several.
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,7 +61,7 @@
 
 #include "durable/durable_queue.h"
 #include "durable/tokens.h"
-#include "redis/link.h"
+#include "redis/router.h"
 #include "redis/script.h"
 
 namespace timerbench {
@@ -45,8 +70,16 @@ class RedisQueue final : public DurableQueue {
  public:
   static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
 
-  // `replicas` must have acknowledged a change before a call returns. Throws BackendUnavailable.
-  RedisQueue(const RedisEndpoint& endpoint, const DurableConfig& config, int replicas = 0);
+  struct Settings {
+    std::size_t shards = 1;  // the same for all clients of a queue
+    int replicas = 0;        // must have acknowledged a change before a call returns
+  };
+
+  // A pattern of Redis for the keys of all queues whose names begin so.
+  static std::string keys_of(std::string_view prefix);
+
+  // Throws BackendUnavailable.
+  RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig& config, Settings settings);
 
   void schedule(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;
@@ -57,17 +90,34 @@ class RedisQueue final : public DurableQueue {
 
  private:
   using Reply = RedisConnection::Reply;
+  using Limits = RedisRouter::Limits;
+  using Words = std::vector<std::string>;
 
-  Reply call(RedisConnection& connection, const RedisScript& script, int type,
-             std::span<const std::string> arguments) const;
+  struct Shard {
+    explicit Shard(std::string_view tag);
+    std::string due, payload, holder;  // keys
+  };
+
+  static std::vector<Shard> make_shards(const std::string& queue, std::size_t count);
+  std::size_t shard_of(DurableId id) const;
+  // Words for each shard.
+  std::vector<Words> sort_by_shard(std::span<const ClaimedTimer> claims) const;
+
+  RedisScript load(std::string_view text);
+  Limits limits() const;
+  static Reply run(RedisConnection& connection, const Shard& shard, const RedisScript& script,
+                   int type, std::span<const std::string> arguments);
   // Returns when the replicas have the change too.
-  Reply change(const RedisScript& script, int type, std::span<const std::string> arguments);
+  Reply change(const Shard& shard, const RedisScript& script, int type,
+               std::span<const std::string> arguments, const Limits& limits);
+  Claims claim_from(const Shard& shard, std::size_t most, Tick lease, std::uint64_t token,
+                    const Limits& limits);
 
   const DurableConfig config_;
   const int replicas_;
-  const std::string due_, payload_, holder_;  // keys
+  const std::vector<Shard> shards_;
+  const std::unique_ptr<RedisRouter> router_;
   Tokens tokens_;
-  RedisLink link_;
   const RedisScript schedule_, cancel_, claim_, complete_, give_back_;
 };
 

@@ -1,15 +1,25 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "durable/engine.h"
 #include "durable/journal_queue.h"
 #include "durable/redis_queue.h"
+#include "redis/cluster.h"
+#include "redis/link.h"
+#include "redis/names.h"
+#include "redis/private_cluster.h"
+#include "redis/private_pair.h"
 #include "redis/server.h"
 #ifdef TIMERBENCH_DURABLE
 #include "durable/postgres_queue.h"
@@ -28,7 +38,7 @@ class JournalEngine final : public DurableEngine {
   JournalEngine(Folder folder, std::chrono::milliseconds gather)
       : folder_(std::move(folder)), gather_(gather) {}
 
-  Folder folder() const override { return folder_; }
+  std::vector<Folder> folders() const override { return {folder_}; }
 
  private:
   // All clients of a queue in this process share its store; the last one closes the file.
@@ -74,15 +84,32 @@ class RedisEngine final : public DurableEngine {
     server_.kill();
     server_.restart();
   }
-  Folder folder() const override { return server_.folder(); }
-  pid_t process() override { return server_.process(); }
+  std::vector<Folder> folders() const override { return {server_.folder()}; }
+  std::vector<pid_t> processes() override { return {server_.process()}; }
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
-    return std::make_unique<RedisQueue>(server_.endpoint(), config);
+    return std::make_unique<RedisQueue>(
+        std::make_unique<RedisLink>(server_.endpoint(), config.patience), config,
+        RedisQueue::Settings{});
   }
 
   PrivateRedisServer server_;
+};
+
+class RedisPairEngine final : public DurableEngine {
+ public:
+  void restart() override { pair_.fail_over(); }
+  std::vector<pid_t> processes() override { return pair_.processes(); }
+
+ private:
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    return std::make_unique<RedisQueue>(
+        std::make_unique<RedisLink>(pair_.endpoints(), config.patience), config,
+        RedisQueue::Settings{.replicas = 1});
+  }
+
+  PrivateRedisPair pair_;
 };
 
 DurableContender redis(std::string_view name, std::string_view summary, DurablePromise promise,
@@ -97,13 +124,95 @@ DurableContender redis(std::string_view name, std::string_view summary, DurableP
           .start = [settings](const Folder&) { return std::make_unique<RedisEngine>(settings); }};
 }
 
+// A private cluster, or the user's, of which no node is killed.
+class RedisClusterEngine final : public DurableEngine {
+ public:
+  explicit RedisClusterEngine(int replicas) : replicas_(replicas) {
+    if (const char* url = std::getenv(kRedisClusterUrlVariable); url != nullptr && *url != '\0') {
+      nodes_.push_back(RedisEndpoint::parse(url, kRedisClusterUrlVariable));
+      RedisCluster probe(nodes_);
+    } else {
+      own_.emplace();
+      nodes_ = own_->endpoints();
+    }
+  }
+
+  ~RedisClusterEngine() override {
+    if (own_ || getpid() != owner_) return;
+    try {
+      remove_keys();
+    } catch (...) {  // a destructor cannot report it
+    }
+  }
+
+  void restart() override {
+    if (!own_) return;
+    own_->kill_master();
+    own_->mend();
+  }
+  std::vector<pid_t> processes() override {
+    return own_ ? own_->processes() : std::vector<pid_t>();
+  }
+
+ private:
+  static constexpr std::size_t kShards = 16;
+
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    DurableConfig unique = config;
+    unique.queue = prefix_ + config.queue;
+    return std::make_unique<RedisQueue>(
+        std::make_unique<RedisCluster>(nodes_, config.patience), unique,
+        RedisQueue::Settings{.shards = kShards, .replicas = replicas_});
+  }
+
+  void remove_keys() {
+    const std::string pattern = RedisQueue::keys_of(prefix_);
+    RedisCluster(nodes_).with_each_master(
+        {.give_up = std::chrono::steady_clock::now() + kRedisPatience},
+        [&](RedisConnection& connection) {
+          std::string cursor = "0";
+          do {
+            const auto reply = connection.call(REDIS_REPLY_ARRAY,
+                                               {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
+            cursor = reply->element[0]->str;
+            for (std::size_t i = 0; i < reply->element[1]->elements; ++i) {
+              const redisReply& key = *reply->element[1]->element[i];
+              connection.call(REDIS_REPLY_INTEGER, {"UNLINK", std::string_view(key.str, key.len)});
+            }
+          } while (cursor != "0");
+        });
+  }
+
+  const int replicas_;
+  const pid_t owner_ = getpid();
+  // Other programs may have queues of the same names in the user's cluster.
+  const std::string prefix_ = unique_redis_name() + ":";
+  std::optional<PrivateRedisCluster> own_;
+  std::vector<RedisEndpoint> nodes_;
+};
+
+DurableContender redis_cluster(std::string_view name, std::string_view summary, int replicas) {
+  return {.traits = {.name = name,
+                     .summary = summary,
+                     .engine = "redis-server",
+                     .promise = {.when_killed = Kept::but_the_latest,
+                                 .when_power_fails = Kept::none,
+                                 .when_disk_fails = Kept::but_the_latest},
+                     .shared_by = SharedBy::machines,
+                     .resolution = 1000,
+                     .file = RedisQueue::kFile},
+          .start = [replicas](const Folder&) {
+            return std::make_unique<RedisClusterEngine>(replicas);
+          }};
+}
+
 #ifdef TIMERBENCH_DURABLE
 class SqliteEngine final : public DurableEngine {
  public:
   SqliteEngine(Folder folder, SqliteQueue::Synchronous synchronous)
       : file_(folder / "timers.sqlite"), synchronous_(synchronous) {}
 
-  Folder folder() const override { return file_.parent_path(); }
+  std::vector<Folder> folders() const override { return {file_.parent_path()}; }
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
@@ -134,8 +243,8 @@ class PostgresEngine final : public DurableEngine {
   explicit PostgresEngine(bool synchronous_commit) : synchronous_commit_(synchronous_commit) {}
 
   void restart() override { server_.restart(); }
-  Folder folder() const override { return server_.folder(); }
-  pid_t process() override { return server_.process(); }
+  std::vector<Folder> folders() const override { return {server_.folder()}; }
+  std::vector<pid_t> processes() override { return {server_.process()}; }
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
@@ -206,6 +315,19 @@ std::span<const DurableContender> durable_roster() {
           "redis_always", "a sorted set of Redis, synchronised before each answer",
           {.when_killed = Kept::all, .when_power_fails = Kept::all, .when_disk_fails = Kept::none},
           {"--save", "", "--appendonly", "yes", "--appendfsync", "always"}),
+      {.traits = {.name = "redis_replica",
+                  .summary = "a sorted set of Redis in the memory of two servers (WAIT 1)",
+                  .engine = "redis-server",
+                  .promise = {.when_killed = Kept::all,
+                              .when_power_fails = Kept::none,
+                              .when_disk_fails = Kept::all},
+                  .shared_by = SharedBy::machines,
+                  .resolution = 1000,
+                  .file = RedisQueue::kFile},
+       .start = [](const Folder&) { return std::make_unique<RedisPairEngine>(); }},
+      redis_cluster("redis_cluster", "sorted sets of Redis Cluster, 3 masters and 3 replicas", 0),
+      redis_cluster("redis_cluster_wait", "redis_cluster, each change on a replica too (WAIT 1)",
+                    1),
   };
   return all;
 }

@@ -19,15 +19,16 @@ namespace timerbench {
 namespace {
 
 constexpr std::string_view kStartIt =
-    "start it, or correct TIMERBENCH_REDIS_URL, or unset the variable to use a private server";
+    "start it, or correct {}, or unset the variable to use a private server";
 constexpr std::string_view kWhyItEnded =
     "find out why it ended: perhaps it was killed for want of memory";
 
-[[noreturn]] void reject_url(std::string_view reason) {
-  throw BackendUnavailable(
-      fmt::format("{}: {}; write redis://[user:password@]host[:port][/db] or unix:///path",
-                  kRedisUrlVariable, reason));
-}
+// The URL of an environment variable is wrong.
+struct BadUrl {
+  std::string_view reason;
+};
+
+[[noreturn]] void reject_url(std::string_view reason) { throw BadUrl{reason}; }
 
 std::optional<int> parse_number(std::string_view text, int base = 10) {
   int value = 0;
@@ -62,33 +63,37 @@ timeval to_timeval(std::chrono::milliseconds duration) {
 
 // What to do about an error reply. Found anywhere in it: before Redis 7 an error inside a script
 // stands in the middle of another.
-std::string_view advice_for(std::string_view reply) {
+std::string advice_for(std::string_view reply, const char* variable) {
   static constexpr std::pair<std::string_view, std::string_view> kAdvice[] = {
-      {"NOAUTH", "put user and password into TIMERBENCH_REDIS_URL"},
-      {"WRONGPASS", "correct user and password in TIMERBENCH_REDIS_URL"},
-      {"without any password", "take the password out of TIMERBENCH_REDIS_URL"},
+      {"NOAUTH", "put user and password into {}"},
+      {"WRONGPASS", "correct user and password in {}"},
+      {"without any password", "take the password out of {}"},
       {"NOPERM", "grant the user this command and the keys timerbench:*"},
       {"OOM", "raise its maxmemory or choose a smaller size"},
       {"LOADING", "wait until it has loaded its data"},
-      {"WRONGTYPE",
-       "another program uses the key; name a database of your own in TIMERBENCH_REDIS_URL"},
-      {"READONLY", "it is a replica; name its primary in TIMERBENCH_REDIS_URL"},
-      {"MOVED", "it is part of a cluster; name a single server in TIMERBENCH_REDIS_URL"},
+      {"WRONGTYPE", "another program uses the key; name a database of your own in {}"},
+      {"READONLY", "it is a replica; name its primary in {}"},
+      {"MOVED", "it is part of a cluster; name a single server in {}"},
+      {"cluster support disabled", "name a node of a cluster in {}"},
+      {"CLUSTERDOWN", "start the nodes that are missing, or give their slots to others"},
+      {"TRYAGAIN", "wait until its slot has been moved"},
+      {"SELECT is not allowed", "a cluster has no databases; take the number out of {}"},
       {"DB index", "choose a database that it has"},
       {"max number of clients", "raise its maxclients or close other clients"},
   };
   for (const auto& [word, advice] : kAdvice) {
-    if (reply.find(word) != reply.npos) return advice;
+    if (reply.find(word) != reply.npos) return fmt::format(fmt::runtime(advice), variable);
   }
   return "see its log";
 }
 
 }  // namespace
 
-RedisEndpoint RedisEndpoint::parse(std::string_view url) {
+RedisEndpoint RedisEndpoint::parse(std::string_view url, const char* variable) try {
   constexpr std::string_view kUnix = "unix://";
   constexpr std::string_view kRedis = "redis://";
   RedisEndpoint endpoint;
+  endpoint.variable = variable;
 
   if (url.starts_with(kUnix)) {
     endpoint.path = url.substr(kUnix.size());
@@ -136,6 +141,10 @@ RedisEndpoint RedisEndpoint::parse(std::string_view url) {
   }
   if (endpoint.host.empty()) reject_url("there is no host");
   return endpoint;
+} catch (const BadUrl& bad) {
+  throw BackendUnavailable(
+      fmt::format("{}: {}; write redis://[user:password@]host[:port][/db] or unix:///path",
+                  variable, bad.reason));
 }
 
 std::string RedisEndpoint::url() const {
@@ -168,12 +177,19 @@ void RedisConnection::connect() {
                      : redisConnectUnixWithTimeout(endpoint_.path.c_str(), timeout));
   if (!context_) throw std::bad_alloc();
   if (context_->err != 0 || redisSetTimeout(context_.get(), timeout) != REDIS_OK) {
-    throw error(fmt::format("cannot connect: {}", context_->errstr), kStartIt);
+    throw error(fmt::format("cannot connect: {}", context_->errstr),
+                fmt::format(kStartIt, endpoint_.variable));
   }
   fcntl(context_->fd, F_SETFD, FD_CLOEXEC);
 }
 
 RedisConnection::Reply RedisConnection::call(int type, Words command) {
+  static constexpr std::string_view kAsking[] = {"ASKING"};
+  if (asking_) exchange(REDIS_REPLY_STATUS, kAsking);
+  return exchange(type, command);
+}
+
+RedisConnection::Reply RedisConnection::exchange(int type, Words command) {
   append(command);
   flush();
   const auto late = settle(1);
@@ -217,7 +233,7 @@ bool RedisConnection::usable() const {
 void RedisConnection::interrupt() { shutdown(context_->fd, SHUT_RDWR); }
 
 void RedisConnection::set_patience(std::chrono::milliseconds patience) {
-  patience_ = patience;
+  if (std::exchange(patience_, patience) == patience) return;
   if (redisSetTimeout(context_.get(), to_timeval(patience)) != REDIS_OK) lose();
 }
 
@@ -265,7 +281,7 @@ RedisConnection::Reply RedisConnection::read() {
 void RedisConnection::check(const redisReply& reply, int type) const {
   if (reply.type == REDIS_REPLY_ERROR) {
     const std::string_view text(reply.str, reply.len);
-    throw RedisReplyError(error(text, advice_for(text)).what(), text);
+    throw RedisReplyError(error(text, advice_for(text, endpoint_.variable)).what(), text);
   }
   if (reply.type != type) {
     throw error("an answer of an unexpected kind", "check that it is a Redis server");

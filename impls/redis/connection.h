@@ -36,10 +36,11 @@ struct RedisEndpoint {
   int database = 0;
   std::string user;  // empty: the default user
   std::string password;
+  const char* variable = kRedisUrlVariable;  // which the user sets, for advice
 
   // redis://[user:password@]host[:port][/db] or unix:///path; user and password may hold %XX.
   // Throws BackendUnavailable, which names the variable and does not repeat the password.
-  static RedisEndpoint parse(std::string_view url);
+  static RedisEndpoint parse(std::string_view url, const char* variable = kRedisUrlVariable);
 
   // As a URL, without user and password.
   std::string url() const;
@@ -49,13 +50,14 @@ struct RedisEndpoint {
 class RedisReplyError : public BackendError {
  public:
   RedisReplyError(const std::string& what, std::string_view reply)
-      : BackendError(what), code_(reply.substr(0, reply.find(' '))) {}
+      : BackendError(what), reply_(reply) {}
 
+  const std::string& reply() const { return reply_; }
   // The first word of the reply: "NOSCRIPT", "OOM".
-  const std::string& code() const { return code_; }
+  std::string code() const { return reply_.substr(0, reply_.find(' ')); }
 
  private:
-  std::string code_;
+  std::string reply_;
 };
 
 class RedisConnection {
@@ -100,6 +102,10 @@ class RedisConnection {
   // How long to wait for an answer from now on.
   void set_patience(std::chrono::milliseconds patience);
 
+  // Whether ASKING goes before each call() from now on: then a node of a cluster takes it for a slot
+  // that is on its way to it.
+  void set_asking(bool asking) { asking_ = asking; }
+
   // An error of this server, to be thrown.
   BackendError error(std::string_view what, std::string_view advice) const;
 
@@ -109,6 +115,7 @@ class RedisConnection {
   };
 
   void connect();
+  Reply exchange(int type, Words command);
   void append(Words command);
   void flush();
   Reply read();
@@ -121,6 +128,7 @@ class RedisConnection {
   std::chrono::milliseconds patience_;
   std::unique_ptr<redisContext, FreeContext> context_;
   bool lost_ = false;
+  bool asking_ = false;
   std::string output_;          // appended, not yet sent
   std::size_t appended_ = 0;    // commands in output_
   std::size_t unanswered_ = 0;  // commands whose reply has not been read

@@ -1,7 +1,8 @@
 // The redis-server that the Redis backends use: the user's, or a private one.
 //
 // A private server (engines/private_server.h) listens on a unix socket in its folder and on no TCP
-// port.
+// port. Servers that talk to each other need TCP: then it listens on 127.0.0.1 alone, and a random
+// password keeps others out. The password is in a file that only its owner may read, in the folder.
 #pragma once
 
 #include <chrono>
@@ -20,11 +21,19 @@ class PrivateRedisServer {
 
   inline static const Settings kKeepsNothing{"--save", "", "--appendonly", "no"};
 
+  // Nothing on disk, and copies itself to a replica as soon as one asks.
+  inline static const Settings kReplicates{
+      "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"};
+
   // Starts redis-server, from PATH, and waits until it answers. Throws BackendUnavailable.
   explicit PrivateRedisServer(std::chrono::milliseconds patience = kRedisPatience,
                               Settings settings = kKeepsNothing);
 
-  RedisEndpoint endpoint() const;
+  // On 127.0.0.1. Throws BackendUnavailable, also if another program has taken the port.
+  explicit PrivateRedisServer(RedisEndpoint loopback, Settings settings,
+                              std::chrono::milliseconds patience = kRedisPatience);
+
+  const RedisEndpoint& endpoint() const { return endpoint_; }
   const std::filesystem::path& folder() const { return server_.folder(); }
   bool running() { return process() > 0; }
   pid_t process() { return server_.process(); }
@@ -39,7 +48,22 @@ class PrivateRedisServer {
 
   const std::chrono::milliseconds patience_;
   PrivateServer server_;
+  const RedisEndpoint endpoint_;
 };
+
+// Returns when a replica of this master has a copy. Throws BackendUnavailable.
+void await_redis_replica(const RedisEndpoint& master);
+
+// A port of 127.0.0.1 that nobody listens on, at the time of the call. It is none of those that Linux
+// takes for outgoing connections: else one of them might have it while a server restarts. Throws
+// BackendUnavailable.
+int free_loopback_port();
+
+// 127.0.0.1, a free port, and this password.
+RedisEndpoint free_loopback(std::string password);
+
+// 128 random bits, in hexadecimal digits.
+std::string random_password();
 
 // The server that TIMERBENCH_REDIS_URL names; without the variable, the private server of this
 // process, which is started on first use and replaced if it has ended. Throws BackendUnavailable.

@@ -99,6 +99,9 @@ COLOURS = {
     "redis_memory": "orange",
     "redis_everysec": "violet",
     "redis_always": "red",
+    "redis_replica": "sky",
+    "redis_cluster": "green",
+    "redis_cluster_wait": "ink",
 }
 
 _OWN = {

@@ -1,0 +1,72 @@
+#include "redis/link.h"
+
+#include <optional>
+#include <utility>
+
+namespace timerbench {
+namespace {
+
+bool is_master(RedisConnection& connection) {
+  const auto role = connection.call(REDIS_REPLY_ARRAY, {"ROLE"});
+  const redisReply& name = *role->element[0];
+  return std::string_view(name.str, name.len) == "master";
+}
+
+}  // namespace
+
+RedisLink::RedisLink(RedisEndpoint endpoint, std::chrono::milliseconds patience)
+    : RedisLink(std::vector{std::move(endpoint)}, patience) {}
+
+RedisLink::RedisLink(std::vector<RedisEndpoint> endpoints, std::chrono::milliseconds patience)
+    : endpoints_(std::move(endpoints)), patience_(patience), connection_(connect(patience)) {}
+
+RedisConnection& RedisLink::get() {
+  if (!connection_->usable()) {
+    auto fresh = connect(kPatience);
+    fresh->set_patience(patience_);
+    const std::lock_guard lock(mutex_);
+    connection_ = std::move(fresh);
+  }
+  return *connection_;
+}
+
+void RedisLink::with(std::string_view, const Limits& limits, const Use& use) {
+  const auto use_it = [&] {
+    RedisConnection& connection = get();
+    connection.set_patience(limits.left());
+    use(connection);
+  };
+  try {
+    use_it();
+  } catch (const RedisReplyError& error) {
+    if (error.code() != "READONLY" || endpoints_.size() == 1) throw;
+    connection_->interrupt();  // it was the master, and is none any more
+    use_it();
+  }
+}
+
+void RedisLink::interrupt() {
+  const std::lock_guard lock(mutex_);
+  connection_->interrupt();
+}
+
+std::unique_ptr<RedisConnection> RedisLink::connect(std::chrono::milliseconds patience) const {
+  std::optional<BackendUnavailable> failure;
+  for (const RedisEndpoint& endpoint : endpoints_) {
+    try {
+      auto connection = std::make_unique<RedisConnection>(endpoint, patience);
+      if (endpoints_.size() == 1 || is_master(*connection)) return connection;
+      if (!failure) {
+        failure.emplace(connection
+                            ->error("it is a replica, and no other server is a master",
+                                    "start the master, or promote a replica")
+                            .what());
+      }
+    } catch (const BackendError& error) {
+      failure.emplace(error.what());
+    }
+  }
+  throw *failure;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,158 @@
+#include "redis/private_cluster.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "redis/cluster.h"
+
+namespace timerbench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::milliseconds kPause{20};
+// Of silence, after which the others take a node for dead.
+constexpr std::string_view kNodeTimeout = "500";
+
+std::string text_of(const RedisConnection::Reply& reply) { return {reply->str, reply->len}; }
+
+std::string id_of(RedisConnection& connection) {
+  return text_of(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "MYID"}));
+}
+
+}  // namespace
+
+PrivateRedisCluster::PrivateRedisCluster() {
+  const std::string password = random_password();
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    endpoints_.push_back(free_loopback(password));
+    bus_ports_.push_back(free_loopback_port());
+    PrivateRedisServer::Settings settings = PrivateRedisServer::kReplicates;
+    settings.insert(settings.end(),
+                    {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_ports_[i]),
+                     "--cluster-node-timeout", std::string(kNodeTimeout),
+                     // The nodes know of a replica once it has had a byte, if only a ping.
+                     "--repl-ping-replica-period", "1",
+                     // The others go on while a master is down.
+                     "--cluster-require-full-coverage", "no",
+                     // A replica takes over however long it has not heard of its master.
+                     "--cluster-replica-validity-factor", "0"});
+    nodes_.push_back(std::make_unique<PrivateRedisServer>(endpoints_[i], std::move(settings)));
+  }
+  introduce();
+  mend();
+}
+
+void PrivateRedisCluster::introduce() {
+  RedisConnection first(endpoints_[0]);
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    RedisConnection connection(endpoints_[i]);
+    // Different from the beginning, so that they need not find out that they are equal.
+    connection.call(REDIS_REPLY_STATUS, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
+    if (i < kMasters) {
+      connection.call(REDIS_REPLY_STATUS,
+                      {"CLUSTER", "ADDSLOTSRANGE", std::to_string(i * kRedisSlots / kMasters),
+                       std::to_string((i + 1) * kRedisSlots / kMasters - 1)});
+    }
+    if (i == 0) continue;
+    first.call(REDIS_REPLY_STATUS,
+               {"CLUSTER", "MEET", endpoints_[i].host, std::to_string(endpoints_[i].port),
+                std::to_string(bus_ports_[i])});
+  }
+  for (std::size_t i = kMasters; i < kNodes; ++i) {
+    const std::string master = [&] {
+      RedisConnection connection(endpoints_[i - kMasters]);
+      return id_of(connection);
+    }();
+    RedisConnection replica(endpoints_[i]);
+    await("its nodes do not meet", [&] {
+      try {
+        replica.call(REDIS_REPLY_STATUS, {"CLUSTER", "REPLICATE", master});
+        return true;
+      } catch (const RedisReplyError&) {  // it does not know the master yet
+        return false;
+      }
+    });
+  }
+}
+
+std::vector<pid_t> PrivateRedisCluster::processes() {
+  std::vector<pid_t> processes;
+  for (const auto& node : nodes_) processes.push_back(node->process());
+  return processes;
+}
+
+std::chrono::milliseconds PrivateRedisCluster::kill_master() {
+  const auto masters = [this] {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < kNodes; ++i) count += nodes_[i]->running() && is_master(i) ? 1 : 0;
+    return count;
+  };
+  while (!nodes_[next_victim_]->running() || !is_master(next_victim_)) {
+    next_victim_ = (next_victim_ + 1) % kNodes;
+  }
+  const auto start = Clock::now();
+  nodes_[next_victim_]->kill();
+  await("it does not replace a dead master", [&] { return masters() == kMasters; });
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+  next_victim_ = (next_victim_ + 1) % kNodes;
+  return took;
+}
+
+void PrivateRedisCluster::mend() {
+  for (auto& node : nodes_) {
+    if (!node->running()) node->restart();
+  }
+  await("its nodes do not agree", [&] {
+    const std::string view = view_of(0);
+    bool is_agreed = !view.empty();
+    for (std::size_t i = 1; i < kNodes && is_agreed; ++i) is_agreed = view_of(i) == view;
+    return is_agreed;
+  });
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    if (is_master(i)) await_redis_replica(endpoints_[i]);
+  }
+}
+
+bool PrivateRedisCluster::is_master(std::size_t node) {
+  RedisConnection connection(endpoints_[node]);
+  const auto role = connection.call(REDIS_REPLY_ARRAY, {"ROLE"});
+  return std::string_view(role->element[0]->str) == "master";
+}
+
+std::string PrivateRedisCluster::view_of(std::size_t node) {
+  RedisConnection connection(endpoints_[node]);
+  const std::string info = text_of(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "INFO"}));
+  if (info.find("cluster_state:ok") == info.npos) return "";
+  const auto ranges = connection.call(REDIS_REPLY_ARRAY, {"CLUSTER", "SLOTS"});
+  std::string view;
+  long long slots = 0;
+  for (std::size_t i = 0; i < ranges->elements; ++i) {
+    const redisReply& range = *ranges->element[i];
+    if (range.elements < 4) return "";  // it has no replica
+    const long long first = range.element[0]->integer, last = range.element[1]->integer;
+    view += fmt::format("{}-{} {}\n", first, last, range.element[2]->element[2]->str);
+    slots += last - first + 1;
+  }
+  return slots == static_cast<long long>(kRedisSlots) ? view : "";
+}
+
+template <class Condition>
+void PrivateRedisCluster::await(std::string_view what, Condition&& condition) {
+  const auto give_up = Clock::now() + kPatience;
+  while (!condition()) {
+    if (Clock::now() >= give_up) {
+      throw BackendUnavailable(fmt::format(
+          "cannot start a private Redis Cluster: {} within {} s; check that the machine "
+          "is not busy",
+          what, kPatience.count()));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+}  // namespace timerbench

@@ -1,0 +1,34 @@
+#include "redis/private_pair.h"
+
+#include <string>
+
+namespace timerbench {
+
+PrivateRedisPair::PrivateRedisPair()
+    : endpoints_([password = random_password()] {
+        return std::vector{free_loopback(password), free_loopback(password)};
+      }()) {
+  servers_[master_] =
+      std::make_unique<PrivateRedisServer>(endpoints_[master_], PrivateRedisServer::kReplicates);
+  start_replica();
+}
+
+void PrivateRedisPair::fail_over() {
+  servers_[master_]->kill();
+  master_ = 1 - master_;
+  RedisConnection(endpoints_[master_]).call(REDIS_REPLY_STATUS, {"REPLICAOF", "NO", "ONE"});
+  start_replica();
+}
+
+// Anew, because a server that restarts must be a replica from its first moment.
+void PrivateRedisPair::start_replica() {
+  const RedisEndpoint& master = endpoints_[master_];
+  PrivateRedisServer::Settings settings = PrivateRedisServer::kReplicates;
+  settings.insert(settings.end(), {"--replicaof", master.host, std::to_string(master.port)});
+  auto& replica = servers_[1 - master_];
+  replica.reset();  // frees the port
+  replica = std::make_unique<PrivateRedisServer>(endpoints_[1 - master_], settings);
+  await_redis_replica(master);
+}
+
+}  // namespace timerbench

@@ -1,0 +1,38 @@
+// A private Redis master and its replica, which takes over when the master is killed. Neither keeps
+// anything on disk.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "redis/server.h"
+
+namespace timerbench {
+
+class PrivateRedisPair {
+ public:
+  // Returns when the replica has a copy. Throws BackendUnavailable.
+  PrivateRedisPair();
+
+  // Of both. They stay the same, so a RedisLink to them finds the master at any time.
+  const std::vector<RedisEndpoint>& endpoints() const { return endpoints_; }
+  std::vector<pid_t> processes() { return {servers_[0]->process(), servers_[1]->process()}; }
+
+  // Kills the master as by kill -9, promotes the replica, and starts the killed one as its replica.
+  // So there are never two masters, and none starts empty while the other waits to copy it. Returns
+  // when the new replica has a copy. Throws BackendUnavailable.
+  void fail_over();
+
+ private:
+  // Of the master, and returns when it has a copy.
+  void start_replica();
+
+  const std::vector<RedisEndpoint> endpoints_;
+  std::array<std::unique_ptr<PrivateRedisServer>, 2> servers_;
+  std::size_t master_ = 0;
+};
+
+}  // namespace timerbench

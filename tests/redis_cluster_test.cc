@@ -1,0 +1,628 @@
+// Redis with replicas: the client of Redis Cluster while slots are moved and masters die, the queue
+// over it, and the private servers. One cluster serves all tests.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "durable/engine.h"
+#include "durable/redis_queue.h"
+#include "redis/cluster.h"
+#include "redis/link.h"
+#include "redis/private_cluster.h"
+#include "redis/private_pair.h"
+#include "redis/script.h"
+#include "redis_testing.h"
+
+namespace timerbench {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+[[maybe_unused]] const int kNoUrl = unsetenv(kRedisClusterUrlVariable);
+
+constexpr std::size_t kShards = 16;
+constexpr Tick kMs = 1'000'000;
+constexpr Tick kLease = 60'000 * kMs;
+
+class TheCluster : public ::testing::Environment {
+ public:
+  static PrivateRedisCluster& get() { return *cluster; }
+  void SetUp() override { cluster.emplace(); }
+  void TearDown() override { cluster.reset(); }
+
+ private:
+  inline static std::optional<PrivateRedisCluster> cluster;
+};
+
+[[maybe_unused]] const auto* const kEnvironment =
+    ::testing::AddGlobalTestEnvironment(new TheCluster);  // which gtest deletes
+
+const std::vector<RedisEndpoint>& nodes() { return TheCluster::get().endpoints(); }
+
+RedisRouter::Limits within(std::chrono::milliseconds patience) {
+  return {.give_up = Clock::now() + patience};
+}
+
+std::string text_of(const RedisConnection::Reply& reply) { return {reply->str, reply->len}; }
+
+std::string id_of(const RedisEndpoint& endpoint) {
+  RedisConnection connection(endpoint);
+  return text_of(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "MYID"}));
+}
+
+void set(RedisCluster& cluster, const std::string& key, const std::string& value) {
+  cluster.with(key, within(5s), [&](RedisConnection& connection) {
+    connection.call(REDIS_REPLY_STATUS, {"SET", key, value});
+  });
+}
+
+std::string get(RedisCluster& cluster, const std::string& key) {
+  std::string value;
+  cluster.with(key, within(5s), [&](RedisConnection& connection) {
+    value = text_of(connection.call(REDIS_REPLY_STRING, {"GET", key}));
+  });
+  return value;
+}
+
+bool is_master(const RedisEndpoint& endpoint) {
+  RedisConnection connection(endpoint);
+  return std::string(connection.call(REDIS_REPLY_ARRAY, {"ROLE"})->element[0]->str) == "master";
+}
+
+// The number of the master that has the key.
+std::size_t master_of(const std::string& key) {
+  std::string id;
+  RedisCluster(nodes()).with(key, within(5s), [&](RedisConnection& connection) {
+    // Its own key, so that an old map is noticed.
+    connection.call(REDIS_REPLY_INTEGER, {"EXISTS", key});
+    id = text_of(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "MYID"}));
+  });
+  for (std::size_t i = 0; i < nodes().size(); ++i) {
+    if (id_of(nodes()[i]) == id) return i;
+  }
+  throw std::logic_error(id);
+}
+
+std::size_t another_master(std::size_t than) {
+  for (std::size_t step = 1; step < nodes().size(); ++step) {
+    const std::size_t other = (than + step) % nodes().size();
+    if (is_master(nodes()[other])) return other;
+  }
+  throw std::logic_error("one master");
+}
+
+// A slot on its way from one master to another.
+class Move {
+ public:
+  explicit Move(const std::string& key)
+      : slot_(std::to_string(redis_slot(key))), from_(master_of(key)), to_(another_master(from_)) {
+    target.call(REDIS_REPLY_STATUS,
+                {"CLUSTER", "SETSLOT", slot_, "IMPORTING", id_of(nodes()[from_])});
+    source.call(REDIS_REPLY_STATUS,
+                {"CLUSTER", "SETSLOT", slot_, "MIGRATING", id_of(nodes()[to_])});
+  }
+
+  void move(const std::vector<std::string>& keys) {
+    const RedisEndpoint& to = nodes()[to_];
+    const std::string port = std::to_string(to.port);
+    std::vector<std::string_view> command{"MIGRATE", to.host, port,        "",    "0",
+                                          "5000",    "AUTH",  to.password, "KEYS"};
+    command.insert(command.end(), keys.begin(), keys.end());
+    source.call(REDIS_REPLY_STATUS, command);
+  }
+
+  // All that is left, and then the slot.
+  void finish() {
+    for (std::vector<std::string> keys = left(); !keys.empty(); keys = left()) move(keys);
+    const std::string id = id_of(nodes()[to_]);
+    target.call(REDIS_REPLY_STATUS, {"CLUSTER", "SETSLOT", slot_, "NODE", id});
+    source.call(REDIS_REPLY_STATUS, {"CLUSTER", "SETSLOT", slot_, "NODE", id});
+  }
+
+ private:
+  std::vector<std::string> left() {
+    const auto reply = source.call(REDIS_REPLY_ARRAY, {"CLUSTER", "GETKEYSINSLOT", slot_, "100"});
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < reply->elements; ++i) keys.emplace_back(reply->element[i]->str);
+    return keys;
+  }
+
+  const std::string slot_;
+  const std::size_t from_, to_;
+
+ public:
+  RedisConnection source{nodes()[from_]}, target{nodes()[to_]};
+};
+
+std::unique_ptr<RedisQueue> open(const std::string& name, int replicas = 0,
+                                 std::chrono::milliseconds patience = 5s) {
+  DurableConfig config{.queue = name, .patience = patience};
+  return std::make_unique<RedisQueue>(
+      std::make_unique<RedisCluster>(nodes(), patience), config,
+      RedisQueue::Settings{.shards = kShards, .replicas = replicas});
+}
+
+// All keys of the cluster that are like the pattern.
+std::set<std::string> keys_like(const std::string& pattern) {
+  std::set<std::string> keys;
+  RedisCluster(nodes()).with_each_master(within(5s), [&](RedisConnection& connection) {
+    const auto reply = connection.call(REDIS_REPLY_ARRAY, {"KEYS", pattern});
+    for (std::size_t i = 0; i < reply->elements; ++i) keys.emplace(reply->element[i]->str);
+  });
+  return keys;
+}
+
+// --- Slots ---
+
+TEST(RedisSlot, IsAsTheSpecificationSays) {
+  EXPECT_EQ(redis_slot("123456789"), 0x31C3U);
+  EXPECT_EQ(redis_slot("{user1000}.following"), redis_slot("user1000"));
+  EXPECT_EQ(redis_slot("{user1000}.followers"), redis_slot("user1000"));
+  EXPECT_EQ(redis_slot("foo{{bar}}zap"), redis_slot("{bar"));
+  EXPECT_EQ(redis_slot("foo{bar}{zap}"), redis_slot("bar"));
+  EXPECT_EQ(redis_slot(""), 0U);
+}
+
+TEST(RedisSlot, IsAsTheServerSays) {
+  RedisConnection connection(nodes()[0]);
+  for (const std::string key : {"foo{}{bar}", "{", "}{", "{}", "{a", "a}b{c}", "123456789",
+                                "{user1000}.x", "\xff\x01{\xfe}"}) {
+    const auto slot = connection.call(REDIS_REPLY_INTEGER, {"CLUSTER", "KEYSLOT", key})->integer;
+    EXPECT_EQ(static_cast<long long>(redis_slot(key)), slot) << key;
+  }
+}
+
+TEST(RedisSlot, OfEachShardIsInItsPartOfAllSlots) {
+  const auto queue = open("slots");
+  for (DurableId id = 0; id < 1000; ++id) {
+    const DurableTimer timer{id, 0};
+    queue->schedule({&timer, 1});
+  }
+  std::set<std::size_t> parts;
+  const auto keys = keys_like("timerbench:durable:{slots:*:due");
+  for (const std::string& key : keys) parts.insert(redis_slot(key) * kShards / kRedisSlots);
+  EXPECT_EQ(keys.size(), kShards);
+  EXPECT_EQ(parts.size(), kShards);
+}
+
+// --- Slots that move ---
+
+TEST(RedisClusterMove, IsFoundByAClientWithAnOldMap) {
+  RedisCluster cluster(nodes());
+  set(cluster, "moved", "value");
+  Move move("moved");
+  move.finish();
+  expect_contains(error_of<RedisReplyError>([&] {
+                    move.source.call(REDIS_REPLY_STRING, {"GET", "moved"});
+                  }),
+                  {"MOVED"});
+  EXPECT_EQ(get(cluster, "moved"), "value");
+  set(cluster, "moved", "again");
+  EXPECT_EQ(text_of(move.target.call(REDIS_REPLY_STRING, {"GET", "moved"})), "again");
+}
+
+TEST(RedisClusterMove, IsAskedForWhileItLasts) {
+  RedisCluster cluster(nodes());
+  set(cluster, "{ask}gone", "1");
+  set(cluster, "{ask}here", "2");
+  Move move("{ask}");
+  move.move({"{ask}gone"});
+  expect_contains(error_of<RedisReplyError>([&] {
+                    move.source.call(REDIS_REPLY_STRING, {"GET", "{ask}gone"});
+                  }),
+                  {"ASK"});
+  EXPECT_EQ(get(cluster, "{ask}gone"), "1");
+  EXPECT_EQ(get(cluster, "{ask}here"), "2");
+  // A script that the other node has never seen.
+  const RedisScript script(move.source, "return redis.call('GET', KEYS[1]) .. ' and ask'");
+  std::string answer;
+  cluster.with("{ask}gone", within(5s), [&](RedisConnection& connection) {
+    answer = text_of(script.call(connection, REDIS_REPLY_STRING, "1", "{ask}gone"));
+  });
+  EXPECT_EQ(answer, "1 and ask");
+  move.finish();
+  EXPECT_EQ(get(cluster, "{ask}gone"), "1");
+  EXPECT_EQ(get(cluster, "{ask}here"), "2");
+}
+
+TEST(RedisClusterMove, StopsOneShardAndNoOther) {
+  const auto queue = open("half", 0, 1s);
+  std::vector<DurableTimer> timers;
+  for (DurableId id = 0; id < 200; ++id) timers.push_back({id, 0, "x"});
+  queue->schedule(timers);
+  const std::string due = *keys_like("timerbench:durable:{half:*:due").begin();
+  RedisCluster cluster(nodes());
+  long long stopped = 0;
+  cluster.with(due, within(5s), [&](RedisConnection& connection) {
+    stopped = connection.call(REDIS_REPLY_INTEGER, {"ZCARD", due})->integer;
+  });
+  ASSERT_GT(stopped, 0);
+
+  Move move(due);
+  move.move({due});  // and not the payloads
+  const auto before = Clock::now();
+  expect_contains(error_of<BackendUnavailable>([&] { queue->schedule(timers); }), {"TRYAGAIN"});
+  const auto after = Clock::now();
+  EXPECT_LT(after - before, 3s);
+  const Claims claims = queue->claim(1000, kLease);
+  EXPECT_LT(Clock::now() - after, 900ms);  // it does not wait
+  EXPECT_EQ(claims.timers.size(), 200U - static_cast<std::size_t>(stopped));
+  // Nothing else is due, but that shard may have something.
+  const Claims none = queue->claim(1000, kLease);
+  EXPECT_TRUE(none.timers.empty());
+  EXPECT_LE(none.next_wakeup, unix_now() + 100 * kMs);
+
+  move.finish();
+  EXPECT_EQ(queue->claim(1000, kLease).timers.size(), static_cast<std::size_t>(stopped));
+  EXPECT_EQ(queue->size(), 200U);
+}
+
+// --- Under load ---
+
+// Producers and workers of one queue, and what was told of each timer.
+class Load {
+ public:
+  Load(const std::string& name, int replicas) : name_(name), replicas_(replicas) {
+    for (DurableId i = 0; i < 2; ++i) threads_.emplace_back([this, i] { produce(i); });
+    for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { work(); });
+  }
+  ~Load() { end(); }
+
+  // Returns when all that was acknowledged has been handed out, or nothing is any more.
+  void end() {
+    is_over_ = true;
+    for (std::thread& thread : threads_) {
+      if (thread.joinable()) thread.join();
+    }
+  }
+
+  // REQUIRES: it has ended.
+  std::size_t acknowledged() const { return armed_.size(); }
+  std::size_t failures() const { return failures_; }
+  void expect_exact(bool once) const {
+    std::size_t lost = 0, twice = 0, out_of_nothing = 0, after_completion = 0;
+    for (const DurableId id : armed_) lost += fired_.contains(id) ? 0 : 1;
+    for (const auto& [id, times] : fired_) {
+      out_of_nothing += armed_.contains(id) || repeated_.contains(id) ? 0 : 1;
+      twice += times > 1 ? 1 : 0;
+    }
+    for (const DurableId id : again_) after_completion += repeated_.contains(id) ? 0 : 1;
+    EXPECT_EQ(lost, 0U) << "of " << armed_.size();
+    EXPECT_EQ(out_of_nothing, 0U);
+    EXPECT_EQ(after_completion, 0U);
+    if (once) {
+      EXPECT_EQ(twice, 0U);
+    }
+    EXPECT_EQ(open(name_)->size(), 0U);
+  }
+
+ private:
+  void produce(DurableId first) {
+    const auto queue = open(name_, replicas_);
+    for (DurableId id = first; !is_over_; id += 2) {
+      const DurableTimer timer{id, unix_now() + static_cast<Tick>(id % 20) * kMs, "payload"};
+      while (!is_done([&] { queue->schedule({&timer, 1}); })) {
+        const std::lock_guard lock(mutex_);
+        repeated_.insert(id);
+      }
+      const std::lock_guard lock(mutex_);
+      armed_.insert(id);
+    }
+  }
+
+  void work() {
+    const auto queue = open(name_, replicas_);
+    auto last = Clock::now();
+    while (!is_over_ || Clock::now() - last < 3s) {
+      std::vector<ClaimedTimer> claims;
+      is_done([&] { claims = queue->claim(10, kShortLease).timers; });
+      if (claims.empty()) {
+        std::this_thread::sleep_for(1ms);
+        continue;
+      }
+      last = Clock::now();
+      {
+        const std::lock_guard lock(mutex_);
+        for (const ClaimedTimer& claim : claims) {
+          ++fired_[claim.timer.id];
+          if (completed_.contains(claim.timer.id)) again_.insert(claim.timer.id);
+        }
+      }
+      std::vector<bool> held;
+      if (!is_done([&] { held = queue->complete(claims); })) continue;
+      const std::lock_guard lock(mutex_);
+      for (std::size_t i = 0; i < claims.size(); ++i) {
+        if (held[i]) completed_.insert(claims[i].timer.id);
+      }
+    }
+  }
+
+  template <class Call>
+  bool is_done(Call&& call) {
+    try {
+      call();
+      return true;
+    } catch (const BackendError&) {
+      ++failures_;
+      return false;
+    }
+  }
+
+  static constexpr Tick kShortLease = 2'000 * kMs;
+
+  const std::string name_;
+  const int replicas_;
+  std::atomic<bool> is_over_ = false;
+  std::atomic<std::size_t> failures_ = 0;
+  std::mutex mutex_;
+  std::set<DurableId> armed_, repeated_, completed_, again_;
+  std::map<DurableId, int> fired_;
+  std::vector<std::thread> threads_;
+};
+
+TEST(RedisClusterLoad, LosesNothingWhileEachShardMoves) {
+  Load load("resharded", 0);
+  ASSERT_TRUE(soon([] { return keys_like("timerbench:durable:{resharded:*:payload").size() > 4; }));
+  std::set<std::string> tags;
+  for (const std::string& key : keys_like("timerbench:durable:{resharded:*")) {
+    tags.insert(key.substr(0, key.find('}') + 1));
+  }
+  for (const std::string& tag : tags) Move(tag).finish();
+  load.end();
+  EXPECT_GT(load.acknowledged(), 100U);
+  EXPECT_EQ(load.failures(), 0U);
+  load.expect_exact(/*once=*/true);
+}
+
+TEST(RedisClusterLoad, LosesNothingThatAReplicaHasWhenMastersDie) {
+  Load load("failover", 1);
+  for (int round = 0; round < 2; ++round) {
+    std::this_thread::sleep_for(200ms);
+    const auto start = Clock::now();
+    const auto took = TheCluster::get().kill_master();
+    TheCluster::get().mend();
+    fmt::print("replaced after {} ms, mended after {:.0f} ms\n", took.count(),
+               std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  }
+  load.end();
+  EXPECT_GT(load.acknowledged(), 100U);
+  load.expect_exact(/*once=*/false);
+}
+
+TEST(RedisClusterLoad, GoesOnWhenAMasterHangs) {
+  const auto queue = open("hangs", 0, 1s);
+  std::vector<DurableTimer> timers;
+  for (DurableId id = 0; id < 100; ++id) timers.push_back({id, 0, "x"});
+  queue->schedule(timers);
+  const std::string due = *keys_like("timerbench:durable:{hangs:*:due").begin();
+  const std::size_t master = master_of(due);
+  const pid_t process = TheCluster::get().node(master).process();
+  kill(process, SIGSTOP);
+  const auto start = Clock::now();
+  std::size_t failures = 0;
+  for (bool is_armed = false; !is_armed && Clock::now() - start < 20s;) {
+    const auto before = Clock::now();
+    try {
+      queue->schedule(timers);
+      is_armed = true;
+    } catch (const BackendError&) {
+      ++failures;
+    }
+    EXPECT_LT(Clock::now() - before, 3s);
+  }
+  EXPECT_NE(master_of(due), master);
+  EXPECT_GT(failures, 0U);
+  EXPECT_EQ(queue->size(), 100U);
+  kill(process, SIGCONT);
+  TheCluster::get().mend();
+}
+
+// --- Clusters that are not ours, and what is none ---
+
+const DurableContender& contender_named(std::string_view name) {
+  for (const DurableContender& contender : durable_roster()) {
+    if (contender.traits.name == name) return contender;
+  }
+  throw std::logic_error(std::string(name));
+}
+
+std::string url_of(const RedisEndpoint& endpoint, const std::string& credentials) {
+  return fmt::format("redis://{}@{}:{}", credentials, endpoint.host, endpoint.port);
+}
+
+TEST(RedisClusterUrl, LeavesOtherKeysAlone) {
+  RedisCluster cluster(nodes());
+  const auto other = open("mine");
+  const DurableTimer timer{1, 0, "mine"};
+  other->schedule({&timer, 1});
+  for (int i = 0; i < 100; ++i) set(cluster, fmt::format("foreign:{}", i), std::to_string(i));
+  const auto before = keys_like("*");
+  {
+    const ScopedVariable url(kRedisClusterUrlVariable,
+                             url_of(nodes()[4], ":" + nodes()[4].password));
+    const auto engine = contender_named("redis_cluster_wait").start("");
+    EXPECT_TRUE(engine->processes().empty());
+    const auto queue = engine->open({.queue = "mine"});
+    for (DurableId id = 0; id < 100; ++id) {
+      const DurableTimer each{id, 0, "theirs"};
+      queue->schedule({&each, 1});
+    }
+    EXPECT_EQ(queue->claim(1000, kLease).timers.size(), 100U);
+    EXPECT_GT(keys_like("*").size(), before.size());
+  }
+  EXPECT_EQ(keys_like("*"), before);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(get(cluster, fmt::format("foreign:{}", i)), std::to_string(i));
+  }
+  const auto claims = other->claim(10, kLease).timers;
+  ASSERT_EQ(claims.size(), 1U);
+  EXPECT_EQ(claims[0].timer, timer);
+}
+
+std::string failure_of(const std::string& url) {
+  const ScopedVariable variable(kRedisClusterUrlVariable, url);
+  return error_of<BackendUnavailable>([] { contender_named("redis_cluster").start(""); });
+}
+
+TEST(RedisClusterUrl, WantsTheRightPassword) {
+  const std::string wrong = failure_of(url_of(nodes()[0], ":guess"));
+  expect_contains(wrong, {"WRONGPASS", kRedisClusterUrlVariable});
+  EXPECT_EQ(wrong.find("guess"), wrong.npos) << wrong;
+  expect_contains(failure_of(fmt::format("redis://{}:{}", nodes()[0].host, nodes()[0].port)),
+                  {"NOAUTH", kRedisClusterUrlVariable});
+}
+
+TEST(RedisClusterUrl, NamesACluster) {
+  const RedisEndpoint endpoint = free_loopback(random_password());
+  {
+    const PrivateRedisServer single(endpoint, PrivateRedisServer::kKeepsNothing);
+    expect_contains(
+        failure_of(url_of(endpoint, ":" + endpoint.password)),
+        {"cluster support disabled", "name a node of a cluster in", kRedisClusterUrlVariable});
+  }
+  expect_contains(failure_of(url_of(endpoint, ":" + endpoint.password)),
+                  {"cannot connect", kRedisClusterUrlVariable});
+  expect_contains(failure_of(url_of(nodes()[0], ":" + nodes()[0].password) + "/1"),
+                  {"a cluster has no databases", kRedisClusterUrlVariable});
+  expect_contains(failure_of("localhost"), {kRedisClusterUrlVariable, "neither redis://"});
+}
+
+// --- Private servers ---
+
+std::string read(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(PrivateRedisCluster, HidesItsPasswordAndListensOnLoopback) {
+  for (std::size_t i = 0; i < PrivateRedisCluster::kNodes; ++i) {
+    PrivateRedisServer& node = TheCluster::get().node(i);
+    const std::string arguments = read(fmt::format("/proc/{}/cmdline", node.process()));
+    EXPECT_NE(arguments.find("redis-server"), arguments.npos) << arguments;
+    EXPECT_EQ(arguments.find(node.endpoint().password), arguments.npos) << arguments;
+    struct stat file;
+    ASSERT_EQ(stat((node.folder() / "passwords.conf").c_str(), &file), 0);
+    EXPECT_EQ(file.st_mode & 07777, 0600U);
+    RedisConnection connection(node.endpoint());
+    const auto bind = connection.call(REDIS_REPLY_ARRAY, {"CONFIG", "GET", "bind"});
+    EXPECT_EQ(std::string(bind->element[1]->str), "127.0.0.1");
+    RedisEndpoint stranger = node.endpoint();
+    stranger.password.clear();
+    expect_contains(error_of<BackendUnavailable>([&] { RedisConnection probe(stranger); }),
+                    {"NOAUTH"});
+  }
+}
+
+TEST(PrivateRedisCluster, EndsWhenTheProgramIsKilled) {
+  std::array<int, 2> report;
+  ASSERT_EQ(pipe(report.data()), 0);
+  const pid_t program = fork();
+  if (program == 0) {
+    PrivateRedisCluster cluster;
+    std::string text;
+    for (std::size_t i = 0; i < PrivateRedisCluster::kNodes; ++i) {
+      text += fmt::format("{} {}\n", cluster.node(i).process(), cluster.node(i).folder().string());
+    }
+    if (write(report[1], text.data(), text.size()) < 0) std::abort();
+    close(report[1]);
+    pause();
+    _exit(EXIT_SUCCESS);
+  }
+  close(report[1]);
+  std::FILE* const in = fdopen(report[0], "r");
+  std::vector<std::pair<pid_t, std::filesystem::path>> servers;
+  pid_t process;
+  std::array<char, 256> folder;
+  while (std::fscanf(in, "%d %255s", &process, folder.data()) == 2) {
+    servers.emplace_back(process, folder.data());
+  }
+  std::fclose(in);
+  EXPECT_EQ(servers.size(), PrivateRedisCluster::kNodes);
+  for (const auto& [server, path] : servers) EXPECT_TRUE(std::filesystem::exists(path));
+  kill(program, SIGKILL);
+  waitpid(program, nullptr, 0);
+  EXPECT_TRUE(soon([&] {
+    return std::ranges::none_of(servers, [](const auto& server) {
+      // A zombie has no arguments.
+      return std::filesystem::exists(server.second) ||
+             !read(fmt::format("/proc/{}/cmdline", server.first)).empty();
+    });
+  }));
+}
+
+// --- A master and its replica ---
+
+TEST(RedisPair, IsFollowedThroughFailovers) {
+  PrivateRedisPair pair;
+  RedisQueue queue(std::make_unique<RedisLink>(pair.endpoints(), 5s), {.queue = "pair"},
+                   {.replicas = 1});
+  for (DurableId id = 0; id < 6; ++id) {
+    const DurableTimer timer{id, 0, "x"};
+    queue.schedule({&timer, 1});
+    if (id % 2 == 1) pair.fail_over();
+    EXPECT_EQ(queue.size(), id + 1);
+  }
+}
+
+TEST(RedisPair, IsFollowedWhenTheMasterIsMadeAReplica) {
+  PrivateRedisPair pair;
+  RedisQueue queue(std::make_unique<RedisLink>(pair.endpoints(), 5s), {.queue = "pair"},
+                   {.replicas = 1});
+  const DurableTimer first{1, 0, "x"}, second{2, 0, "x"};
+  queue.schedule({&first, 1});
+  const RedisEndpoint& before = pair.endpoints()[0];
+  const RedisEndpoint& after = pair.endpoints()[1];
+  RedisConnection(after).call(REDIS_REPLY_STATUS, {"REPLICAOF", "NO", "ONE"});
+  RedisConnection(before).call(REDIS_REPLY_STATUS,
+                               {"REPLICAOF", after.host, std::to_string(after.port)});
+  queue.schedule({&second, 1});
+  EXPECT_EQ(RedisConnection(after)
+                .call(REDIS_REPLY_INTEGER, {"ZCARD", "timerbench:durable:{pair}:due"})
+                ->integer,
+            2);
+}
+
+TEST(RedisPair, WithoutAReplicaAcknowledgesNothing) {
+  const RedisEndpoint endpoint = free_loopback(random_password());
+  const PrivateRedisServer alone(endpoint, PrivateRedisServer::kReplicates);
+  RedisQueue queue(std::make_unique<RedisLink>(endpoint, 1s), {.queue = "alone", .patience = 1s},
+                   {.replicas = 1});
+  const DurableTimer timer{1, 0, "x"};
+  expect_contains(error_of([&] {
+                    queue.schedule({&timer, 1});
+                  }),
+                  {"0 of 1 replicas have acknowledged"});
+}
+
+TEST(RedisPair, OfReplicasOnlyIsToldApart) {
+  const RedisEndpoint endpoint = free_loopback(random_password());
+  const RedisEndpoint nobody = free_loopback("x");
+  PrivateRedisServer::Settings settings = PrivateRedisServer::kReplicates;
+  settings.insert(settings.end(), {"--replicaof", nobody.host, std::to_string(nobody.port)});
+  const PrivateRedisServer replica(endpoint, settings);
+  expect_contains(error_of<BackendUnavailable>([&] {
+                    RedisLink link({endpoint, endpoint}, 1s);
+                  }),
+                  {"it is a replica"});
+}
+
+}  // namespace
+}  // namespace timerbench
