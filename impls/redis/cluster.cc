@@ -15,7 +15,7 @@
 namespace timerbench {
 namespace {
 
-constexpr std::chrono::milliseconds kPause{10};
+constexpr std::chrono::milliseconds kClusterPause{10};
 
 // One for a map that was old, one for a slot on its way, and as many for what happens meanwhile.
 constexpr int kMostRedirections = 4;
@@ -101,8 +101,8 @@ void RedisCluster::with(std::string_view key, const Limits& limits, const Use& u
     const bool is_news =
         next.node != nullptr && next != target && ++redirections <= kMostRedirections;
     if (!is_news) {
-      if (!limits.await_recovery || limits.left() <= kPause) throw BackendUnavailable(why);
-      std::this_thread::sleep_for(kPause);
+      if (!limits.await_recovery || limits.left() <= kClusterPause) throw BackendUnavailable(why);
+      std::this_thread::sleep_for(kClusterPause);
     }
     target = next;
   }

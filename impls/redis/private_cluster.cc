@@ -11,17 +11,17 @@
 namespace timerbench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyTime = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{20};
-constexpr std::chrono::milliseconds kPause{20};
+constexpr std::chrono::seconds kClusterPatience{20};
+constexpr std::chrono::milliseconds kBetweenLooks{20};
 // Of silence, after which the others take a node for dead.
 constexpr std::string_view kNodeTimeout = "500";
 
-std::string text_of(const RedisConnection::Reply& reply) { return {reply->str, reply->len}; }
+std::string text_in(const RedisConnection::Reply& reply) { return {reply->str, reply->len}; }
 
 std::string id_of(RedisConnection& connection) {
-  return text_of(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "MYID"}));
+  return text_in(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "MYID"}));
 }
 
 }  // namespace
@@ -95,10 +95,11 @@ std::chrono::milliseconds PrivateRedisCluster::kill_master() {
   while (!nodes_[next_victim_]->running() || !is_master(next_victim_)) {
     next_victim_ = (next_victim_ + 1) % kNodes;
   }
-  const auto start = Clock::now();
+  const auto start = SteadyTime::now();
   nodes_[next_victim_]->kill();
   await("it does not replace a dead master", [&] { return masters() == kMasters; });
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(SteadyTime::now() - start);
   next_victim_ = (next_victim_ + 1) % kNodes;
   return took;
 }
@@ -126,7 +127,7 @@ bool PrivateRedisCluster::is_master(std::size_t node) {
 
 std::string PrivateRedisCluster::view_of(std::size_t node) {
   RedisConnection connection(endpoints_[node]);
-  const std::string info = text_of(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "INFO"}));
+  const std::string info = text_in(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "INFO"}));
   if (info.find("cluster_state:ok") == info.npos) return "";
   const auto ranges = connection.call(REDIS_REPLY_ARRAY, {"CLUSTER", "SLOTS"});
   std::string view;
@@ -143,15 +144,15 @@ std::string PrivateRedisCluster::view_of(std::size_t node) {
 
 template <class Condition>
 void PrivateRedisCluster::await(std::string_view what, Condition&& condition) {
-  const auto give_up = Clock::now() + kPatience;
+  const auto give_up = SteadyTime::now() + kClusterPatience;
   while (!condition()) {
-    if (Clock::now() >= give_up) {
+    if (SteadyTime::now() >= give_up) {
       throw BackendUnavailable(fmt::format(
           "cannot start a private Redis Cluster: {} within {} s; check that the machine "
           "is not busy",
-          what, kPatience.count()));
+          what, kClusterPatience.count()));
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kBetweenLooks);
   }
 }
 
