@@ -22,8 +22,10 @@ bool is_meant(const Backend& backend, std::string_view name) {
   return is_called(backend.traits.name, name);
 }
 
+// "redis_always" is a setting of "redis".
 bool is_meant(const DurableContender& queue, std::string_view name) {
-  return name == kDurable || is_called(queue.traits.name, name);
+  const std::string_view own = queue.traits.name;
+  return name == kDurable || name == own || name == own.substr(0, own.rfind('_'));
 }
 
 bool is_meant(const ServiceBackend& service, std::string_view name) {

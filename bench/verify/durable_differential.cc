@@ -166,6 +166,10 @@ class Comparison {
 
 }  // namespace
 
+std::string_view left_out_of_comparison(const DurableTraits& traits) {
+  return traits.own_clock ? "they must set the clock" : "";
+}
+
 DurableComparison compare_with_model(DurableEngine& engine, const std::string& prefix,
                                      std::uint64_t seed, std::chrono::duration<double> seconds,
                                      const StopFlag& stop) {

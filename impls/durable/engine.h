@@ -29,6 +29,9 @@ class DurableEngine {
   // nothing to do.
   virtual void restart() {}
 
+  // False for a server of the user's: restart() leaves it alone.
+  virtual bool is_restartable() const { return true; }
+
   // The engine's first process; 0 if it has none.
   virtual pid_t process() { return 0; }
 
