@@ -142,8 +142,9 @@ DurableContender wrapped_contender(const WrappedEngine::Wrap& wrap) {
 
 template <class Queue>
 DurableContender contender() {
-  return wrapped_contender(
-      [](std::unique_ptr<DurableQueue> queue) { return std::make_unique<Queue>(std::move(queue)); });
+  return wrapped_contender([](std::unique_ptr<DurableQueue> queue) {
+    return std::make_unique<Queue>(std::move(queue));
+  });
 }
 
 // The scenarios that find it broken.
@@ -152,9 +153,8 @@ std::vector<std::string> broken_scenarios(const DurableContender& contender) {
   const auto engine = contender.start(folder.path());
   std::vector<std::string> broken;
   for (const DurableScenario& scenario : durable_contract()) {
-    DurableScene scene(*engine, contender.traits, std::string(scenario.name));
     try {
-      scenario.run(scene);
+      scenario.run(*engine, contender.traits);
     } catch (const ContractViolation&) {
       broken.emplace_back(scenario.name);
     }

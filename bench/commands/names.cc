@@ -22,8 +22,10 @@ bool is_meant(const Backend& backend, std::string_view name) {
   return is_called(backend.traits.name, name);
 }
 
+// "redis_always" is a setting of "redis".
 bool is_meant(const DurableContender& queue, std::string_view name) {
-  return name == kDurable || is_called(queue.traits.name, name);
+  const std::string_view own = queue.traits.name;
+  return name == kDurable || name == own || name == own.substr(0, own.rfind('_'));
 }
 
 bool is_meant(const ServiceBackend& service, std::string_view name) {
@@ -158,7 +160,8 @@ Contenders find_contenders(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     bool is_known = false;
     const auto add_if_named = [&](const auto& roster, std::vector<std::string>& chosen) {
-      if (!std::ranges::any_of(roster, [&](const auto& one) { return is_meant(one, name); })) return;
+      if (!std::ranges::any_of(roster, [&](const auto& one) { return is_meant(one, name); }))
+        return;
       chosen.push_back(name);
       is_known = true;
     };

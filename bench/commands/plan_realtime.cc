@@ -95,8 +95,8 @@ RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuiteOf<
 
   RealtimeCampaign campaign;
   const auto add = [&](const ScenarioOf<Contender>& scenario) {
-    add_scenario(campaign, suite.name, scenario, sizes.empty() ? scenario.sizes : sizes,
-                 contenders, realtime);
+    add_scenario(campaign, suite.name, scenario, sizes.empty() ? scenario.sizes : sizes, contenders,
+                 realtime);
   };
   const auto add_trace = [&](const std::filesystem::path& path) {
     add(suite.trace_scenario(path.stem().string(), load_trace(path.string())));

@@ -209,11 +209,11 @@ void run_realtime(const RunOptions& options, const RealtimeSuiteOf<Contender>& s
        .default_flags = {fmt::format("--benchmark_repetitions={}", suite.rounds)},
        .refuse_wrong =
            [&](bool tells) {
-             refuse_wrong<Contender>(
-                 choose_contenders(options, suite), "contenders", "some seconds", tells,
-                 [&](const Contender& contender, const std::string& failure) {
-                   campaign.refuse(contender.traits.name, failure);
-                 });
+             refuse_wrong<Contender>(choose_contenders(options, suite), "contenders",
+                                     "some seconds", tells,
+                                     [&](const Contender& contender, const std::string& failure) {
+                                       campaign.refuse(contender.traits.name, failure);
+                                     });
            },
        .register_cells =
            [&] {

@@ -93,9 +93,9 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
              [&] { return shared_->ready + shared_->ended >= count_; });
   const auto begin = Steady::now();
   shared_->begins = true;
-  wait_until(begin + std::chrono::duration_cast<Steady::duration>(
-                         std::chrono::duration<double>(seconds)),
-             all_ended);
+  wait_until(
+      begin + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds)),
+      all_ended);
   shared_->is_over = true;
   wait_until(Steady::now() + kLongestWait, all_ended);
   const double elapsed = std::chrono::duration<double>(Steady::now() - begin).count();

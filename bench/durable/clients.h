@@ -54,8 +54,8 @@ class Clients {
   // Each opens the queue; when all have, they work, for `seconds` or until they return. Returns the
   // seconds from the begin until the last has ended. Throws BackendError with what the first client
   // said that failed, and Interrupted.
-  double run(DurableEngine& engine, SharedBy shared_by, const DurableConfig& config,
-             double seconds, const Work& work, const StopFlag& stop);
+  double run(DurableEngine& engine, SharedBy shared_by, const DurableConfig& config, double seconds,
+             const Work& work, const StopFlag& stop);
 
   // For the work.
   bool is_over() const { return shared_->is_over.load(std::memory_order_relaxed); }

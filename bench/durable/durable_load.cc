@@ -59,8 +59,8 @@ class Bench {
   Bench(const DurableLoad& load, const DurableContender& contender)
       : load_(load), contender_(contender) {
     if (load.clients > kMostClients) {
-      throw BackendError(fmt::format("{} clients are too many; take up to {}", load.clients,
-                                     kMostClients));
+      throw BackendError(
+          fmt::format("{} clients are too many; take up to {}", load.clients, kMostClients));
     }
     engine_ = contender.start(folder_.path());
   }
@@ -315,8 +315,8 @@ DurableFigures measure_fire(const DurableLoad& load, std::uint64_t timers,
   return figures;
 }
 
-DurableFigures measure_late(const DurableLoad& load, double rate,
-                            const DurableContender& contender, const StopFlag& stop) {
+DurableFigures measure_late(const DurableLoad& load, double rate, const DurableContender& contender,
+                            const StopFlag& stop) {
   Bench bench(load, contender);
   bench.prefill(kFirstPrefilled, load.pending, unix_now() + 60 * kMinute);
   const auto timers = static_cast<std::uint64_t>(rate * load.seconds);

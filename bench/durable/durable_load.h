@@ -42,12 +42,12 @@ struct DurableFigures {
   std::uint64_t calls = 0;
   double client_cpu_seconds = 0;
   std::optional<double> server_cpu_seconds{};  // nothing if the engine is in the clients
-  Durations first{};   // calls of schedule() or claim()
-  Durations second{};  // calls of cancel() or complete()
+  Durations first{};                           // calls of schedule() or claim()
+  Durations second{};                          // calls of cancel() or complete()
   Durations lateness{};
   double offered_per_second = 0;
   std::uint64_t armed = 0;  // at that rate
-  bool saturated = false;  // not all have fired two seconds after the last deadline
+  bool saturated = false;   // not all have fired two seconds after the last deadline
   // Of the timers that were armed before, what the engine and its files have grown by.
   double bytes_in_memory = 0;  // a timer
   double bytes_on_disk = 0;    // a timer
@@ -63,8 +63,8 @@ DurableFigures measure_fire(const DurableLoad& load, std::uint64_t timers,
                             const DurableContender& contender, const StopFlag& stop);
 
 // `rate`: timers a second.
-DurableFigures measure_late(const DurableLoad& load, double rate,
-                            const DurableContender& contender, const StopFlag& stop);
+DurableFigures measure_late(const DurableLoad& load, double rate, const DurableContender& contender,
+                            const StopFlag& stop);
 
 // measure_churn(), and then how long a killed engine takes to be back.
 DurableFigures measure_pending(const DurableLoad& load, const DurableContender& contender,

@@ -47,8 +47,8 @@ RealtimeFigures figures_of(const DurableFigures& measured, const DurableContende
   add("restart_seconds", measured.restart_seconds);
   if (measured.offered_per_second > 0) {  // the load sets the rate
     add("offered_per_second", measured.offered_per_second);
-    add("achieved_per_second", measured.offered_per_second * timers /
-                                   static_cast<double>(measured.armed));
+    add("achieved_per_second",
+        measured.offered_per_second * timers / static_cast<double>(measured.armed));
   } else {
     add("timers_per_second", rate);
   }
@@ -89,7 +89,8 @@ DurableSuite durable_suite() {
       .size_is = "clients, timers a call, bytes, timers per second or timers",
       .largest_size = 10'000'000,
       .scenarios =
-          {scenario("clients", "each of so many clients arms a timer and cancels it, again and again",
+          {scenario("clients",
+                    "each of so many clients arms a timer and cancels it, again and again",
                     {1, 4, 16}, "arm", "cancel",
                     churn([](DurableLoad& load, std::uint64_t size) { load.clients = size; })),
            scenario("batch", "one client arms so many timers with a call, and cancels each",
@@ -98,7 +99,8 @@ DurableSuite durable_suite() {
            scenario("payload", "one client arms and cancels timers with so many bytes",
                     {16, 256, 4096}, "arm", "cancel",
                     churn([](DurableLoad& load, std::uint64_t size) { load.payload = size; })),
-           scenario("workers", "20 000 timers are due; so many workers claim and complete 100 a time",
+           scenario("workers",
+                    "20 000 timers are due; so many workers claim and complete 100 a time",
                     {1, 4, 16}, "claim", "complete",
                     [](DurableLoad load, std::uint64_t size, const DurableContender& contender) {
                       load.clients = size;

@@ -66,9 +66,7 @@ ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
   }
   ProcessTreeUsage usage;
   for (const auto& [process, facts] : all) {
-    const auto is_root = [&](pid_t one) {
-      return std::ranges::find(roots, one) != roots.end();
-    };
+    const auto is_root = [&](pid_t one) { return std::ranges::find(roots, one) != roots.end(); };
     pid_t ancestor = process;
     while (!is_root(ancestor) && ancestor > 1 && all.contains(ancestor)) {
       ancestor = all[ancestor].parent;

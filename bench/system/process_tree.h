@@ -9,7 +9,7 @@
 namespace timerbench {
 
 struct ProcessTreeUsage {
-  double cpu_seconds = 0;  // of those that live, and of their children that have ended
+  double cpu_seconds = 0;   // of those that live, and of their children that have ended
   std::uint64_t bytes = 0;  // resident; what they share counts once
   std::uint64_t processes = 0;
 };

@@ -27,6 +27,15 @@ constexpr Tick kMs = 1'000'000;
 constexpr Tick kLongLease = 60'000 * kMs;
 constexpr Tick kShortLease = 100 * kMs;
 
+// How long a worker finds nothing before it ends: longer than a short lease and a delay.
+std::chrono::nanoseconds patience_of(const DurableTraits& traits) {
+  return std::chrono::seconds(1) + std::chrono::nanoseconds(3 * traits.resolution);
+}
+
+std::unique_ptr<DurableQueue> open(DurableEngine& engine, const std::string& name, Tick lease) {
+  return engine.open({.queue = name, .lease = lease});
+}
+
 // Writes an id to whoever audits.
 using Tell = std::function<void(DurableId)>;
 
@@ -100,7 +109,7 @@ void produce(DurableQueue& queue, DurableId first, DurableId end, const Tell& te
 }
 
 // Ends when nothing was due for `patience`.
-void work(DurableQueue& queue, Tick lease, std::chrono::milliseconds patience, const Tell& tell) {
+void work(DurableQueue& queue, Tick lease, std::chrono::nanoseconds patience, const Tell& tell) {
   auto last = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - last < patience) {
     const auto claimed = queue.claim(10, lease).timers;
@@ -115,16 +124,16 @@ void work(DurableQueue& queue, Tick lease, std::chrono::milliseconds patience, c
 }
 
 // Each timer is handed out once, and completed.
-std::optional<std::string> audit_many_processes(DurableEngine& engine, const DurableTraits&,
+std::optional<std::string> audit_many_processes(DurableEngine& engine, const DurableTraits& traits,
                                                 const std::string& name) {
   constexpr DurableId kClients = 3, kEach = 150;
   std::vector<std::unique_ptr<ToldProcess>> producers, workers;
   for (DurableId i = 0; i < kClients; ++i) {
     producers.push_back(std::make_unique<ToldProcess>([&, i](const Tell& tell) {
-      produce(*engine.open({.queue = name}), i * kEach, (i + 1) * kEach, tell);
+      produce(*open(engine, name, kLongLease), i * kEach, (i + 1) * kEach, tell);
     }));
     workers.push_back(std::make_unique<ToldProcess>([&](const Tell& tell) {
-      work(*engine.open({.queue = name}), kLongLease, std::chrono::seconds(1), tell);
+      work(*open(engine, name, kLongLease), kLongLease, patience_of(traits), tell);
     }));
   }
   std::vector<DurableId> armed, fired;
@@ -154,25 +163,27 @@ std::optional<std::string> audit_many_processes(DurableEngine& engine, const Dur
 }
 
 // What was acknowledged fires although producers and workers are killed.
-std::optional<std::string> audit_killed_clients(DurableEngine& engine, const DurableTraits&,
+std::optional<std::string> audit_killed_clients(DurableEngine& engine, const DurableTraits& traits,
                                                 const std::string& name) {
   constexpr DurableId kRounds = 4;
   std::set<DurableId> armed, fired;
   for (DurableId round = 0; round < kRounds; ++round) {
     ToldProcess producer([&](const Tell& tell) {
-      produce(*engine.open({.queue = name}), round * 1'000'000, (round + 1) * 1'000'000, tell);
+      produce(*open(engine, name, kShortLease), round * 1'000'000, (round + 1) * 1'000'000, tell);
     });
     ToldProcess worker([&](const Tell& tell) {
-      work(*engine.open({.queue = name}), kShortLease, std::chrono::seconds(1), tell);
+      work(*open(engine, name, kShortLease), kShortLease, patience_of(traits), tell);
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(40 + 13 * round));
-    worker.kill();
     producer.kill();
+    // The worker has the most to do when delays that were rounded up end.
+    std::this_thread::sleep_for(std::chrono::nanoseconds(traits.resolution));
+    worker.kill();
     for (const DurableId id : producer.await_end()) armed.insert(id);
     for (const DurableId id : worker.await_end()) fired.insert(id);
   }
   ToldProcess last([&](const Tell& tell) {
-    work(*engine.open({.queue = name}), kShortLease, std::chrono::seconds(1), tell);
+    work(*open(engine, name, kShortLease), kShortLease, patience_of(traits), tell);
   });
   for (const DurableId id : last.await_end()) fired.insert(id);
   if (!last.has_succeeded()) return "a worker failed";
@@ -192,7 +203,7 @@ std::optional<std::string> audit_killed_clients(DurableEngine& engine, const Dur
 std::optional<std::string> audit_killed_engine(DurableEngine& engine, const DurableTraits& traits,
                                                const std::string& name) {
   ToldProcess producer(
-      [&](const Tell& tell) { produce(*engine.open({.queue = name}), 0, 1'000'000, tell); });
+      [&](const Tell& tell) { produce(*open(engine, name, kLongLease), 0, 1'000'000, tell); });
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   producer.kill();
   const std::size_t armed = producer.await_end().size();
@@ -212,11 +223,20 @@ std::optional<std::string> audit_killed_engine(DurableEngine& engine, const Dura
 
 }  // namespace
 
+std::string_view DurableAudit::left_out(const DurableEngine& engine,
+                                        const DurableTraits& traits) const {
+  if (needs == Needs::processes && traits.shared_by == SharedBy::threads) {
+    return "one process has the queue alone";
+  }
+  if (needs == Needs::a_restart && !engine.is_restartable()) return "the server is the user's";
+  return "";
+}
+
 std::span<const DurableAudit> durable_audits() {
   static constexpr DurableAudit kAudits[] = {
-      {"many_processes", true, audit_many_processes},
-      {"killed_clients", true, audit_killed_clients},
-      {"killed_engine", false, audit_killed_engine},
+      {"many_processes", DurableAudit::Needs::processes, audit_many_processes},
+      {"killed_clients", DurableAudit::Needs::processes, audit_killed_clients},
+      {"killed_engine", DurableAudit::Needs::a_restart, audit_killed_engine},
   };
   return kAudits;
 }

@@ -17,7 +17,10 @@ namespace timerbench {
 
 struct DurableAudit {
   std::string_view name;
-  bool needs_processes;  // it says nothing of a queue that one process has alone
+  enum class Needs { processes, a_restart } needs;
+
+  // Why it says nothing of such a queue; empty if it does.
+  std::string_view left_out(const DurableEngine& engine, const DurableTraits& traits) const;
   // What was wrong, if anything. `queue` is a name that nobody has used. REQUIRES: this process has
   // one thread.
   std::optional<std::string> (*run)(DurableEngine&, const DurableTraits&, const std::string& queue);

@@ -1,15 +1,17 @@
 // The contract of durable timer queues as scenarios: calls for each rule that expose a queue that
 // breaks it.
 //
-// The clock stands still until it is set, so answers do not depend on the load of the machine. What
-// several processes do at once, and what they lose when they are killed, is left to
-// verify/durable_audit.h.
+// The clock stands still until it is set, so answers do not depend on the load of the machine. Only
+// an engine with a clock of its own must be waited for; then a scenario on a busy machine may find
+// what is no fault, and is played again. What several processes do at once, and what they lose when
+// they are killed, is left to verify/durable_audit.h.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "durable/engine.h"
 
@@ -21,30 +23,65 @@ class DurableScene {
   static constexpr Tick kMs = 1'000'000;
   // A whole millisecond, so that no queue rounds.
   static constexpr Tick kStart = 1'800'000'000'000 * kMs;
-  static constexpr Tick kLease = 1'000 * kMs;
 
   DurableScene(DurableEngine& engine, const DurableTraits& traits, std::string name)
-      : traits(traits), engine_(engine), name_(std::move(name)) {}
+      : traits(traits),
+        unit(traits.own_clock ? traits.resolution : kMs),
+        start(traits.own_clock ? unix_now() : kStart),
+        lease(100 * unit),
+        engine_(engine),
+        name_(std::move(name)),
+        now_(start),
+        arrived_(start) {}
 
   std::unique_ptr<DurableQueue> open(std::string_view suffix = "") {
-    return engine_.open({.queue = name_ + std::string(suffix), .now = [this] { return now; }});
+    return engine_.open(
+        {.queue = name_ + std::string(suffix), .now = [this] { return now(); }, .lease = lease});
   }
 
   // Throws std::invalid_argument for a name that no queue may have.
   void try_to_open(const std::string& whole_name) { engine_.open({.queue = whole_name}); }
 
-  Tick now = kStart;
+  Tick now() const { return traits.own_clock ? unix_now() : now_; }
+  // When what is due at `instant` must be handed out: on an own clock up to a unit later, because
+  // deadlines are rounded up.
+  Tick latest(Tick instant) const;
+  // Sets the clock, or waits, until then.
+  void go_to(Tick instant);
+  // To the last moment when that is not due; on an own clock to a quarter of a unit before it.
+  void go_before(Tick instant);
+
+  // Whether the machine was so busy that a scenario on an own clock proves nothing.
+  bool is_disturbed() const;
+
   const DurableTraits& traits;
+  const Tick unit;   // all times of scenarios are multiples of it
+  const Tick start;  // of the scenario
+  Tick lease;        // of all clients that are opened after it was set
 
  private:
+  void wait_until(Tick instant);
+
   DurableEngine& engine_;
   const std::string name_;
+  Tick now_;
+  Tick arrived_;  // the last instant that was waited for
+  bool was_late_ = false;
 };
 
-// Throws ContractViolation, or what the queue throws.
+// What a scenario asks of a queue beyond the contract.
+enum class ScenarioNeeds { nothing, a_clock_that_is_set, takes_from_holders };
+
 struct DurableScenario {
   std::string_view name;
-  void (*run)(DurableScene&);
+  void (*scenario)(DurableScene&);
+  ScenarioNeeds needs = ScenarioNeeds::nothing;
+
+  // Why it says nothing of such a queue; empty if it does.
+  std::string_view left_out(const DurableTraits& traits) const;
+
+  // Throws ContractViolation, or what the queue throws. Its queues have its name.
+  void run(DurableEngine& engine, const DurableTraits& traits) const;
 };
 
 std::span<const DurableScenario> durable_contract();

@@ -76,7 +76,8 @@ class Comparison {
     DurableQueue& client = *clients_[static_cast<std::size_t>(call.client)];
     switch (call.kind) {
       case Kind::schedule: {
-        const DurableTimer timer{call.id, now_ + call.ms * kMillisecond, std::string(call.most, 'x')};
+        const DurableTimer timer{call.id, now_ + call.ms * kMillisecond,
+                                 std::string(call.most, 'x')};
         client.schedule({&timer, 1});
         entries_[call.id] = {timer, timer.deadline};
         break;
@@ -164,6 +165,10 @@ class Comparison {
 };
 
 }  // namespace
+
+std::string_view left_out_of_comparison(const DurableTraits& traits) {
+  return traits.own_clock ? "they must set the clock" : "";
+}
 
 DurableComparison compare_with_model(DurableEngine& engine, const std::string& prefix,
                                      std::uint64_t seed, std::chrono::duration<double> seconds,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "durable/engine.h"
 #include "system/stop.h"
@@ -22,6 +23,9 @@ struct DurableComparison {
   std::uint64_t calls = 0;
   std::optional<DurableDifference> difference;
 };
+
+// Why nothing can be compared for such a queue; empty if it can.
+std::string_view left_out_of_comparison(const DurableTraits& traits);
 
 // Makes at least one run, and more until `seconds` have passed. Queues are called `prefix` and a
 // number. The same seed gives the same runs. Passes on what the queue throws.

@@ -16,15 +16,20 @@
 // The rules:
 //
 //  1. schedule() arms each timer, or moves it: a new deadline and a new payload. When it returns,
-//     all of them are acknowledged.
+//     all of them are acknowledged. (An engine with DurableTraits::only_own_timers moves what the
+//     same client has armed; it arms a second timer beside that of another client, and beside one
+//     that it cannot take from its holder.)
 //  2. claim() hands out timers that are due, at most as many as asked for, and none before its
 //     deadline. Each is this client's alone until its lease ends, or it is given back; then it is
-//     due again. Timers that are due together are handed out in any order.
+//     due again. Timers that are due together are handed out in any order. (An engine with
+//     DurableTraits::lease_when_armed knows one lease: DurableConfig::lease of who armed the timer.
+//     One with silence_keeps_leases may let a lease end too late.)
 //  3. complete() removes those timers for good, and tells for each whether this client still held
 //     it: nobody else was handed it, cancelled or moved it since.
 //  4. cancel() removes a timer, whether somebody holds it or not, and tells whether it was there. It
 //     is not handed out from then on. (An engine without DurableTraits::takes_from_holders cannot
-//     do so while somebody holds it, and says that it was not there.)
+//     do so while somebody else holds it, and says that it was not there; one with only_own_timers
+//     says so of what other clients have armed.)
 //  5. Clients may be in any number of threads and processes, as far as DurableTraits::shared_by
 //     says. Each is used by one thread at a time.
 //  6. No call waits longer than DurableConfig::patience for the engine; then it throws BackendError.
@@ -113,8 +118,16 @@ struct DurableTraits {
   SharedBy shared_by;
   Tick resolution = 1;  // deadlines and leases are rounded up to it, in ns
   bool takes_from_holders = true;
-  bool own_clock = false;               // time is the engine's, not DurableConfig::now
-  const char* file;        // the queue's header
+  // A client cancels, and moves, only what it has armed itself and was told of. What another has
+  // armed, or what it armed when the answer was lost, stays beside what it arms anew, and is handed
+  // out too.
+  bool only_own_timers = false;
+  // A lease may outlive its time as long as its holder is connected and makes no call; it ends with
+  // the holder's next call, or with its connection.
+  bool silence_keeps_leases = false;
+  bool lease_when_armed = false;  // the lease is DurableConfig::lease, not that of claim()
+  bool own_clock = false;         // time is the engine's, not DurableConfig::now
+  const char* file;               // the queue's header
 };
 
 // The time of the machine, in nanoseconds since 1970.
@@ -132,12 +145,9 @@ constexpr Tick lease_end(Tick now, Tick lease) {
 // Which contenders may be ranked together: those that promise the same after a power cut.
 constexpr std::string_view ranking(const DurableTraits& traits) {
   switch (traits.promise.when_power_fails) {
-    case Kept::all:
-      return "keeps all";
-    case Kept::but_the_latest:
-      return "may lose the latest";
-    case Kept::none:
-      break;
+    case Kept::all: return "keeps all";
+    case Kept::but_the_latest: return "may lose the latest";
+    case Kept::none: break;
   }
   return "may lose all";
 }
@@ -146,6 +156,8 @@ struct DurableConfig {
   std::string queue = "timers";  // all clients that name it share it; letters, digits, underscores
   std::function<Tick()> now = unix_now;  // the same clock for all clients
   std::chrono::milliseconds patience{5000};
+  // Of what this client arms, if the engine has DurableTraits::lease_when_armed.
+  Tick lease = Tick{30} * 1'000'000'000;
 };
 
 class DurableQueue {

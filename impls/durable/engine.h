@@ -36,6 +36,9 @@ class DurableEngine {
   // The parents of all its processes; none if it is in its clients, or not of this machine.
   virtual std::vector<pid_t> processes() { return {}; }
 
+  // False for a server of the user's: restart() leaves it alone.
+  virtual bool is_restartable() const { return true; }
+
  private:
   virtual std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) = 0;
 };

@@ -22,9 +22,12 @@
 #include "redis/private_pair.h"
 #include "redis/server.h"
 #ifdef TIMERBENCH_DURABLE
+#include "durable/beanstalk_queue.h"
+#include "durable/beanstalk_server.h"
 #include "durable/postgres_queue.h"
 #include "durable/postgres_server.h"
 #include "durable/sqlite_queue.h"
+#include "durable/tokens.h"
 #endif
 
 namespace timerbench {
@@ -269,6 +272,71 @@ DurableContender postgres(std::string_view name, std::string_view summary, Kept 
             return std::make_unique<PostgresEngine>(synchronous_commit);
           }};
 }
+
+// On a server of the user's, its tubes have names that no other engine has, and are empty when it
+// ends.
+class BeanstalkEngine final : public DurableEngine {
+ public:
+  explicit BeanstalkEngine(int fsync_ms) {
+    if (const char* url = std::getenv(kBeanstalkUrlVariable); url != nullptr && *url != '\0') {
+      endpoint_ = BeanstalkEndpoint::parse(url);
+      prefix_ += fmt::format("{:x}.", Tokens().next());
+    } else {
+      server_.emplace(fsync_ms);
+      endpoint_ = server_->endpoint();
+    }
+  }
+  ~BeanstalkEngine() override {
+    if (server_) return;
+    try {
+      BeanstalkQueue::delete_tubes(endpoint_, prefix_, DurableConfig().patience);
+    } catch (const BackendError&) {
+      // It has ended, and with it all that can be done.
+    }
+  }
+
+  void restart() override {
+    if (!server_) return;
+    server_->kill();
+    server_->start();
+  }
+  bool is_restartable() const override { return server_.has_value(); }
+  std::vector<Folder> folders() const override {
+    return server_ ? std::vector{server_->folder()} : std::vector<Folder>();
+  }
+  std::vector<pid_t> processes() override {
+    return server_ ? std::vector{server_->process()} : std::vector<pid_t>();
+  }
+
+ private:
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    return std::make_unique<BeanstalkQueue>(endpoint_, prefix_ + config.queue, config);
+  }
+
+  std::optional<PrivateBeanstalkServer> server_;  // none: the user's
+  BeanstalkEndpoint endpoint_;
+  std::string prefix_ = "timerbench.durable.";
+};
+
+DurableContender beanstalk(std::string_view name, std::string_view summary, Kept when_power_fails,
+                           int fsync_ms) {
+  return {
+      .traits = {.name = name,
+                 .summary = summary,
+                 .engine = "beanstalkd",
+                 .promise = {.when_killed = Kept::all,
+                             .when_power_fails = when_power_fails,
+                             .when_disk_fails = Kept::none},
+                 .shared_by = SharedBy::machines,
+                 .resolution = BeanstalkQueue::kResolution,
+                 .takes_from_holders = false,
+                 .only_own_timers = true,
+                 .silence_keeps_leases = true,
+                 .lease_when_armed = true,
+                 .own_clock = true,
+                 .file = BeanstalkQueue::kFile},
+      .start = [fsync_ms](const Folder&) { return std::make_unique<BeanstalkEngine>(fsync_ms); }};
+}
 #endif
 
 }  // namespace
@@ -300,6 +368,9 @@ std::span<const DurableContender> durable_roster() {
                true),
       postgres("postgres_off", "a table of PostgreSQL, synchronised three times a second",
                Kept::but_the_latest, false),
+      beanstalk("beanstalkd_f0", "a tube of beanstalkd, synchronised at each change", Kept::all, 0),
+      beanstalk("beanstalkd_f50", "a tube of beanstalkd, synchronised at most once in 50 ms",
+                Kept::but_the_latest, 50),
 #endif
       redis("redis_memory", "a sorted set of Redis that keeps nothing on disk",
             {.when_killed = Kept::none,

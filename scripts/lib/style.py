@@ -99,6 +99,8 @@ COLOURS = {
     "redis_memory": "orange",
     "redis_everysec": "violet",
     "redis_always": "red",
+    "beanstalkd_f0": "yellow",
+    "beanstalkd_f50": "red",
     "redis_replica": "sky",
     "redis_cluster": "green",
     "redis_cluster_wait": "ink",
