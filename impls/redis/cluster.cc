@@ -186,7 +186,8 @@ void RedisCluster::draw_map(Node& by, const Limits& limits) {
 void RedisCluster::draw_map(const Limits& limits) {
   std::vector<Node*> nodes;
   for (auto& [url, node] : nodes_) nodes.push_back(&node);
-  std::ranges::rotate(nodes, nodes.begin() + asked_++ % nodes.size());
+  const auto first = nodes.begin() + static_cast<std::ptrdiff_t>(asked_++ % nodes.size());
+  std::rotate(nodes.begin(), first, nodes.end());
   std::optional<BackendError> failure;
   for (Node* const node : nodes) {
     try {
