@@ -39,6 +39,7 @@ template <class Traits>
 ordered_json described(const Traits& traits) {
   return {{"precision", ranking(traits)},
           {"summary", traits.summary},
+          {"follows", traits.paper},
           {"licence", licence(traits)},
           {"remote", traits.remote},
           {"file", traits.file}};
