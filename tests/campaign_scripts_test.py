@@ -1022,6 +1022,7 @@ class IntervalTest(unittest.TestCase):
 
 class IdentityTest(unittest.TestCase):
     FACTS: dict[str, Any] = {
+        "suite": "quick",
         "kind": "replays",
         "granularity": 1,
         "pages": "",

@@ -148,6 +148,15 @@ class ProcessTest(unittest.TestCase):
                 return True
         return False
 
+    def test_its_errors_cannot_write_to_the_terminal_what_they_like(self) -> None:
+        fails = "raise SystemExit('\\033[31mred')"
+        self.edit("    options = dict(", f"    {fails}\n    options = dict(")
+        told = self.verify()
+        self.edit("import heapq\n", f"import heapq\n{fails}\n")
+        for text in (told, self.verify()):
+            self.assertIn("exit code 1: ?[31mred", text)
+            self.assertNotIn("\033", text)
+
     def test_a_command_that_is_no_contender_is_refused_in_one_line(self) -> None:
         self.peer.write_text("#!/bin/sh\necho hello\n")
         run = self.bench()

@@ -150,6 +150,23 @@ class LoadTest(CostScratch):
         self.assertNotIn("ring has", table.caption(results, 10))
         self.assertEqual(results.summary("scan"), f"one array; {licence}")
 
+    def test_versions_of_libraries_are_told_and_of_own_code_not(self) -> None:
+        library = {"precision": "exact library"}
+        entries = [
+            *measured("fill", 10, "scan", 10.0),
+            *measured("fill", 10, "libev", 10.0, **library),
+            *measured("fill", 10, "libev_2", 10.0, **library),
+            *measured("fill", 10, "asio", 10.0, **library),
+        ]
+        follows = {"scan": "a sweep", "libev": "libev 4.33", "libev_2": "libev 4.33", "asio": ""}
+        described = {name: {"summary": "a heap", "follows": text} for name, text in follows.items()}
+        results = self.load(entries, backends=described)
+        self.assertIn(
+            "\n\nVersions. `libev`, `libev_2`: libev 4.33.\n\n", table.markdown(results, 10)
+        )
+        self.assertEqual(results.summary("libev"), "a heap; libev 4.33")
+        self.assertEqual(results.summary("scan"), "a heap")
+
     def test_one_slow_round_of_many_is_not_the_spread(self) -> None:
         costs = [99.0, *(float(cost) for cost in range(96, 106))]  # 1 in 11: outside the interval
         results = self.load(measured("fill", 10, "scan", *costs))

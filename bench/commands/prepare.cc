@@ -37,11 +37,8 @@ ordered_json described(const DurableTraits& traits) {
 
 template <class Traits>
 ordered_json described(const Traits& traits) {
-  return {{"precision", ranking(traits)},
-          {"summary", traits.summary},
-          {"licence", licence(traits)},
-          {"remote", traits.remote},
-          {"file", traits.file}};
+  return {{"precision", ranking(traits)}, {"summary", traits.summary}, {"follows", traits.paper},
+          {"licence", licence(traits)},   {"remote", traits.remote},   {"file", traits.file}};
 }
 
 // The facts that all inputs share.

@@ -124,7 +124,8 @@ ProcessPeer::ProcessPeer(std::string command) : command_(std::move(command)) {
       throw ProgramFailure("error: it prints more than one line");
     }
   } catch (const ProgramFailure& failure) {
-    throw ProgramFailure(fmt::format("'{} describe': {}", printable(command_), failure.what()));
+    throw ProgramFailure(
+        fmt::format("'{} describe': {}", printable(command_), printable(failure.what())));
   }
 }
 

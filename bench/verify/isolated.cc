@@ -22,6 +22,7 @@
 
 #include "core/backend_error.h"
 #include "system/stop.h"
+#include "trace/excerpt.h"
 
 namespace timerbench {
 namespace {
@@ -77,7 +78,7 @@ Verdict judged(const Judge& judge, Progress& progress) {
   } catch (const std::bad_alloc&) {
     return {false, fmt::format("ERROR: oom: out of memory in {}", progress.stage())};
   } catch (const std::exception& error) {
-    return {false, fmt::format("ERROR: {}: {}", progress.stage(), error.what())};
+    return {false, fmt::format("ERROR: {}: {}", progress.stage(), printable(error.what()))};
   }
 }
 

@@ -111,7 +111,8 @@ _OWN = {
     "granular": "the deadline rounded up to the granularity",
     "relative": "late by at most 8/63 of the delay",
 }
-_LIBRARIES = {f"{name} library": name for name in _OWN}
+LIBRARY = " library"  # ends the precisions of libraries
+_LIBRARIES = {f"{name}{LIBRARY}": name for name in _OWN}
 # Of durable queues it is no precision, but what they promise after a power cut.
 _DURABLE = {
     "keeps all": "all acknowledged timers are kept after a power cut",

@@ -17,7 +17,8 @@ import com.github.benmanes.caffeine.cache.RemovalCause;
  * bucket if its time changes by less than a second, and so may be late by one.
  *
  * <p>Cannot: fire at once what is due when it is armed, which waits for the next granule, nor
- * count beyond 2^63 ns. Such timers wait in Beside, and after 2^33 granules a new cache begins.
+ * go past 2^60 ns, 36 years, for its wheel skips buckets there: expire() takes the number of a
+ * bucket modulo 2^30. Such timers wait in Beside, and after 2^30 granules a new cache begins.
  *
  * <p>Cost: arm and cancel O(1), an entry of the hash table, a node, a task, a boxed id; fireDue
  * O(1) a timer and level that it came down. 150 bytes a timer.
@@ -27,7 +28,7 @@ import com.github.benmanes.caffeine.cache.RemovalCause;
  */
 final class CaffeineWheel extends Timers {
   private static final int BUCKET_BITS = 30; // ns of a bucket
-  private static final long WINDOW = (1L << 33) - 1; // granules of which the ns are a positive long
+  private static final long WINDOW = (1L << 30) - 1; // granules that one cache counts
 
   private record Timer(int id, long deadline) {}
 

@@ -10,8 +10,8 @@
 // any other 1.3 us (Go 1.19, 2.6 GHz). So the loads run their callers in threads of Go (run_caller).
 // Such a thread keeps its processor of Go while it is outside, until the runtime's monitor takes it
 // away, which looks every 20 us to 10 ms. With two processors timers are as late as in a program of
-// Go alone (0.54 ms in the median at 10^3 and 10^4 a second); with one they are less late, for the
-// runtime looks at its timers whenever a thread enters (0.1 ms in place of 0.54 at 10^4 a second).
+// Go alone (0.55 ms in the median at 10^3 and 10^4 a second); with one they are less late, for the
+// runtime looks at its timers whenever a thread enters (0.16 to 0.19 ms at 10^4 a second).
 //
 // Cost:
 //   schedule  a mutex, the call, Reset(): the lock of a processor's heap, O(log n)

@@ -118,7 +118,10 @@ PLAN_HEAD: Schema = {
     **{"suite": str, "kind": str, "rounds": int, "granularity": int, "inputs": int, "seed": int},
     "machine": {"grade": str, "grade_reasons": str, "*": str},
     "backends": {
-        "*": {"precision": str, "file": str, "remote": bool, "summary?": str, "licence?": str}
+        "*": {
+            **{"precision": str, "file": str, "remote": bool},
+            **{"summary?": str, "follows?": str, "licence?": str},
+        }
     },
     "replay_seconds?": {"local": NUMBER, "remote": NUMBER},
     **{"seconds?": NUMBER, "pages?": str, "sizes?": [int]},

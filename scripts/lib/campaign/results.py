@@ -13,7 +13,8 @@ from files import replacing
 from results.grid import FORMAT
 from results.passes import PASSES
 
-DESCRIBING = ("precision", "summary", "licence", "remote")  # facts of a backend that readers see
+# Facts of a backend that readers see.
+DESCRIBING = ("precision", "summary", "follows", "licence", "remote")
 
 
 # The line of a cell that no round has reached yet.

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from console import Failure
 from files import require_regular, shown
 from results.statistics import LEAST_ROUNDS
-from style import PRECISIONS, Look, looks
+from style import LIBRARY, PRECISIONS, Look, looks
 
 FORMAT = 1  # of journals and results; also increased when the harness measures something else
 
@@ -197,9 +197,15 @@ class Grid(Generic[AnyOutcome]):
         return self.precisions.get(backend, precision if precision in PRECISIONS else "unknown")
 
     def summary(self, backend: str) -> str:
-        """Returns what the backend is, in a line, with what it has a licence for."""
-        described = self.described.get(backend, {})
-        return "; ".join(filter(None, (str(described.get("summary", "")), self.licence(backend))))
+        """Returns what the backend is, in a line, with its version and its licence, if it has them."""
+        summary = str(self.described.get(backend, {}).get("summary", ""))
+        return "; ".join(filter(None, (summary, self.version(backend), self.licence(backend))))
+
+    def version(self, backend: str) -> str:
+        """Returns the version and the package of a library; nothing for own code, and of old files."""
+        if not self.precision(backend).endswith(LIBRARY):
+            return ""
+        return str(self.described.get(backend, {}).get("follows", ""))
 
     def licence(self, backend: str) -> str:
         """Returns which rules the backend may break, and how; nothing if it keeps them all."""

@@ -4,11 +4,14 @@ A library is enough if nobody feels what it takes: less than 1 % of a core. All 
 cells, and nothing is interpolated.
 """
 
+from typing import Any
+
+from results.grid import Grid
 from results.replays import Results
+from style import LIBRARY
 from words import grouped, power
 
 ENOUGH = 0.01  # of a core
-SUFFIX = " library"  # of the precisions of libraries
 
 # Workloads of one kind of operation; what a program does is more.
 PARTS = ("fill", "cancel", "drain")
@@ -19,6 +22,16 @@ EXPLANATION = (
 )
 
 
+def version_lines(grid: Grid[Any]) -> list[str]:
+    """Says which versions of libraries were measured, in a line, if there is one that tells."""
+    of_versions: dict[str, list[str]] = {}
+    for name in grid.backends:
+        if version := grid.version(name):
+            of_versions.setdefault(version, []).append(f"`{name}`")
+    told = [f"{', '.join(names)}: {version}" for version, names in of_versions.items()]
+    return [f"Versions. {'; '.join(told)}."] if told else []
+
+
 def libraries_table(results: Results) -> tuple[list[str], list[list[str]]] | None:
     """Returns the titles and the lines of the table, or nothing if the results have no library.
 
@@ -27,7 +40,7 @@ def libraries_table(results: Results) -> tuple[list[str], list[list[str]]] | Non
     """
     by_precision = results.backends_by_precision()
     of_libraries = {
-        precision: names for precision, names in by_precision.items() if precision.endswith(SUFFIX)
+        precision: names for precision, names in by_precision.items() if precision.endswith(LIBRARY)
     }
     libraries = [name for names in of_libraries.values() for name in names]
     columns = [
@@ -41,7 +54,7 @@ def libraries_table(results: Results) -> tuple[list[str], list[list[str]]] | Non
         return None
     own = [
         (precision, by_precision.get(precision, []))
-        for precision in (of_library.removesuffix(SUFFIX) for of_library in of_libraries)
+        for precision in (of_library.removesuffix(LIBRARY) for of_library in of_libraries)
     ]
     lines = [
         [f"`{name}`", *(_pays(results, *column, name) or "–" for column in columns)]

@@ -9,6 +9,7 @@ from rich.console import Console
 from results.realtime import CONTROL, FIGURES, RealtimeCell, RealtimeResults
 from results.statistics import spread
 from tables.answers import answers, said_first
+from tables.libraries import version_lines
 from tables.replays import NOT_RUN, failure_lines, markdown_table
 from tables.sureness import noise_lines
 from tables.terminal import Line, split_by_width
@@ -194,6 +195,7 @@ def markdown(results: RealtimeResults, size: int | None = None) -> str:
     parts += [
         caption(results),
         *_noise(results),
+        *version_lines(results),
         machine_line(results.facts),
         f"Reproduce with: `{remake_line(results.facts)}`",
     ]

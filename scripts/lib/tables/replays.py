@@ -15,7 +15,7 @@ from results.grid import Grid, Key, Outcome
 from results.replays import Results
 from style import HEADINGS, RANKED
 from tables.answers import answers, said_first
-from tables.libraries import EXPLANATION, libraries_table
+from tables.libraries import EXPLANATION, libraries_table, version_lines
 from tables.sureness import sureness_lines
 from tables.terminal import Line, split_by_width
 from words import MARKS, counted, digits, machine_line, power, remake_line
@@ -112,6 +112,7 @@ def markdown(results: Results, size: int) -> str:
         )
     parts += [
         *sureness_lines(results),
+        *version_lines(results),
         machine_line(results.facts),
         f"Reproduce with: `{remake_line(results.facts)}`",
     ]
