@@ -56,6 +56,15 @@ void PostgresQueue::make_table() {
                       table_, config_.queue));
 }
 
+void PostgresQueue::drop_tables(const std::string& where, const std::string& prefix,
+                                std::chrono::milliseconds patience) {
+  PostgresConnection(where, patience)
+      .run(fmt::format("DO $$ DECLARE name text; BEGIN FOR name IN SELECT tablename FROM pg_tables "
+                       "WHERE schemaname = 'timerbench' AND starts_with(tablename, 'timers_of_{}') "
+                       "LOOP EXECUTE format('DROP TABLE timerbench.%I', name); END LOOP; END $$",
+                       prefix));
+}
+
 PostgresConnection& PostgresQueue::connection() {
   if (connection_ && connection_->usable()) return *connection_;
   auto fresh = std::make_unique<PostgresConnection>(where_, config_.patience);

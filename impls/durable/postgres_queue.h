@@ -23,6 +23,7 @@
 // Deviates: no column tells a state; the schema is `timerbench`, and nothing else is touched.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -41,6 +42,10 @@ class PostgresQueue final : public DurableQueue {
 
   // `where` is a connection string of libpq. Throws BackendUnavailable.
   PostgresQueue(std::string where, const DurableConfig& config, bool synchronous_commit);
+
+  // Drops the tables of all queues whose names begin so. Throws BackendError.
+  static void drop_tables(const std::string& where, const std::string& prefix,
+                          std::chrono::milliseconds patience);
 
   void schedule(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;

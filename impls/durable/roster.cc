@@ -153,6 +153,7 @@ class RedisClusterEngine final : public DurableEngine {
     own_->kill_master();
     own_->mend();
   }
+  bool is_restartable() const override { return own_.has_value(); }
   std::vector<pid_t> processes() override {
     return own_ ? own_->processes() : std::vector<pid_t>();
   }
@@ -241,21 +242,51 @@ DurableContender sqlite(std::string_view name, std::string_view summary, Kept wh
           }};
 }
 
+// In a database of the user's, its tables have names that no other engine has, and are dropped when
+// it ends.
 class PostgresEngine final : public DurableEngine {
  public:
-  explicit PostgresEngine(bool synchronous_commit) : synchronous_commit_(synchronous_commit) {}
+  explicit PostgresEngine(bool synchronous_commit) : synchronous_commit_(synchronous_commit) {
+    if (const char* url = std::getenv(kPostgresUrlVariable); url != nullptr && *url != '\0') {
+      where_ = url;
+      // With the longest name of a queue, and with the name of an index, as long as may be.
+      prefix_ = fmt::format("r{:07x}_", Tokens().next() & 0xfff'ffff);
+    } else {
+      server_.emplace();
+      where_ = server_->where();
+    }
+  }
+  ~PostgresEngine() override {
+    if (server_ || getpid() != owner_) return;
+    try {
+      PostgresQueue::drop_tables(where_, prefix_, DurableConfig().patience);
+    } catch (const BackendError&) {  // a destructor cannot report it
+    }
+  }
 
-  void restart() override { server_.restart(); }
-  std::vector<Folder> folders() const override { return {server_.folder()}; }
-  std::vector<pid_t> processes() override { return {server_.process()}; }
+  void restart() override {
+    if (server_) server_->restart();
+  }
+  bool is_restartable() const override { return server_.has_value(); }
+  std::vector<Folder> folders() const override {
+    return server_ ? std::vector{server_->folder()} : std::vector<Folder>();
+  }
+  std::vector<pid_t> processes() override {
+    return server_ ? std::vector{server_->process()} : std::vector<pid_t>();
+  }
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
-    return std::make_unique<PostgresQueue>(server_.where(), config, synchronous_commit_);
+    DurableConfig own = config;
+    own.queue = prefix_ + config.queue;
+    return std::make_unique<PostgresQueue>(where_, own, synchronous_commit_);
   }
 
   const bool synchronous_commit_;
-  PrivatePostgresServer server_;
+  const pid_t owner_ = getpid();
+  std::optional<PrivatePostgresServer> server_;  // none: the user's
+  std::string where_;
+  std::string prefix_;
 };
 
 DurableContender postgres(std::string_view name, std::string_view summary, Kept after_a_crash,
