@@ -192,7 +192,7 @@ TEST(BeanstalkServer, ThatIsKilledFailsEachCallUntilItIsBack) {
   for (const auto& call : calls) {
     expect_contains(error_of(call), {"beanstalkd at ", "; start it"});
   }
-  server.start();
+  server.restart();
   EXPECT_EQ(queue.size(), 1U);
   // What it held before is due, and is not its own any more.
   EXPECT_EQ(queue.complete(held), std::vector<bool>{false});
@@ -213,7 +213,7 @@ TEST(BeanstalkQueue, DelaysGoOnWhereTheyWereAfterRestarts) {
   for (int i = 0; i < 2; ++i) {
     std::this_thread::sleep_for(700ms);
     server.kill();
-    server.start();
+    server.restart();
   }
   const auto claims = await(queue);
   const Tick now = unix_now();
@@ -229,7 +229,7 @@ TEST(BeanstalkQueue, MovesAndCancelsWhatItArmedBeforeARestart) {
   const Tick later = unix_now() + 1000 * kSecond;
   for (const DurableId id : {1, 2, 3}) arm(queue, id, later, "old");
   server.kill();
-  server.start();
+  server.restart();
   arm(queue, 1, 0, "new");
   EXPECT_TRUE(queue.cancel(2));
   EXPECT_EQ(queue.size(), 2U);
@@ -251,7 +251,7 @@ TEST(BeanstalkQueue, DoesNotDeleteAnotherJobOfTheSameNumber) {
   ASSERT_TRUE(first.complete(held)[0]);
   for (int i = 0; i < 2; ++i) {
     server.kill();
-    server.start();
+    server.restart();
   }
   arm(second, 8, later);
   arm(second, 9, later);

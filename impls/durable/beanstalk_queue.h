@@ -33,7 +33,7 @@
 //             what is due next if nothing is due
 //   complete, give_back
 //             1 round trip, of any number of timers
-//   on the server  O(log n) a timer; all jobs are in its memory, some 220 bytes a timer and its
+//   on the server  O(log n) a timer; all jobs are in its memory, some 300 bytes a timer and its
 //             payload; about as much in files of 10 MB, which go when the jobs that are left in
 //             them were copied into a newer one
 //   in the client  some 70 bytes for each timer that it has armed, until a minute after its deadline

@@ -40,7 +40,8 @@ BeanstalkEndpoint PrivateBeanstalkServer::endpoint() const {
   return endpoint;
 }
 
-void PrivateBeanstalkServer::start() {
+void PrivateBeanstalkServer::restart() {
+  server_.kill();
   server_.start();
   await_answer();
 }

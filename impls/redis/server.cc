@@ -94,6 +94,7 @@ PrivateRedisServer::PrivateRedisServer(RedisEndpoint loopback, Settings settings
 }
 
 void PrivateRedisServer::restart() {
+  server_.kill();
   server_.start();
   await_answer();
 }

@@ -39,8 +39,8 @@ class PrivateRedisServer {
   pid_t process() { return server_.process(); }
 
   void kill() { server_.kill(); }
-  // Starts it again with what is in its folder, and waits until it answers. Throws
-  // BackendUnavailable.
+  // Kills it, if it runs, and starts it again with what is in its folder. Returns when it answers.
+  // Throws BackendUnavailable.
   void restart();
 
  private:

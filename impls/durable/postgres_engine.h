@@ -1,0 +1,70 @@
+// A private PostgreSQL server, or the user's.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "durable/engine.h"
+#include "durable/postgres_queue.h"
+#include "durable/postgres_server.h"
+#include "durable/server_engine.h"
+#include "durable/tokens.h"
+
+namespace timerbench {
+
+// In a database of the user's, its tables have names that no other engine has, and are dropped when
+// it ends.
+class PostgresEngine final : public ServerEngine<PrivatePostgresServer> {
+ public:
+  explicit PostgresEngine(bool synchronous_commit) : synchronous_commit_(synchronous_commit) {
+    if (const char* url = std::getenv(kPostgresUrlVariable); url != nullptr && *url != '\0') {
+      where_ = url;
+      // With the longest name of a queue, and with the name of an index, as long as may be.
+      prefix_ = fmt::format("r{:07x}_", Tokens().next() & 0xfff'ffff);
+    } else {
+      server_.emplace();
+      where_ = server_->where();
+    }
+  }
+  ~PostgresEngine() override {
+    if (server_ || getpid() != owner_) return;
+    try {
+      PostgresQueue::drop_tables(where_, prefix_, DurableConfig().patience);
+    } catch (const BackendError&) {  // a destructor cannot report it
+    }
+  }
+
+ private:
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    DurableConfig own = config;
+    own.queue = prefix_ + config.queue;
+    return std::make_unique<PostgresQueue>(where_, own, synchronous_commit_);
+  }
+
+  const bool synchronous_commit_;
+  const pid_t owner_ = getpid();
+  std::string where_;
+  std::string prefix_;
+};
+
+inline DurableContender postgres(std::string_view name, std::string_view summary,
+                                 Kept after_a_crash, bool synchronous_commit) {
+  return {.traits = {.name = name,
+                     .summary = summary,
+                     .engine = "postgresql",
+                     .promise = {.when_killed = after_a_crash,
+                                 .when_power_fails = after_a_crash,
+                                 .when_disk_fails = Kept::none},
+                     .shared_by = SharedBy::machines,
+                     .file = PostgresQueue::kFile},
+          .start = [synchronous_commit](const std::filesystem::path&) {
+            return std::make_unique<PostgresEngine>(synchronous_commit);
+          }};
+}
+
+}  // namespace timerbench

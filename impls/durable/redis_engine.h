@@ -1,0 +1,169 @@
+// Engines of Redis: a private server, a master with a replica, and a cluster.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "durable/engine.h"
+#include "durable/redis_queue.h"
+#include "durable/server_engine.h"
+#include "redis/cluster.h"
+#include "redis/link.h"
+#include "redis/names.h"
+#include "redis/private_cluster.h"
+#include "redis/private_pair.h"
+#include "redis/server.h"
+
+namespace timerbench {
+
+class RedisEngine final : public ServerEngine<PrivateRedisServer> {
+ public:
+  explicit RedisEngine(PrivateRedisServer::Settings settings) {
+    server_.emplace(kRedisPatience, std::move(settings));
+  }
+
+ private:
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    return std::make_unique<RedisQueue>(
+        std::make_unique<RedisLink>(server_->endpoint(), config.patience), config,
+        RedisQueue::Settings{});
+  }
+};
+
+inline DurableContender redis(std::string_view name, std::string_view summary,
+                              DurablePromise promise, PrivateRedisServer::Settings settings) {
+  return {.traits = {.name = name,
+                     .summary = summary,
+                     .engine = "redis-server",
+                     .promise = promise,
+                     .shared_by = SharedBy::machines,
+                     .resolution = 1000,
+                     .file = RedisQueue::kFile},
+          .start = [settings](const std::filesystem::path&) {
+            return std::make_unique<RedisEngine>(settings);
+          }};
+}
+
+class RedisPairEngine final : public DurableEngine {
+ public:
+  void restart() override { pair_.fail_over(); }
+  std::vector<pid_t> processes() override { return pair_.processes(); }
+
+ private:
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    return std::make_unique<RedisQueue>(
+        std::make_unique<RedisLink>(pair_.endpoints(), config.patience), config,
+        RedisQueue::Settings{.replicas = 1});
+  }
+
+  PrivateRedisPair pair_;
+};
+
+inline DurableContender redis_replica(std::string_view name, std::string_view summary) {
+  return {
+      .traits = {.name = name,
+                 .summary = summary,
+                 .engine = "redis-server",
+                 .promise = {.when_killed = Kept::all,
+                             .when_power_fails = Kept::none,
+                             .when_disk_fails = Kept::all},
+                 .shared_by = SharedBy::machines,
+                 .resolution = 1000,
+                 .file = RedisQueue::kFile},
+      .start = [](const std::filesystem::path&) { return std::make_unique<RedisPairEngine>(); }};
+}
+
+// A private cluster, or the user's, of which no node is killed.
+class RedisClusterEngine final : public DurableEngine {
+ public:
+  explicit RedisClusterEngine(int replicas) : replicas_(replicas) {
+    if (const char* url = std::getenv(kRedisClusterUrlVariable); url != nullptr && *url != '\0') {
+      nodes_.push_back(RedisEndpoint::parse(url, kRedisClusterUrlVariable));
+      RedisCluster probe(nodes_);
+    } else {
+      own_.emplace();
+      nodes_ = own_->endpoints();
+    }
+  }
+
+  ~RedisClusterEngine() override {
+    if (own_ || getpid() != owner_) return;
+    try {
+      remove_keys();
+    } catch (...) {  // a destructor cannot report it
+    }
+  }
+
+  void restart() override {
+    if (!own_) return;
+    own_->kill_master();
+    own_->mend();
+  }
+  bool is_restartable() const override { return own_.has_value(); }
+  std::vector<pid_t> processes() override {
+    return own_ ? own_->processes() : std::vector<pid_t>();
+  }
+
+ private:
+  static constexpr std::size_t kShards = 16;
+
+  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
+    DurableConfig unique = config;
+    unique.queue = prefix_ + config.queue;
+    return std::make_unique<RedisQueue>(
+        std::make_unique<RedisCluster>(nodes_, config.patience), unique,
+        RedisQueue::Settings{.shards = kShards, .replicas = replicas_});
+  }
+
+  void remove_keys() {
+    const std::string pattern = RedisQueue::keys_of(prefix_);
+    RedisCluster(nodes_).with_each_master(
+        {.give_up = std::chrono::steady_clock::now() + kRedisPatience},
+        [&](RedisConnection& connection) {
+          std::string cursor = "0";
+          do {
+            const auto reply = connection.call(REDIS_REPLY_ARRAY,
+                                               {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
+            cursor = reply->element[0]->str;
+            for (std::size_t i = 0; i < reply->element[1]->elements; ++i) {
+              const redisReply& key = *reply->element[1]->element[i];
+              connection.call(REDIS_REPLY_INTEGER, {"UNLINK", std::string_view(key.str, key.len)});
+            }
+          } while (cursor != "0");
+        });
+  }
+
+  const int replicas_;
+  const pid_t owner_ = getpid();
+  // Other programs may have queues of the same names in the user's cluster.
+  const std::string prefix_ = unique_redis_name() + ":";
+  std::optional<PrivateRedisCluster> own_;
+  std::vector<RedisEndpoint> nodes_;
+};
+
+inline DurableContender redis_cluster(std::string_view name, std::string_view summary,
+                                      int replicas) {
+  return {.traits = {.name = name,
+                     .summary = summary,
+                     .engine = "redis-server",
+                     .promise = {.when_killed = Kept::but_the_latest,
+                                 .when_power_fails = Kept::none,
+                                 .when_disk_fails = Kept::but_the_latest},
+                     .shared_by = SharedBy::machines,
+                     .resolution = 1000,
+                     .file = RedisQueue::kFile},
+          .start = [replicas](const std::filesystem::path&) {
+            return std::make_unique<RedisClusterEngine>(replicas);
+          }};
+}
+
+}  // namespace timerbench
