@@ -32,10 +32,10 @@ class RedisRouter {
   RedisRouter& operator=(const RedisRouter&) = delete;
   virtual ~RedisRouter() = default;
 
-  // Calls `use` with a connection to the server that has `key`; an answer must come before the limits
-  // end. If that server refuses because it
-  // does not have it, it calls `use` again with another. So `use` must begin with a command on that
-  // key, and what it does after that must be refused by no server that took the first.
+  // Calls `use` with a connection to the server that has `key`; an answer must come before the
+  // limits end. If that server refuses because it does not have the key, it calls `use` again with
+  // another. So `use` must begin with a command on that key, and what it does after that must be
+  // refused by no server that took the first.
   //
   // Passes on what `use` throws, also that an answer was lost: only the caller knows whether it may
   // ask twice. Throws BackendUnavailable if no server takes the key; then nothing has been done.
