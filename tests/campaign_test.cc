@@ -541,6 +541,23 @@ TEST_F(CampaignTest, RemoteBackendsHaveTimeOfTheirOwn) {
   EXPECT_FALSE(cells.at("test/once/2/slow_remote").error_occurred);
 }
 
+TEST_F(CampaignTest, AFailureInTheFirstRoundOfAServiceDoesNotEndTheRun) {
+  repeat(4);
+  RealtimeCampaign campaign;
+  int measured = 0;
+  campaign.add("test/rate/1/fails_first", [&] {
+    if (++measured == 1) throw BackendError("connection lost");
+    return RealtimeFigures{.seconds = 1};
+  });
+  campaign.add("test/rate/1/good", [] { return RealtimeFigures{.seconds = 1}; });
+  campaign.register_cells();
+  const auto cells = run_registered();
+  EXPECT_EQ(measured, 1);
+  EXPECT_EQ(cells.at("test/rate/1/fails_first").error_message, "error: connection lost");
+  EXPECT_FALSE(cells.at("test/rate/1/good").error_occurred);
+  EXPECT_EQ(campaign.counts().failed, 1U);
+}
+
 TEST_F(CampaignTest, AFailureInALaterRepetitionDoesNotEndTheRun) {
   repeat(6);
   for (const int replays : {1, 2, 3, 4, 5}) {

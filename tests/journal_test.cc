@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -145,6 +146,27 @@ TEST_F(JournalTest, KeepsAllWhenTheDiskIsFull) {
   write(*journal, {"after"});
   journal.reset();
   EXPECT_THAT(read(), ElementsAre("before", large, "after"));
+}
+
+TEST_F(JournalTest, BeginsOnceTheDiskHasRoom) {
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit full = before;
+  full.rlim_cur = 10;
+  setrlimit(RLIMIT_FSIZE, &full);
+  EXPECT_THROW(open(), BackendUnavailable);
+  setrlimit(RLIMIT_FSIZE, &before);
+  write(*open(), {"one"});
+  EXPECT_THAT(read(), ElementsAre("one"));
+}
+
+// It would be taken for damaged, and cut off with what is behind it.
+TEST_F(JournalTest, RefusesARecordThatItCouldNotReadAgain) {
+  const Records longest{std::string(Journal::kLongestRecord, 'x'), "last"};
+  write(*open(), longest);
+  EXPECT_EQ(read(), longest);
+  EXPECT_THROW(open()->append(longest[0] + 'x'), std::invalid_argument);
 }
 
 TEST_F(JournalTest, SharesASynchronisationAmongThreads) {

@@ -1,11 +1,21 @@
 // The durable queue in PostgreSQL: servers of the user's, that are missing, and that are killed.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "durable/engine.h"
 #include "durable/postgres_connection.h"
@@ -32,6 +42,21 @@ std::size_t tables(PostgresConnection& connection) {
   const std::size_t count = connection.run("tables", PostgresConnection::Parameters()).bigint(0, 0);
   connection.run("DEALLOCATE tables");
   return count;
+}
+
+// A field of /proc/PID/status; empty if there is no such process.
+std::string status_of(pid_t process, std::string_view field) {
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  for (std::string word; status >> word;) {
+    if (word == fmt::format("{}:", field) && status >> word) return word;
+  }
+  return "";
+}
+
+// Nothing may be left of it but a zombie: not every container reaps the orphans in it.
+bool ended(pid_t process) {
+  const std::string state = status_of(process, "State");
+  return state.empty() || state == "Z";
 }
 
 class PostgresTest : public ::testing::Test {
@@ -71,6 +96,29 @@ TEST_F(PostgresTest, SaysInOneLineThatAServerCannotBeReached) {
   expect_contains(wrong, {"\"abc\""});
 }
 
+TEST_F(PostgresTest, DoesNotRepeatAnAddressThatItCannotRead) {
+  for (const char* const where :
+       {"postgresql://me:secret@[::1/db", "postgresql://me:secret@[::1]x/db", "me:secret@host/db",
+        "postgresql://me:secret%zz@host/db", "user=me password=my secret host=x"}) {
+    const std::string error =
+        error_of<BackendUnavailable>([&] { PostgresConnection(where, 2000ms); });
+    expect_contains(error, {"its address cannot be read"});
+    EXPECT_EQ(error.find("secret"), std::string::npos) << error;
+  }
+}
+
+// The statistics tell the planner how many timers there are: here, that there is one.
+TEST_F(PostgresTest, ClaimsNoMoreThanAskedForWhateverTheStatisticsSay) {
+  PostgresQueue queue(server().where(), {.queue = "statistics"}, true);
+  std::vector<DurableTimer> timers{{.id = 0, .deadline = 0}};
+  queue.schedule(timers);
+  PostgresConnection(server().where(), 5000ms).run("ANALYZE timerbench.timers_of_statistics");
+  timers.clear();
+  for (DurableId id = 1; id < 20; ++id) timers.push_back({id, 0});
+  queue.schedule(timers);
+  EXPECT_EQ(queue.claim(3, kLease).timers.size(), 3U);
+}
+
 TEST_F(PostgresTest, ConnectsAgainAfterTheServerWasKilled) {
   PostgresQueue queue(server().where(), {.queue = "killed"}, true);
   const DurableTimer timer{1, 0, "payload"};
@@ -92,6 +140,41 @@ TEST_F(PostgresTest, DoesAllOfABatchOrNothing) {
   timers.resize(700);
   queue.schedule(timers);
   EXPECT_EQ(queue.size(), 700U);
+}
+
+// --- The end of a private server ---
+
+TEST(PrivatePostgres, IsGoneWithItsFolderWheneverTheProgramIsKilled) {
+  const EmptyFolder folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms{0755});
+  for (const int ms : {10, 100, 300, 600, 900, 1200, 2000}) {  // initdb takes about a second
+    const pid_t program = fork();
+    if (program == 0) {
+      setenv("TMPDIR", folder.path().c_str(), 1);
+      try {
+        const PrivatePostgresServer server;
+        pause();
+      } catch (const BackendUnavailable& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+      }
+      _exit(EXIT_FAILURE);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    kill(program, SIGKILL);
+    waitpid(program, nullptr, 0);
+    EXPECT_TRUE(soon([&] { return folder.empty(); })) << "killed after " << ms << " ms";
+  }
+  // Nothing writes into it any more.
+  std::this_thread::sleep_for(100ms);
+  EXPECT_TRUE(folder.empty());
+}
+
+TEST(PrivatePostgres, DiesWithItsKeeper) {
+  PrivatePostgresServer server;
+  const pid_t process = server.process();
+  ASSERT_FALSE(ended(process));
+  kill(std::stoi(status_of(process, "PPid")), SIGKILL);
+  EXPECT_TRUE(soon([&] { return ended(process); }));
 }
 
 }  // namespace

@@ -62,6 +62,10 @@ class Bench {
       throw BackendError(
           fmt::format("{} clients are too many; take up to {}", load.clients, kMostClients));
     }
+    if (load.payload > kLongestPayload) {
+      throw BackendError(
+          fmt::format("{} bytes are too many; take up to {}", load.payload, kLongestPayload));
+    }
     engine_ = contender.start(folder_.path());
   }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -124,7 +125,11 @@ void Journal::replay(const Visit& visit) {
   try {
     std::string_view magic = reader.peek(kMagic.size());
     if (magic.empty()) {
-      if (const int error = write_all(file_, kMagic, 0)) fail("cannot write to it", error);
+      if (const int error = write_all(file_, kMagic, 0)) {
+        // Half of it would be a file of others.
+        if (ftruncate(file_, 0) != 0) unlink(path_.c_str());
+        fail("cannot write to it", error);
+      }
       magic = reader.peek(kMagic.size());
     }
     if (magic != kMagic) {
@@ -161,6 +166,10 @@ void Journal::replay(const Visit& visit) {
 }
 
 Journal::Place Journal::append(std::string_view record) {
+  if (record.size() > kLongestRecord) {
+    throw std::invalid_argument(fmt::format("a record of {} bytes is too long for {}; it takes {}",
+                                            record.size(), path_.string(), kLongestRecord));
+  }
   std::unique_lock lock(mutex_);
   if (error_ && !is_committing_) write_and_synchronise(lock);
   if (error_) throw BackendError(*error_);

@@ -7,8 +7,9 @@
 // if it waits `gather` before that, more can join. So n threads share one synchronisation, which is
 // what costs: 0.1 to 10 ms on a disk, and the rest of an append takes 0.1 us.
 //
-// On opening, a last record that is short or has a wrong checksum is cut off: it was never committed,
-// or the disk has damaged it; cut_bytes() tells how much was cut.
+// On opening, the first record that is short or has a wrong checksum is cut off with all behind it:
+// they were never committed, for pages reach the disk in any order, or the disk has damaged what was.
+// The file does not tell which; cut_bytes() tells how much was cut.
 //
 // A full disk loses nothing: what was written of the buffer is cut off, the buffer stays, and the
 // next commit() tries again. After a failed synchronisation nothing more is accepted, for the kernel
@@ -45,7 +46,8 @@ class Journal {
   // The place behind the records so far. commit() waits until the file has all before it.
   using Place = std::uint64_t;
 
-  // Appends a record in memory. Throws BackendError if the last commit failed and fails once more.
+  // Appends a record in memory. Throws BackendError if the last commit failed and fails once more,
+  // and std::invalid_argument if the record is longer than kLongestRecord.
   Place append(std::string_view record);
   // The place behind what was appended last.
   Place end() const;

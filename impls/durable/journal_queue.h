@@ -18,6 +18,7 @@
 // Good: one process, and nothing to look after.
 // Bad: all timers are in memory; no other process can take over while this one lives.
 // Follows: group commit (DeWitt et al. 1984); write-ahead logs with snapshots as in Redis' AOF.
+// Deviates: a call waits for the disk as long as that takes, whatever DurableConfig::patience says.
 #pragma once
 
 #include <cstddef>

@@ -22,6 +22,17 @@ std::string without_line_ends(std::string text) {
   return text;
 }
 
+// libpq would repeat what it cannot read, and with it the password.
+void check_address(const std::string& where) {
+  PQconninfoOption* const options = PQconninfoParse(where.c_str(), nullptr);
+  if (options == nullptr) {
+    throw BackendError(
+        "postgresql: its address cannot be read; give postgresql://user:password@host:port/database"
+        ", or host=HOST user=USER and so on");
+  }
+  PQconninfoFree(options);
+}
+
 }  // namespace
 
 PostgresConnection::Parameters& PostgresConnection::Parameters::add(std::uint64_t bigint) {
@@ -57,6 +68,7 @@ std::size_t PostgresConnection::Rows::changed() const {
 PostgresConnection::PostgresConnection(const std::string& where,
                                        std::chrono::milliseconds patience) try
     : patience_(patience) {
+  check_address(where);
   const std::string seconds = fmt::to_string(std::max<std::int64_t>(
       2, std::chrono::ceil<std::chrono::seconds>(patience).count()));  // libpq takes less as 2
   const char* const names[] = {"dbname", "connect_timeout", "application_name", nullptr};
@@ -154,6 +166,8 @@ std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
 PGresult* PostgresConnection::next_result() {
   const Clock::time_point give_up = Clock::now() + patience_;
   for (;;) {
+    // It would have no result for ever.
+    if (PQstatus(connection_.get()) != CONNECTION_OK) lose("connection lost");
     const int unsent = PQflush(connection_.get());
     if (unsent < 0) lose("connection lost");
     if (unsent == 0 && PQisBusy(connection_.get()) == 0) return PQgetResult(connection_.get());

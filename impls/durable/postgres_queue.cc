@@ -76,10 +76,12 @@ PostgresConnection& PostgresQueue::connection() {
                   "payload = excluded.payload",
                   table_));
   fresh->prepare(kCancel, fmt::format("DELETE FROM {} WHERE id = $1", table_));
+  // ARRAY, because the planner may run an IN (SELECT ...) again for each row, which finds others
+  // each time and so claims more than $4.
   fresh->prepare(kClaim,
-                 fmt::format("UPDATE {0} SET due = $1, holder = $2 WHERE id IN (SELECT id FROM {0} "
-                             "WHERE due <= $3 ORDER BY due LIMIT $4 FOR UPDATE SKIP LOCKED) "
-                             "RETURNING id, deadline, payload",
+                 fmt::format("UPDATE {0} SET due = $1, holder = $2 WHERE id = ANY (ARRAY(SELECT id "
+                             "FROM {0} WHERE due <= $3 ORDER BY due LIMIT $4 FOR UPDATE SKIP "
+                             "LOCKED)) RETURNING id, deadline, payload",
                              table_));
   fresh->prepare(kComplete, fmt::format("DELETE FROM {} WHERE id = $1 AND holder = $2", table_));
   fresh->prepare(

@@ -35,7 +35,8 @@ constexpr const char* kScript = R"sh(
   as=
   if [ "$(id -u)" = 0 ]; then
     chown postgres "$1"
-    as="setpriv --reuid=postgres --regid=postgres --clear-groups"
+    # The signal of run_server() is cleared when the user changes.
+    as="setpriv --reuid=postgres --regid=postgres --clear-groups --pdeathsig=KILL"
   fi
   cd "$1"
   if ! [ -e "$1/data/PG_VERSION" ]; then

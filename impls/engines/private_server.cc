@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -34,6 +35,7 @@ struct Launch {
 };
 
 [[noreturn]] void run_server(const Launch& launch, pid_t keeper) {
+  setpgid(0, 0);  // so that kill_server() ends its children too
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != keeper) _exit(EXIT_FAILURE);  // the keeper ended before prctl()
   dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
@@ -67,7 +69,8 @@ class PrivateServer::Keeper {
     dup2(launch.log, STDERR_FILENO);
     dup2(launch.lifeline, STDIN_FILENO);
     close_range(3, ~0U, 0);
-    signal(SIGCHLD, SIG_DFL);  // the program may ignore it
+    signal(SIGCHLD, SIG_DFL);          // the program may ignore it
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // for await_orphans()
     Keeper keeper(launch);
     keeper.obey();
     keeper.kill_server();
@@ -96,13 +99,29 @@ class PrivateServer::Keeper {
     const pid_t keeper = getpid();
     const pid_t server = fork();
     if (server == 0) run_server(launch_, keeper);
+    if (server > 0) setpgid(server, server);  // if it has not come to do so itself
     server_ = server > 0 ? server : 0;
   }
 
   void kill_server() {
     if (server_ == 0) return;
-    ::kill(server_, SIGKILL);
+    ::kill(-server_, SIGKILL);
     waitpid(std::exchange(server_, 0), nullptr, 0);
+    await_orphans();
+  }
+
+  // Children of the server in groups of their own end a moment after it, as those of PostgreSQL do,
+  // and write into its folder until then.
+  static void await_orphans() {
+    constexpr int kPatienceMs = 5000;
+    constexpr timespec kMillisecond{.tv_sec = 0, .tv_nsec = 1'000'000};
+    for (int ms = 0; ms < kPatienceMs; ++ms) {
+      pid_t ended = 0;
+      while ((ended = waitpid(-1, nullptr, WNOHANG)) > 0) {
+      }
+      if (ended < 0) return;  // there are none
+      nanosleep(&kMillisecond, nullptr);
+    }
   }
 
   const Launch& launch_;

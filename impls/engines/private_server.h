@@ -3,8 +3,10 @@
 //
 // A small process, the keeper, is the server's parent. It waits until the program ends, however it
 // ends (exit, a signal, kill -9), then kills the server and removes the folder. Until then it kills
-// and starts the server as it is told, and the folder stays. The keeper has a session of its own and blocks all signals, so that a Ctrl-C does not end the server
-// while the program is still cleaning up. If the keeper itself is killed, the server dies with it
+// and starts the server as it is told, and the folder stays. With the server it kills the processes
+// of its group, and waits a while for its other children. The keeper has a session of its own and
+// blocks all signals, so that a Ctrl-C does not end the server while the program is still cleaning
+// up. If the keeper itself is killed, the server dies with it
 // (PR_SET_PDEATHSIG). That signal is sent when the thread that forked ends; the keeper has only one
 // thread, and so it is the parent, not the thread that made this object.
 #pragma once
