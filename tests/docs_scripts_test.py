@@ -28,7 +28,8 @@ PUBLISHED = ROOT / "results" / "2026-11-25-amd-epyc-full" / "table.md"
 LIBRARIES = ROOT / "results" / "2026-11-25-amd-epyc-peers" / "table.md"
 RUNTIMES = ROOT / "results" / "2026-11-25-amd-epyc-processes" / "table.md"
 TIMERBENCH = "build/release/timerbench"
-WITH_LIBRARIES = "build/peers/timerbench"  # the same program with the libraries, which CI lacks
+# The same program with libraries and engines that CI lacks.
+WITH_MORE = ("build/peers/timerbench", "build/durable/timerbench")
 OF_PEERS = ("peers", "processes")  # suites that only it can measure
 PATIENCE = 600  # seconds, after which a command counts as hanging
 HEADERS = [  # of backends and services
@@ -225,7 +226,7 @@ class CommandTest(unittest.TestCase):
 
     def _check(self, command: list[str]) -> None:
         program, *arguments = command
-        program = TIMERBENCH if program == WITH_LIBRARIES else program
+        program = TIMERBENCH if program in WITH_MORE else program
         if program == "cmake":
             self._check_cmake(arguments)
         elif program.startswith("build/release/tests/"):
