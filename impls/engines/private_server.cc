@@ -25,16 +25,8 @@
 namespace timerbench {
 namespace {
 
-// What the two processes below need. It is made before the fork: after a fork in a program with
-// threads only system calls are safe.
-struct Launch {
-  int lifeline;
-  int log;
-  std::vector<const char*> server;
-  std::array<const char*, 5> remover;
-};
-
-[[noreturn]] void run_server(const Launch& launch, pid_t keeper) {
+// `arguments` end with a null pointer.
+[[noreturn]] void run_server(const char* const* arguments, pid_t keeper) {
   setpgid(0, 0);  // so that kill_server() ends its children too
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != keeper) _exit(EXIT_FAILURE);  // the keeper ended before prctl()
@@ -46,17 +38,26 @@ struct Launch {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  execvp(launch.server[0], const_cast<char* const*>(launch.server.data()));
+  execvp(arguments[0], const_cast<char* const*>(arguments));
   const auto piece = [](const char* text) {
     return iovec{const_cast<char*>(text), std::strlen(text)};
   };
-  const iovec line[] = {piece(launch.server[0]), piece(": "), piece(strerrordesc_np(errno)),
+  const iovec line[] = {piece(arguments[0]), piece(": "), piece(strerrordesc_np(errno)),
                         piece("\n")};
   [[maybe_unused]] const auto written = writev(STDERR_FILENO, line, std::size(line));
   _exit(EXIT_FAILURE);
 }
 
 }  // namespace
+
+// What the keeper and the server need. It is made before the fork: after a fork in a program with
+// threads only system calls are safe.
+struct PrivateServer::Launch {
+  int lifeline;
+  int log;
+  std::vector<const char*> server;
+  std::array<const char*, 5> remover;
+};
 
 // The server, as its parent sees it.
 class PrivateServer::Keeper {
@@ -98,7 +99,7 @@ class PrivateServer::Keeper {
   void start_server() {
     const pid_t keeper = getpid();
     const pid_t server = fork();
-    if (server == 0) run_server(launch_, keeper);
+    if (server == 0) run_server(launch_.server.data(), keeper);
     if (server > 0) setpgid(server, server);  // if it has not come to do so itself
     server_ = server > 0 ? server : 0;
   }

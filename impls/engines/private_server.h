@@ -64,6 +64,7 @@ class PrivateServer {
  private:
   enum class Order : char { start, kill, tell };
   class Keeper;
+  struct Launch;
 
   void launch_keeper();
   // Returns the server's process after it; 0 if there is none, or if the keeper has ended.
