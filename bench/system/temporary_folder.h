@@ -57,7 +57,7 @@ class TemporaryFolder {
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
       if (!entry.path().filename().string().starts_with(prefix)) continue;
-      const int folder = open(entry.path().c_str(), kFolder);
+      const int folder = ::open(entry.path().c_str(), kFolder);
       if (folder < 0) continue;
       struct stat status {};
       const bool is_own = fstat(folder, &status) == 0 && status.st_uid == geteuid();
@@ -73,7 +73,7 @@ class TemporaryFolder {
     };
     if (mkdtemp(path.data()) == nullptr) fail();
     path_ = path;
-    lock_ = open(path.c_str(), kFolder);
+    lock_ = ::open(path.c_str(), kFolder);
     if (lock_ < 0 && errno == ENOENT) return false;
     if (lock_ < 0) fail();
     while (flock(lock_, LOCK_EX) != 0 && errno == EINTR) {
