@@ -844,7 +844,10 @@ class CliTest(unittest.TestCase):
                 2, f"this program has no '{name}': './scripts/setup --peers', then", *command
             )
         self.assert_refused(
-            2, "unknown backend or service '../queues/scan'", "verify", "../queues/scan"
+            2,
+            "unknown backend, service or durable queue '../queues/scan'",
+            "verify",
+            "../queues/scan",
         )
         self.assert_refused(
             2,
