@@ -168,10 +168,16 @@ TEST(BeanstalkServer, ThatIsSilentIsNotWaitedForLonger) {
 TEST(BeanstalkServer, ThatKeepsNothingIsRefused) {
   PrivateServer server({.name = "beanstalkd",
                         .advice = "install it",
-                        .arguments = [](const std::filesystem::path& folder) {
-                          return std::vector<std::string>{"beanstalkd", "-l",
-                                                          "unix:" + (folder / "socket").string()};
-                        }});
+                        .arguments =
+                            [](const std::filesystem::path& folder) {
+                              return std::vector<std::string>{
+                                  "beanstalkd", "-l", "unix:" + (folder / "socket").string()};
+                            },
+                        .probe =
+                            [](const std::filesystem::path& folder) {
+                              BeanstalkConnection({.path = folder / "socket", .host = {}}, 5000ms);
+                            },
+                        .patience = 5000ms});
   const BeanstalkEndpoint endpoint{.path = server.folder() / "socket", .host = {}};
   ASSERT_TRUE(soon([&] { return std::filesystem::exists(endpoint.path); }));
   expect_contains(error_of<BackendUnavailable>([&] { BeanstalkQueue queue(endpoint, "t", {}); }),
@@ -337,10 +343,14 @@ TEST_F(BeanstalkEngineTest, LeavesNothingOnTheUsersServer) {
   PrivateServer server(
       {.name = "beanstalkd",
        .advice = "install it",
-       .arguments = [&](const std::filesystem::path& folder) {
-         return std::vector<std::string>{
-             "beanstalkd", "-l", endpoint.host, "-p", fmt::to_string(endpoint.port), "-b", folder};
-       }});
+       .arguments =
+           [&](const std::filesystem::path& folder) {
+             return std::vector<std::string>{
+                 "beanstalkd", "-l",  endpoint.host, "-p", fmt::to_string(endpoint.port),
+                 "-b",         folder};
+           },
+       .probe = [&](const std::filesystem::path&) { BeanstalkConnection(endpoint, 5000ms); },
+       .patience = 5000ms});
   const ScopedVariable url(kBeanstalkUrlVariable, endpoint.text());
   ASSERT_TRUE(soon([&] {
     try {

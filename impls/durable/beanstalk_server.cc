@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace timerbench {
@@ -15,7 +14,13 @@ constexpr std::string_view kInstall =
 
 constexpr std::string_view kSocketName = "socket";
 
-PrivateServer::Program beanstalk_program(int fsync_ms) {
+BeanstalkEndpoint socket_in(const std::filesystem::path& folder) {
+  BeanstalkEndpoint endpoint;
+  endpoint.path = folder / kSocketName;
+  return endpoint;
+}
+
+PrivateServer::Program beanstalk_program(int fsync_ms, std::chrono::milliseconds patience) {
   return {.name = "beanstalkd",
           .advice = kInstall,
           .arguments =
@@ -24,42 +29,19 @@ PrivateServer::Program beanstalk_program(int fsync_ms) {
                     "beanstalkd", "-l",   "unix:" + (folder / kSocketName).string(),
                     "-b",         folder, fmt::format("-f{}", fsync_ms)};
               },
+          .probe =
+              [patience](const std::filesystem::path& folder) {
+                BeanstalkConnection probe(socket_in(folder), patience);
+              },
+          .patience = patience,
           .socket = kSocketName};
 }
 
 }  // namespace
 
 PrivateBeanstalkServer::PrivateBeanstalkServer(int fsync_ms, std::chrono::milliseconds patience)
-    : patience_(patience), server_(beanstalk_program(fsync_ms)) {
-  await_answer();
-}
+    : server_(beanstalk_program(fsync_ms, patience)) {}
 
-BeanstalkEndpoint PrivateBeanstalkServer::endpoint() const {
-  BeanstalkEndpoint endpoint;
-  endpoint.path = server_.folder() / kSocketName;
-  return endpoint;
-}
-
-void PrivateBeanstalkServer::restart() {
-  server_.kill();
-  server_.start();
-  await_answer();
-}
-
-void PrivateBeanstalkServer::await_answer() {
-  const auto give_up = std::chrono::steady_clock::now() + patience_;
-  for (;;) {
-    try {
-      BeanstalkConnection probe(endpoint(), patience_);
-      return;
-    } catch (const BackendUnavailable&) {
-      if (process() == 0) server_.fail(server_.last_words());
-      if (std::chrono::steady_clock::now() >= give_up) {
-        server_.fail(fmt::format("it did not answer within {} ms", patience_.count()));
-      }
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-}
+BeanstalkEndpoint PrivateBeanstalkServer::endpoint() const { return socket_in(server_.folder()); }
 
 }  // namespace timerbench

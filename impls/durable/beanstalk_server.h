@@ -25,12 +25,9 @@ class PrivateBeanstalkServer {
   void kill() { server_.kill(); }
   // Kills it, if it runs, and starts it again with what is in its folder. Returns when it answers.
   // Throws BackendUnavailable.
-  void restart();
+  void restart() { server_.restart(); }
 
  private:
-  void await_answer();
-
-  const std::chrono::milliseconds patience_;
   PrivateServer server_;
 };
 

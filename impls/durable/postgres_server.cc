@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include "durable/postgres_connection.h"
@@ -46,7 +45,11 @@ constexpr const char* kScript = R"sh(
   exec $as postgres -D "$1/data" -k "$1" -c listen_addresses= -c unix_socket_permissions=0700
 )sh";
 
-PrivateServer::Program postgres_program() {
+std::string connection_string(const std::filesystem::path& folder) {
+  return fmt::format("host={} user=timerbench dbname=postgres", folder.string());
+}
+
+PrivateServer::Program postgres_program(std::chrono::milliseconds patience) {
   return {.name = "postgresql",
           .advice = kInstall,
           .arguments =
@@ -54,45 +57,21 @@ PrivateServer::Program postgres_program() {
                 return std::vector<std::string>{"sh",         "-c",   kScript,
                                                 "postgresql", folder, newest_programs()};
               },
-          .socket = ".s.PGSQL.5432"};
+          .probe =
+              [patience](const std::filesystem::path& folder) {
+                PostgresConnection probe(connection_string(folder), patience);
+              },
+          .patience = patience,
+          .socket = ".s.PGSQL.5432",
+          // After kill -9 it refuses to start until its last child has noticed.
+          .passing_failure = "in use"};
 }
 
 }  // namespace
 
 PrivatePostgresServer::PrivatePostgresServer(std::chrono::milliseconds patience)
-    : patience_(patience), server_(postgres_program()) {
-  await_answer();
-}
+    : server_(postgres_program(patience)) {}
 
-std::string PrivatePostgresServer::where() const {
-  return fmt::format("host={} user=timerbench dbname=postgres", server_.folder().string());
-}
-
-void PrivatePostgresServer::restart() {
-  server_.kill();
-  server_.start();
-  await_answer();
-}
-
-// After kill -9 it refuses to start until its last child has noticed, so it is started again.
-void PrivatePostgresServer::await_answer() {
-  const auto give_up = std::chrono::steady_clock::now() + patience_;
-  for (;;) {
-    try {
-      PostgresConnection probe(where(), patience_);
-      return;
-    } catch (const BackendUnavailable&) {
-      const bool is_late = std::chrono::steady_clock::now() >= give_up;
-      if (server_.process() == 0) {
-        const std::string why = server_.last_words();
-        if (is_late || why.find("in use") == std::string::npos) server_.fail(why);
-        server_.start();
-      } else if (is_late) {
-        server_.fail(fmt::format("it did not answer within {} ms", patience_.count()));
-      }
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
+std::string PrivatePostgresServer::where() const { return connection_string(server_.folder()); }
 
 }  // namespace timerbench

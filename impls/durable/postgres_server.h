@@ -28,12 +28,9 @@ class PrivatePostgresServer {
 
   // Kills the server, as by kill -9, and starts it again with what is in its folder. Returns when it
   // answers. Throws BackendUnavailable.
-  void restart();
+  void restart() { server_.restart(); }
 
  private:
-  void await_answer();
-
-  const std::chrono::milliseconds patience_;
   PrivateServer server_;
 };
 

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <iterator>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace timerbench {
@@ -149,6 +150,7 @@ PrivateServer::PrivateServer(Program program) : program_(std::move(program)), ow
   try {
     launch_keeper();
     start();
+    await_answer();
   } catch (...) {
     end();
     throw;
@@ -161,6 +163,34 @@ void PrivateServer::kill() { order(Order::kill); }
 
 void PrivateServer::start() {
   if (order(Order::start) == 0) fail("its parent process has ended, or cannot fork");
+}
+
+void PrivateServer::restart() {
+  kill();
+  start();
+  await_answer();
+}
+
+void PrivateServer::await_answer() {
+  const auto give_up = std::chrono::steady_clock::now() + program_.patience;
+  for (;;) {
+    try {
+      program_.probe(folder_);
+      return;
+    } catch (const BackendUnavailable&) {
+      const bool is_late = std::chrono::steady_clock::now() >= give_up;
+      if (process() == 0) {
+        const std::string why = last_words();
+        const bool passes = !program_.passing_failure.empty() &&
+                            why.find(program_.passing_failure) != std::string::npos;
+        if (is_late || !passes) fail(why);
+        start();
+      } else if (is_late) {
+        fail(fmt::format("it did not answer within {} ms", program_.patience.count()));
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
 }
 
 void PrivateServer::fail(std::string_view what) const {

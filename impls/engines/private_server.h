@@ -13,6 +13,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -35,11 +36,17 @@ class PrivateServer {
     std::string_view advice;  // what to do if it cannot be started: "install it (...)"
     // The arguments, the program first, which is searched on PATH.
     std::function<std::vector<std::string>(const Folder&)> arguments;
+    // Throws BackendUnavailable while the server does not answer.
+    std::function<void(const Folder&)> probe;
+    std::chrono::milliseconds patience;  // to wait for an answer
     // The longest name of a unix socket in the folder.
     std::string_view socket = "socket";
+    // A server whose last words hold this is started again: a killed one has left something that
+    // goes by itself. Empty: none.
+    std::string_view passing_failure = "";
   };
 
-  // Makes the folder and the keeper, and starts the server. Does not wait until it answers. Throws
+  // Makes the folder and the keeper, and starts the server. Returns when it answers. Throws
   // BackendUnavailable.
   explicit PrivateServer(Program program);
   // Returns when the server has ended and the folder is gone.
@@ -52,14 +59,11 @@ class PrivateServer {
   // Of the server; 0 if it has ended.
   pid_t process() { return order(Order::tell); }
 
-  // Each returns when it is done. Throws BackendUnavailable if the keeper has ended.
-  void kill();   // as by kill -9; the folder stays
-  void start();  // again, after it has ended
-
-  // To be thrown when the server does not work: "cannot start a private redis-server: WHAT; ADVICE".
-  [[noreturn]] void fail(std::string_view what) const;
-  // The last line that it wrote.
-  std::string last_words() const;
+  // As by kill -9. Returns when it has ended; the folder stays.
+  void kill();
+  // Kills it, if it runs, and starts it again with what is in its folder. Returns when it answers.
+  // Throws BackendUnavailable.
+  void restart();
 
  private:
   enum class Order : char { start, kill, tell };
@@ -67,6 +71,12 @@ class PrivateServer {
   struct Launch;
 
   void launch_keeper();
+  void start();
+  void await_answer();
+  // Throws "cannot start a private redis-server: WHAT; ADVICE".
+  [[noreturn]] void fail(std::string_view what) const;
+  // The last line that the server wrote.
+  std::string last_words() const;
   // Returns the server's process after it; 0 if there is none, or if the keeper has ended.
   pid_t order(Order what);
   void end() noexcept;

@@ -16,7 +16,6 @@
 #include <optional>
 #include <random>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace timerbench {
@@ -51,8 +50,10 @@ void write_passwords(const std::string& path, const std::string& password) {
   }
 }
 
+// Without `loopback` it listens on a socket in its folder.
 PrivateServer::Program redis_program(const std::optional<RedisEndpoint>& loopback,
-                                     const PrivateRedisServer::Settings& settings) {
+                                     const PrivateRedisServer::Settings& settings,
+                                     std::chrono::milliseconds patience) {
   return {
       .name = "redis-server",
       .advice = kInstall,
@@ -73,47 +74,23 @@ PrivateServer::Program redis_program(const std::optional<RedisEndpoint>& loopbac
             arguments.insert(arguments.end(), settings.begin(), settings.end());
             return arguments;
           },
+      .probe =
+          [loopback, patience](const std::filesystem::path& folder) {
+            RedisConnection probe(loopback ? *loopback : socket_in(folder), patience);
+          },
+      .patience = patience,
       .socket = kSocketName};
 }
 
 }  // namespace
 
 PrivateRedisServer::PrivateRedisServer(std::chrono::milliseconds patience, Settings settings)
-    : patience_(patience),
-      server_(redis_program(std::nullopt, settings)),
-      endpoint_(socket_in(server_.folder())) {
-  await_answer();
-}
+    : server_(redis_program(std::nullopt, settings, patience)),
+      endpoint_(socket_in(server_.folder())) {}
 
 PrivateRedisServer::PrivateRedisServer(RedisEndpoint loopback, Settings settings,
                                        std::chrono::milliseconds patience)
-    : patience_(patience),
-      server_(redis_program(loopback, settings)),
-      endpoint_(std::move(loopback)) {
-  await_answer();
-}
-
-void PrivateRedisServer::restart() {
-  server_.kill();
-  server_.start();
-  await_answer();
-}
-
-void PrivateRedisServer::await_answer() {
-  const auto give_up = std::chrono::steady_clock::now() + patience_;
-  for (;;) {
-    try {
-      RedisConnection probe(endpoint(), patience_);
-      return;
-    } catch (const BackendUnavailable&) {
-      if (!running()) server_.fail(server_.last_words());
-      if (std::chrono::steady_clock::now() >= give_up) {
-        server_.fail(fmt::format("it did not answer within {} ms", patience_.count()));
-      }
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-}
+    : server_(redis_program(loopback, settings, patience)), endpoint_(std::move(loopback)) {}
 
 void await_redis_replica(const RedisEndpoint& master) {
   RedisConnection connection(master);
