@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "system/process_tree.h"
+
 namespace timerbench {
 namespace {
 
@@ -32,11 +34,13 @@ std::size_t pages_of(std::size_t bytes) {
 
 std::size_t reports_begin() { return pages_of(64); }
 
-// Of the thread, which is the process if it is one.
-double own_cpu_seconds() {
+// Of the thread, which is the process if it is one, and of what the queue has started for it.
+double cpu_seconds_of(const DurableQueue& queue) {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  const std::vector<pid_t> helpers = queue.helpers();
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9 +
+         (helpers.empty() ? 0 : usage_of_trees(helpers).cpu_seconds);
 }
 
 }  // namespace
@@ -120,9 +124,9 @@ void Clients::be_client(DurableEngine& engine, const DurableConfig& config, std:
     const std::unique_ptr<DurableQueue> queue = engine.open(config);
     ++shared_->ready;
     while (!shared_->begins) std::this_thread::sleep_for(1ms);
-    const double cpu_before = own_cpu_seconds();
+    const double cpu_before = cpu_seconds_of(*queue);
     work(*queue, client, report);
-    report.cpu_seconds_ = own_cpu_seconds() - cpu_before;
+    report.cpu_seconds_ = cpu_seconds_of(*queue) - cpu_before;
   } catch (const std::exception& error) {
     const std::string_view text = error.what();
     std::copy_n(text.begin(), std::min(text.size(), report.error_.size() - 1),

@@ -47,7 +47,10 @@ class Bridge {
   // False after it has ended, or has not answered in time: the next answer may be of an old request.
   bool usable() const { return socket_ >= 0; }
 
-  pid_t process() const { return process_; }
+  // None if it has ended.
+  std::vector<pid_t> processes() const {
+    return usable() ? std::vector{process_} : std::vector<pid_t>();
+  }
 
   static std::string to_text(std::string_view bytes);
   static std::string to_bytes(std::string_view text);

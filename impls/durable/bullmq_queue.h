@@ -94,6 +94,7 @@ class BullmqQueue final : public DurableQueue {
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
   void give_back(std::span<const ClaimedTimer> claims) override;
   std::size_t size() override;
+  std::vector<pid_t> helpers() const override { return bridge_->processes(); }
 
  private:
   // The bridge; a new one if the old one has ended.
