@@ -238,6 +238,7 @@ void cancels_what_is_there(DurableScene& scene) {
 }
 
 void cancels_what_somebody_holds(DurableScene& scene) {
+  scene.lease = 2 * scene.unit;
   const auto queue = scene.open();
   arm(*queue, {{1, scene.start}, {2, scene.start}});
   const auto held = queue->claim(1, scene.lease).timers;

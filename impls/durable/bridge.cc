@@ -34,7 +34,7 @@ std::string printable(std::string text) {
 Bridge::Bridge(Program program) : program_(std::move(program)) {
   try {
     start();
-    receive(Clock::now() + program_.to_start);
+    receive(Clock::now() + kLongestStart);
   } catch (const BackendError& error) {
     end();
     throw BackendUnavailable(fmt::format("cannot start {}; {}", error.what(), program_.advice));

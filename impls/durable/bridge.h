@@ -30,9 +30,11 @@ class Bridge {
     std::string_view advice;              // what to do if it cannot be started: "install it (...)"
     std::vector<std::string> arguments;   // the program first, which is searched on PATH
     std::filesystem::path log;            // of what it writes to its standard error
-    std::chrono::milliseconds to_start;   // how long it may take to be ready
-    std::chrono::milliseconds to_answer;  // a request
+    std::chrono::milliseconds to_answer;  // how long it may take to answer a request
   };
+
+  // How long it may take to be ready, on a busy machine.
+  static constexpr std::chrono::seconds kLongestStart{15};
 
   // Returns when it is ready. Throws BackendUnavailable.
   explicit Bridge(Program program);

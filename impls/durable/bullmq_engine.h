@@ -23,10 +23,8 @@ class BullmqEngine final : public ServerEngine<PrivateRedisServer> {
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
-    return std::make_unique<BullmqQueue>(
-        BullmqQueue::Server{.socket = server_->endpoint().path,
-                            .log = server_->folder() / "bridges.log"},
-        config);
+    return std::make_unique<BullmqQueue>(server_->endpoint().path,
+                                         server_->folder() / "bridges.log", config);
   }
 };
 

@@ -61,49 +61,21 @@
 // (maxStalledCount).
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "durable/bridge.h"
-#include "durable/durable_queue.h"
-#include "durable/tokens.h"
+#include "durable/bridged_queue.h"
 
 namespace timerbench {
 
-class BullmqQueue final : public DurableQueue {
+class BullmqQueue final : public BridgedQueue {
  public:
   static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
 
   static constexpr Tick kResolution = 1'000'000'000;  // of leases
 
-  struct Server {
-    std::filesystem::path socket;
-    std::filesystem::path log;  // of bridges
-  };
-
-  // Throws BackendUnavailable.
-  BullmqQueue(Server server, const DurableConfig& config);
-
-  void schedule(std::span<const DurableTimer> timers) override;
-  bool cancel(DurableId id) override;
-  Claims claim(std::size_t most, Tick lease) override;
-  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
-  void give_back(std::span<const ClaimedTimer> claims) override;
-  std::size_t size() override;
-  std::vector<pid_t> helpers() const override { return bridge_->processes(); }
-
- private:
-  // The bridge; a new one if the old one has ended.
-  Bridge& bridge();
-
-  const Server server_;
-  const DurableConfig config_;
-  Tokens tokens_;
-  std::unique_ptr<Bridge> bridge_;
+  // The socket of Redis, and a file for what bridges have to say. Throws BackendUnavailable.
+  BullmqQueue(const std::filesystem::path& socket, std::filesystem::path log,
+              const DurableConfig& config);
 };
 
 }  // namespace timerbench

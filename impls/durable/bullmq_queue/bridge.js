@@ -1,16 +1,17 @@
 'use strict';
-// The bridge to BullMQ: a client of one queue. Arguments: the folder of node_modules, the path of the
-// server's socket, the name of the queue, a mark of this client, and how often to look for ended
-// leases, in ms.
+// The bridge to BullMQ: a client of one queue. Arguments: the path of the server's socket, the name of
+// the queue, and the folder of node_modules.
 //
 // It calls the public interface of BullMQ alone. bullmq_queue.h says which calls, and why.
 
+const {randomBytes} = require('crypto');
 const {createRequire} = require('module');
 const {fail, serve} = require('../bridge/serve.js');
 
 const NS_PER_MS = 1000000n;
 const ERRORS_OF_JOBS = -1; // the largest of BullMQ's codes: the job is gone, is not this client's, ...
 const NO_LOCK = -2;
+const LOOK_EVERY_MS = 250; // for leases that have ended
 const REMEMBERED_MS = 60_000; // claims after their lease
 
 const toMs = ns => Number((BigInt(ns) + NS_PER_MS - 1n) / NS_PER_MS); // rounded up
@@ -26,19 +27,16 @@ const unless = (promise, otherwise) =>
 class Client {
   #bullmq;
   #name;
-  #mark;
-  #lookEvery;
+  #mark = randomBytes(8).toString('hex'); // of this client's jobs
   #connection;
   #queue;
   #workers = new Map(); // by the length of their leases, in ms
   #held = new Map(); // jobs, and until when they are remembered, by their claims
   #armed = 0;
 
-  constructor(bullmq, socket, name, mark, lookEvery) {
+  constructor(bullmq, socket, name) {
     this.#bullmq = bullmq;
     this.#name = name;
-    this.#mark = mark;
-    this.#lookEvery = lookEvery;
     this.#connection = {
       path: socket,
       maxRetriesPerRequest: null, // the client has a patience of its own
@@ -185,7 +183,7 @@ class Client {
     const now = Date.now();
     const instants = [];
     if (first) instants.push(Math.max(first.timestamp + first.delay, now + 1));
-    if (counts.active > 0) instants.push(now + this.#lookEvery); // its holder may have died
+    if (counts.active > 0) instants.push(now + LOOK_EVERY_MS); // its holder may have died
     if (counts.waiting > 0) instants.push(now + 1);
     return instants.length > 0 ? toNs(Math.min(...instants)) : null;
   }
@@ -197,7 +195,7 @@ class Client {
     worker = new this.#bullmq.Worker(this.#name, null, {
       connection: this.#connection,
       lockDuration: lease,
-      stalledInterval: this.#lookEvery,
+      stalledInterval: LOOK_EVERY_MS,
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       skipStalledCheck: this.#workers.size > 0,
     });
@@ -209,14 +207,14 @@ class Client {
   }
 }
 
-const main = async ([modules, socket, name, mark, lookEvery]) => {
+const main = async ([socket, name, modules]) => {
   let bullmq;
   try {
     bullmq = createRequire(`${modules}/`)('bullmq');
   } catch (error) {
     return fail(`there is no BullMQ in ${modules}`);
   }
-  const client = new Client(bullmq, socket, name, mark, Number(lookEvery));
+  const client = new Client(bullmq, socket, name);
   await client.ready();
   serve({
     schedule: request => client.schedule(request),
