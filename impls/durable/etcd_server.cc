@@ -15,7 +15,13 @@ namespace timerbench {
 namespace {
 
 // etcd wants a host and a port in the URL of a socket, and makes a file of them where it is started.
-constexpr std::string_view kClients = "localhost:1", kPeers = "localhost:2";
+// One that it has left when it was killed is in its way.
+constexpr std::string_view kSocketName = "localhost:1";
+constexpr const char* kStart = R"(cd "$0" && rm -f localhost:* && exec etcd \
+  --name=timerbench --data-dir=data \
+  --listen-client-urls=unix://localhost:1 --advertise-client-urls=unix://localhost:1 \
+  --listen-peer-urls=unix://localhost:2 --initial-advertise-peer-urls=unix://localhost:2 \
+  --initial-cluster=timerbench=unix://localhost:2)";
 
 // Throws BackendUnavailable unless the server says that it is healthy.
 void probe(const std::filesystem::path& socket_path) {
@@ -44,25 +50,11 @@ PrivateServer::Program etcd_program(std::chrono::milliseconds patience) {
           .advice = "install it (apt-get install etcd-server)",
           .arguments =
               [](const std::filesystem::path& folder) {
-                const auto url = [](std::string_view name) {
-                  return "unix://" + std::string(name);
-                };
-                return std::vector<std::string>{"env",
-                                                "-C",
-                                                folder,
-                                                "etcd",
-                                                "--name=timerbench",
-                                                "--data-dir=data",
-                                                "--logger=zap",
-                                                "--listen-client-urls=" + url(kClients),
-                                                "--advertise-client-urls=" + url(kClients),
-                                                "--listen-peer-urls=" + url(kPeers),
-                                                "--initial-advertise-peer-urls=" + url(kPeers),
-                                                "--initial-cluster=timerbench=" + url(kPeers)};
+                return std::vector<std::string>{"sh", "-c", kStart, folder};
               },
-          .probe = [](const std::filesystem::path& folder) { probe(folder / kClients); },
+          .probe = [](const std::filesystem::path& folder) { probe(folder / kSocketName); },
           .patience = patience,
-          .socket = kClients};
+          .socket = kSocketName};
 }
 
 }  // namespace
@@ -70,6 +62,6 @@ PrivateServer::Program etcd_program(std::chrono::milliseconds patience) {
 PrivateEtcdServer::PrivateEtcdServer(std::chrono::milliseconds patience)
     : server_(etcd_program(patience)) {}
 
-PrivateServer::Folder PrivateEtcdServer::socket() const { return folder() / kClients; }
+PrivateServer::Folder PrivateEtcdServer::socket() const { return folder() / kSocketName; }
 
 }  // namespace timerbench
