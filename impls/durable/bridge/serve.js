@@ -4,11 +4,11 @@
 
 // handlers: functions of a request, each of which returns an answer, or a promise of one. One runs
 // at a time.
-exports.serve = handlers => {
+exports.serve = (handlers) => {
   let rest = '';
   let last = Promise.resolve();
 
-  const answer = async line => {
+  const answer = async (line) => {
     try {
       const request = JSON.parse(line);
       write((await handlers[request.call](request)) ?? {});
@@ -18,7 +18,7 @@ exports.serve = handlers => {
   };
 
   process.stdin.setEncoding('utf8');
-  process.stdin.on('data', chunk => {
+  process.stdin.on('data', (chunk) => {
     const lines = chunk.split('\n');
     lines[0] = rest + lines[0];
     rest = lines.pop();
@@ -30,10 +30,10 @@ exports.serve = handlers => {
 };
 
 // Ends this program, as what it needs is not there.
-exports.fail = what => {
+exports.fail = (what) => {
   write({error: what});
   process.exitCode = 1;
   process.stdin.destroy();
 };
 
-const write = answer => process.stdout.write(JSON.stringify(answer) + '\n');
+const write = (answer) => process.stdout.write(JSON.stringify(answer) + '\n');

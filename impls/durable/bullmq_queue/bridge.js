@@ -14,12 +14,12 @@ const NO_LOCK = -2;
 const LOOK_EVERY_MS = 250; // for leases that have ended
 const REMEMBERED_MS = 60_000; // claims after their lease
 
-const toMs = ns => Number((BigInt(ns) + NS_PER_MS - 1n) / NS_PER_MS); // rounded up
-const toNs = ms => String(BigInt(ms) * NS_PER_MS);
+const toMs = (ns) => Number((BigInt(ns) + NS_PER_MS - 1n) / NS_PER_MS); // rounded up
+const toNs = (ms) => String(BigInt(ms) * NS_PER_MS);
 
 // What the promise gives, or `otherwise` of the error if the job is not as it was thought to be.
 const unless = (promise, otherwise) =>
-  promise.catch(error => {
+  promise.catch((error) => {
     if (error.code <= ERRORS_OF_JOBS) return otherwise(error);
     throw error;
   });
@@ -40,13 +40,13 @@ class Client {
     this.#connection = {
       path: socket,
       maxRetriesPerRequest: null, // the client has a patience of its own
-      retryStrategy: times => Math.min(20 * times, 500),
+      retryStrategy: (times) => Math.min(20 * times, 500),
     };
     this.#queue = new bullmq.Queue(name, {
       connection: this.#connection,
       defaultJobOptions: {removeOnComplete: true},
     });
-    this.#queue.on('error', error => console.error(error.message));
+    this.#queue.on('error', (error) => console.error(error.message));
   }
 
   ready() {
@@ -57,7 +57,7 @@ class Client {
   // never lost.
   async schedule({timers}) {
     const old = [];
-    for (let jobs = timers.map(timer => this.#jobOf(timer)); jobs.length > 0; ) {
+    for (let jobs = timers.map((timer) => this.#jobOf(timer)); jobs.length > 0;) {
       const added = await this.#queue.addBulk(jobs);
       const refused = [];
       added.forEach(({id}, i) => {
@@ -73,7 +73,7 @@ class Client {
       );
       jobs = refused;
     }
-    await Promise.all(old.map(id => this.#remove(id)));
+    await Promise.all(old.map((id) => this.#remove(id)));
   }
 
   async cancel({id}) {
@@ -85,10 +85,10 @@ class Client {
   async claim({most, lease, token}) {
     const worker = await this.#workerFor(toMs(lease));
     const jobs = [];
-    for (let more = 1; more > 0 && jobs.length < most; ) {
+    for (let more = 1; more > 0 && jobs.length < most;) {
       const asked = Math.min(more, most - jobs.length);
       const fetches = Array.from({length: asked}, () => worker.getNextJob(token, {block: false}));
-      const found = (await Promise.all(fetches)).filter(job => job);
+      const found = (await Promise.all(fetches)).filter((job) => job);
       jobs.push(...found);
       more = found.length === asked ? jobs.length : 0;
     }
@@ -100,12 +100,12 @@ class Client {
   }
 
   async complete({claims}) {
-    return {held: await Promise.all(claims.map(claim => this.#complete(claim)))};
+    return {held: await Promise.all(claims.map((claim) => this.#complete(claim)))};
   }
 
   async giveBack({claims}) {
     await Promise.all(
-      claims.map(async claim => {
+      claims.map(async (claim) => {
         const job = this.#take(claim);
         if (job) await unless(job.moveToWait(job.token), () => {});
       }),
@@ -199,7 +199,7 @@ class Client {
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       skipStalledCheck: this.#workers.size > 0,
     });
-    worker.on('error', error => console.error(error.message));
+    worker.on('error', (error) => console.error(error.message));
     this.#workers.set(lease, worker);
     await worker.waitUntilReady();
     await worker.startStalledCheckTimer();
@@ -217,11 +217,11 @@ const main = async ([socket, name, modules]) => {
   const client = new Client(bullmq, socket, name);
   await client.ready();
   serve({
-    schedule: request => client.schedule(request),
-    cancel: request => client.cancel(request),
-    claim: request => client.claim(request),
-    complete: request => client.complete(request),
-    giveBack: request => client.giveBack(request),
+    schedule: (request) => client.schedule(request),
+    cancel: (request) => client.cancel(request),
+    claim: (request) => client.claim(request),
+    complete: (request) => client.complete(request),
+    giveBack: (request) => client.giveBack(request),
     size: () => client.size(),
   });
 };

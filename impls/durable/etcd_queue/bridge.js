@@ -16,13 +16,13 @@ const NEWS = 'news'; // the name of a key beside the alarms
 const GONE = '-';
 const DUE = '+';
 
-const encode = text => Buffer.from(text, 'latin1').toString('base64');
-const decode = base64 => Buffer.from(base64 ?? '', 'base64').toString('latin1');
-const nameOf = key => decode(key).split('/').pop();
-const seconds = ms => String(Math.max(Math.ceil(ms / 1000), LEAST_TTL));
-const toMs = ns => Number((BigInt(ns) + 999999n) / 1000000n); // rounded up
+const encode = (text) => Buffer.from(text, 'latin1').toString('base64');
+const decode = (base64) => Buffer.from(base64 ?? '', 'base64').toString('latin1');
+const nameOf = (key) => decode(key).split('/').pop();
+const seconds = (ms) => String(Math.max(Math.ceil(ms / 1000), LEAST_TTL));
+const toMs = (ns) => Number((BigInt(ns) + 999999n) / 1000000n); // rounded up
 const soon = () => `${Date.now() + SOON_MS}000000`;
-const sleep = ms => new Promise(resolve => setTimeout(resolve, ms));
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 class Client {
   #socket;
@@ -40,7 +40,7 @@ class Client {
   }
 
   async schedule({timers}) {
-    const arms = await Promise.all(timers.map(timer => this.#arming(timer)));
+    const arms = await Promise.all(timers.map((timer) => this.#arming(timer)));
     const due = arms.filter(({isDue}) => isDue).map(({id}) => id);
     const news = due.length > 0 ? DUE + due.join(' ') : null;
     await this.#revokeOld(await this.#change(arms, news));
@@ -64,7 +64,7 @@ class Client {
     const timers = [];
     while (timers.length < most && this.#due.size > 0) {
       const ids = this.#someDue(Math.min(most - timers.length, TOGETHER));
-      const claimed = await this.#change(ids.map(id => this.#claiming(id, token, held)));
+      const claimed = await this.#change(ids.map((id) => this.#claiming(id, token, held)));
       claimed.forEach(({succeeded, responses}, i) => {
         this.#due.delete(ids[i]);
         if (!succeeded) return;
@@ -104,16 +104,16 @@ class Client {
     return {size: Number((await this.#count()).count ?? 0)};
   }
 
-  #timer = id => encode(`${this.#prefix}timer/${id}`);
-  #alarm = id => encode(`${this.#prefix}alarm/${id}`);
-  #holder = id => encode(`${this.#prefix}holder/${id}`);
-  #allOf = kind => ({
+  #timer = (id) => encode(`${this.#prefix}timer/${id}`);
+  #alarm = (id) => encode(`${this.#prefix}alarm/${id}`);
+  #holder = (id) => encode(`${this.#prefix}holder/${id}`);
+  #allOf = (kind) => ({
     key: encode(`${this.#prefix}${kind}/`),
     range_end: encode(`${this.#prefix}${kind}0`), // what follows "/" is "0"
   });
 
-  #isThere = id => ({key: this.#timer(id), target: 'VERSION', result: 'GREATER', version: '0'});
-  #hasNoAlarm = id => ({key: this.#alarm(id), target: 'VERSION', result: 'EQUAL', version: '0'});
+  #isThere = (id) => ({key: this.#timer(id), target: 'VERSION', result: 'GREATER', version: '0'});
+  #hasNoAlarm = (id) => ({key: this.#alarm(id), target: 'VERSION', result: 'EQUAL', version: '0'});
   #isHeld = (id, token) => ({
     key: this.#holder(id),
     target: 'VALUE',
@@ -121,10 +121,10 @@ class Client {
     value: encode(token),
   });
 
-  #read = key => ({request_range: {key}});
+  #read = (key) => ({request_range: {key}});
   #write = (key, text, lease = '0') => ({request_put: {key, value: encode(text), lease}});
-  #erase = key => ({request_delete_range: {key}});
-  #removal = id => [this.#timer(id), this.#holder(id), this.#alarm(id)].map(this.#erase);
+  #erase = (key) => ({request_delete_range: {key}});
+  #removal = (id) => [this.#timer(id), this.#holder(id), this.#alarm(id)].map(this.#erase);
 
   async #arming([id, deadline, payload]) {
     const left = toMs(deadline) - Date.now();
@@ -204,7 +204,7 @@ class Client {
   }
 
   async #revoke(lease) {
-    await this.#ask('lease/revoke', {ID: lease}).catch(error => {
+    await this.#ask('lease/revoke', {ID: lease}).catch((error) => {
       if (!error.message.includes('lease not found')) throw error; // it has ended by itself
     });
   }
@@ -220,7 +220,7 @@ class Client {
     const revision = BigInt(header.revision);
     const giveUp = Date.now() + CATCH_UP_MS;
     while (this.#seen < revision && Date.now() < giveUp) {
-      await new Promise(resolve => {
+      await new Promise((resolve) => {
         const timeout = setTimeout(resolve, giveUp - Date.now());
         this.#whenSeen = () => {
           clearTimeout(timeout);
@@ -234,7 +234,7 @@ class Client {
   // What has no alarm is due; from then on the ends of alarms are told.
   async #startWatch() {
     const {header, responses} = await this.#ask('kv/txn', {
-      success: ['timer', 'alarm'].map(kind => ({
+      success: ['timer', 'alarm'].map((kind) => ({
         request_range: {...this.#allOf(kind), keys_only: true},
       })),
     });
@@ -249,10 +249,10 @@ class Client {
 
   #follow(start) {
     return new Promise((resolve, reject) => {
-      const request = this.#request('watch', undefined, reject, response => {
+      const request = this.#request('watch', undefined, reject, (response) => {
         let rest = '';
         response.setEncoding('utf8');
-        response.on('data', chunk => {
+        response.on('data', (chunk) => {
           const lines = chunk.split('\n');
           lines[0] = rest + lines[0];
           rest = lines.pop();
@@ -277,7 +277,11 @@ class Client {
       const id = nameOf(kv.key);
       if (id === NEWS) {
         const news = decode(kv.value);
-        if (news[0] === DUE) news.slice(1).split(' ').forEach(due => this.#due.add(due));
+        if (news[0] === DUE)
+          news
+            .slice(1)
+            .split(' ')
+            .forEach((due) => this.#due.add(due));
       } else if (type === 'DELETE' && !gone.has(kv.mod_revision)) {
         this.#due.add(id);
       } else {
@@ -289,9 +293,9 @@ class Client {
 
   #ask(path, body) {
     return new Promise((resolve, reject) => {
-      const request = this.#request(path, this.#agent, reject, response => {
+      const request = this.#request(path, this.#agent, reject, (response) => {
         const chunks = [];
-        response.on('data', chunk => chunks.push(chunk));
+        response.on('data', (chunk) => chunks.push(chunk));
         response.on('error', reject);
         response.on('end', () => {
           try {
@@ -321,11 +325,11 @@ const main = async ([socket, queue]) => {
     return fail(error.message);
   }
   serve({
-    schedule: request => client.schedule(request),
-    cancel: request => client.cancel(request),
-    claim: request => client.claim(request),
-    complete: request => client.complete(request),
-    giveBack: request => client.giveBack(request),
+    schedule: (request) => client.schedule(request),
+    cancel: (request) => client.cancel(request),
+    claim: (request) => client.claim(request),
+    complete: (request) => client.complete(request),
+    giveBack: (request) => client.giveBack(request),
     size: () => client.size(),
   });
 };
