@@ -7,24 +7,21 @@
 
 #include "durable/bullmq_queue.h"
 #include "durable/engine.h"
-#include "durable/server_engine.h"
-#include "redis/server.h"
+#include "durable/redis_engine.h"
 
 namespace timerbench {
 
-class BullmqEngine final : public ServerEngine<PrivateRedisServer> {
+class BullmqEngine final : public RedisEngine {
  public:
   // As BullMQ's documentation advises for production.
-  BullmqEngine() {
-    server_.emplace(kRedisPatience, PrivateRedisServer::Settings{
-                                        "--save", "", "--appendonly", "yes", "--appendfsync",
-                                        "everysec", "--maxmemory-policy", "noeviction"});
-  }
+  BullmqEngine()
+      : RedisEngine({"--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
+                     "--maxmemory-policy", "noeviction"}) {}
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
-    return std::make_unique<BullmqQueue>(server_->endpoint().path,
-                                         server_->folder() / "bridges.log", config);
+    return std::make_unique<BullmqQueue>(server_->socket(), server_->folder() / "bridges.log",
+                                         config);
   }
 };
 

@@ -62,6 +62,4 @@ PrivateServer::Program etcd_program(std::chrono::milliseconds patience) {
 PrivateEtcdServer::PrivateEtcdServer(std::chrono::milliseconds patience)
     : server_(etcd_program(patience)) {}
 
-PrivateServer::Folder PrivateEtcdServer::socket() const { return folder() / kSocketName; }
-
 }  // namespace timerbench

@@ -15,10 +15,11 @@ class PrivateEtcdServer {
   // Starts etcd, from PATH, and waits until it answers. Throws BackendUnavailable.
   explicit PrivateEtcdServer(std::chrono::milliseconds patience = std::chrono::seconds(15));
 
-  PrivateServer::Folder socket() const;
   const PrivateServer::Folder& folder() const { return server_.folder(); }
+  PrivateServer::Folder socket() const { return server_.socket(); }
   pid_t process() { return server_.process(); }
 
+  void kill() { server_.kill(); }
   // Kills it, as by kill -9, and starts it again with what is in its folder. Returns when it answers.
   // Throws BackendUnavailable.
   void restart() { server_.restart(); }
