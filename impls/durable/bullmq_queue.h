@@ -3,7 +3,7 @@
 // A timer is a delayed job; its data is the id, the deadline and the payload. BullMQ is called by a
 // program of Node.js that each client starts (bullmq_queue/bridge.js, over bridge.h):
 //
-//   schedule   Queue.addBulk() with the options delay, jobId and deduplication
+//   schedule   Queue.add() or addBulk() with the options delay, jobId and deduplication
 //   cancel     Queue.getDeduplicationJobId() and Queue.remove()
 //   claim      Worker.getNextJob(token, {block: false}) for each timer, of a Worker without a
 //              processor whose lockDuration is the lease

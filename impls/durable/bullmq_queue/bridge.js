@@ -58,7 +58,7 @@ class Client {
   async schedule({timers}) {
     const old = [];
     for (let jobs = timers.map((timer) => this.#jobOf(timer)); jobs.length > 0;) {
-      const added = await this.#queue.addBulk(jobs);
+      const added = await this.#add(jobs);
       const refused = [];
       added.forEach(({id}, i) => {
         if (id === jobs[i].opts.jobId) return;
@@ -115,6 +115,13 @@ class Client {
   async size() {
     const counts = await this.#queue.getJobCounts('waiting', 'active', 'delayed');
     return {size: counts.waiting + counts.active + counts.delayed};
+  }
+
+  // addBulk() makes a pipeline, which costs more than a job.
+  async #add(jobs) {
+    if (jobs.length > 1) return this.#queue.addBulk(jobs);
+    const [{name, data, opts}] = jobs;
+    return [await this.#queue.add(name, data, opts)];
   }
 
   #jobOf([id, deadline, payload]) {
