@@ -41,6 +41,36 @@ Process read_stat(const std::filesystem::path& folder) {
   return process;
 }
 
+std::map<pid_t, Process> all_processes() {
+  std::map<pid_t, Process> all;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    pid_t process = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (error == std::errc{} && end == name.data() + name.size()) {
+      all[process] = read_stat(entry.path());
+    }
+  }
+  return all;
+}
+
+// The roots that live, and all their descendants.
+std::map<pid_t, Process> processes_of_trees(const std::vector<pid_t>& roots) {
+  std::map<pid_t, Process> all = all_processes();
+  const auto is_outside = [&all, &roots](const auto& entry) {
+    const auto is_root = [&](pid_t one) { return std::ranges::find(roots, one) != roots.end(); };
+    pid_t ancestor = entry.first;
+    while (!is_root(ancestor) && ancestor > 1 && all.contains(ancestor)) {
+      ancestor = all[ancestor].parent;
+    }
+    return !is_root(ancestor);
+  };
+  std::map<pid_t, Process> inside;
+  std::ranges::remove_copy_if(all, std::inserter(inside, inside.end()), is_outside);
+  return inside;
+}
+
 // Pss: a shared page counts in parts that add up.
 std::uint64_t proportional_bytes(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/smaps_rollup", process));
@@ -54,29 +84,30 @@ std::uint64_t proportional_bytes(pid_t process) {
 }  // namespace
 
 ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
-  std::map<pid_t, Process> all;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
-    pid_t process = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (error == std::errc{} && end == name.data() + name.size()) {
-      all[process] = read_stat(entry.path());
-    }
-  }
   ProcessTreeUsage usage;
-  for (const auto& [process, facts] : all) {
-    const auto is_root = [&](pid_t one) { return std::ranges::find(roots, one) != roots.end(); };
-    pid_t ancestor = process;
-    while (!is_root(ancestor) && ancestor > 1 && all.contains(ancestor)) {
-      ancestor = all[ancestor].parent;
-    }
-    if (!is_root(ancestor)) continue;
+  for (const auto& [process, facts] : processes_of_trees(roots)) {
     usage.cpu_seconds += facts.cpu_seconds;
     usage.bytes += proportional_bytes(process);
     ++usage.processes;
   }
   return usage;
+}
+
+std::uint64_t bytes_written(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/io", process));
+  std::uint64_t by_calls = 0, to_disk = 0;
+  std::string key;
+  for (std::uint64_t value; file >> key >> value;) {
+    if (key == "wchar:") by_calls = value;
+    if (key == "write_bytes:") to_disk = value;
+  }
+  return std::max(by_calls, to_disk);
+}
+
+std::uint64_t bytes_written_by_tree(pid_t root) {
+  std::uint64_t bytes = 0;
+  for (const auto& [process, facts] : processes_of_trees({root})) bytes += bytes_written(process);
+  return bytes;
 }
 
 }  // namespace timerbench
