@@ -13,6 +13,8 @@
 #include <string>
 #include <system_error>
 
+#include "system/kernel_files.h"
+
 namespace timerbench {
 namespace {
 
@@ -23,8 +25,7 @@ struct Process {
 
 // The fields of /proc/PID/stat behind the name, which may hold spaces; see proc(5).
 Process read_stat(const std::filesystem::path& folder) {
-  std::ifstream file(folder / "stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = first_line(folder / "stat").value_or("");
   const std::size_t end_of_name = text.rfind(')');
   if (end_of_name == std::string::npos) return {};
   std::istringstream fields(text.substr(end_of_name + 1));
@@ -94,14 +95,10 @@ ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
 }
 
 std::uint64_t bytes_written(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/io", process));
-  std::uint64_t by_calls = 0, to_disk = 0;
-  std::string key;
-  for (std::uint64_t value; file >> key >> value;) {
-    if (key == "wchar:") by_calls = value;
-    if (key == "write_bytes:") to_disk = value;
-  }
-  return std::max(by_calls, to_disk);
+  const std::string file = fmt::format("/proc/{}/io", process);
+  const auto by_calls = number(field(file, "wchar")).value_or(0);
+  const auto to_disk = number(field(file, "write_bytes")).value_or(0);
+  return static_cast<std::uint64_t>(std::max(by_calls, to_disk));
 }
 
 std::uint64_t bytes_written_by_tree(pid_t root) {
