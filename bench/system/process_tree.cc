@@ -7,7 +7,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -42,6 +41,17 @@ Process read_stat(const std::filesystem::path& folder) {
   return process;
 }
 
+// Pss: a shared page counts in parts that add up.
+std::uint64_t proportional_bytes(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/smaps_rollup", process));
+  for (std::string word; file >> word;) {
+    std::uint64_t kilobytes = 0;
+    if (word == "Pss:" && file >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
+}
+
+// By their numbers: all processes, and those of trees.
 std::map<pid_t, Process> all_processes() {
   std::map<pid_t, Process> all;
   std::error_code ignored;
@@ -56,37 +66,31 @@ std::map<pid_t, Process> all_processes() {
   return all;
 }
 
-// The roots that live, and all their descendants.
-std::map<pid_t, Process> processes_of_trees(const std::vector<pid_t>& roots) {
-  std::map<pid_t, Process> all = all_processes();
-  const auto is_outside = [&all, &roots](const auto& entry) {
-    const auto is_root = [&](pid_t one) { return std::ranges::find(roots, one) != roots.end(); };
-    pid_t ancestor = entry.first;
+std::map<pid_t, Process> trees(const std::vector<pid_t>& roots) {
+  const std::map<pid_t, Process> all = all_processes();
+  const auto is_root = [&](pid_t one) { return std::ranges::find(roots, one) != roots.end(); };
+  std::map<pid_t, Process> found;
+  for (const auto& [process, facts] : all) {
+    pid_t ancestor = process;
     while (!is_root(ancestor) && ancestor > 1 && all.contains(ancestor)) {
-      ancestor = all[ancestor].parent;
+      ancestor = all.at(ancestor).parent;
     }
-    return !is_root(ancestor);
-  };
-  std::map<pid_t, Process> inside;
-  std::ranges::remove_copy_if(all, std::inserter(inside, inside.end()), is_outside);
-  return inside;
-}
-
-// Pss: a shared page counts in parts that add up.
-std::uint64_t proportional_bytes(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/smaps_rollup", process));
-  for (std::string word; file >> word;) {
-    std::uint64_t kilobytes = 0;
-    if (word == "Pss:" && file >> kilobytes) return kilobytes * 1024;
+    if (is_root(ancestor)) found.emplace(process, facts);
   }
-  return 0;
+  return found;
 }
 
 }  // namespace
 
+std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots) {
+  std::vector<pid_t> processes;
+  for (const auto& [process, facts] : trees(roots)) processes.push_back(process);
+  return processes;
+}
+
 ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
   ProcessTreeUsage usage;
-  for (const auto& [process, facts] : processes_of_trees(roots)) {
+  for (const auto& [process, facts] : trees(roots)) {
     usage.cpu_seconds += facts.cpu_seconds;
     usage.bytes += proportional_bytes(process);
     ++usage.processes;
@@ -103,7 +107,7 @@ std::uint64_t bytes_written(pid_t process) {
 
 std::uint64_t bytes_written_by_tree(pid_t root) {
   std::uint64_t bytes = 0;
-  for (const auto& [process, facts] : processes_of_trees({root})) bytes += bytes_written(process);
+  for (const pid_t process : processes_of_trees({root})) bytes += bytes_written(process);
   return bytes;
 }
 
