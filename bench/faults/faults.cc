@@ -53,10 +53,7 @@ bool is_past(Tick when, std::chrono::nanoseconds time) {
 Kept keeps_all(const DurablePromise&) { return Kept::all; }
 Kept when_killed(const DurablePromise& promise) { return promise.when_killed; }
 Kept when_power_fails(const DurablePromise& promise) { return promise.when_power_fails; }
-// Nobody promises to keep the block that is overwritten, and what was acknowledged last is in it.
-Kept but_the_block(const DurablePromise& promise) {
-  return promise.when_killed == Kept::none ? Kept::none : Kept::but_the_latest;
-}
+Kept when_block_is_spoilt(const DurablePromise& promise) { return promise.when_block_is_spoilt; }
 
 // What cannot happen to whom.
 
@@ -257,7 +254,7 @@ std::span<const Fault> faults() {
        .needs_disk = true},
       {.name = "last_block_spoilt",
        .summary = "the engine is killed, and the last block that it wrote is overwritten",
-       .promised = but_the_block,
+       .promised = when_block_is_spoilt,
        .possible = to_those_with_files,
        .strike = spoil_files},
       {.name = "disk_full",
