@@ -1,12 +1,16 @@
 // Durable queues that break one rule each: the scenarios, or random calls, must find them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +18,7 @@
 #include "durable/engine.h"
 #include "scratch.h"
 #include "system/stop.h"
+#include "verify/durable_audit.h"
 #include "verify/durable_contract.h"
 #include "verify/durable_differential.h"
 #include "verify/violation.h"
@@ -103,6 +108,17 @@ struct CompletesNothing : Wrapped {
   }
 };
 
+struct ForgetsTheFirstCompletion : Wrapped {
+  using Wrapped::Wrapped;
+  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
+    for (const ClaimedTimer& claim : claims) {
+      if (!completed_.insert(claim.timer.id).second) queue_->complete({&claim, 1});
+    }
+    return std::vector<bool>(claims.size(), true);
+  }
+  std::set<DurableId> completed_;
+};
+
 struct CancelsWhateverIsAsked : Wrapped {
   using Wrapped::Wrapped;
   bool cancel(DurableId id) override {
@@ -133,19 +149,18 @@ class WrappedEngine : public DurableEngine {
   Wrap wrap_;
 };
 
-// The first of the roster is a queue of our own in a file.
-DurableContender wrapped_contender(const WrappedEngine::Wrap& wrap) {
-  const DurableContender& whole = durable_roster().front();
-  return {.traits = whole.traits, .start = [wrap](const std::filesystem::path& folder) {
-            return std::make_unique<WrappedEngine>(durable_roster().front().start(folder), wrap);
-          }};
-}
+constexpr std::string_view kOfThreads = "journal_wheel_0", kOfProcesses = "redis_memory";
 
 template <class Queue>
-DurableContender contender() {
-  return wrapped_contender([](std::unique_ptr<DurableQueue> queue) {
-    return std::make_unique<Queue>(std::move(queue));
-  });
+DurableContender contender(std::string_view name = kOfThreads) {
+  const DurableContender& whole =
+      *std::ranges::find(durable_roster(), name, [](const auto& one) { return one.traits.name; });
+  return {.traits = whole.traits, .start = [&whole](const std::filesystem::path& folder) {
+            return std::make_unique<WrappedEngine>(
+                whole.start(folder), [](std::unique_ptr<DurableQueue> queue) {
+                  return std::make_unique<Queue>(std::move(queue));
+                });
+          }};
 }
 
 // The scenarios that find it broken.
@@ -194,6 +209,22 @@ TEST(BrokenDurableQueue, IsFoundByRandomCalls) {
   EXPECT_TRUE(random_calls_find(contender<SaysThatAllWereHeld>()));
   EXPECT_TRUE(random_calls_find(contender<CompletesNothing>()));
   EXPECT_TRUE(random_calls_find(contender<GivesNothingBack>()));
+}
+
+// What an audit says of it, if anything.
+std::string audit(std::string_view name, const DurableContender& contender) {
+  const Scratch folder;
+  const auto engine = contender.start(folder.path());
+  for (const DurableAudit& audit : durable_audits()) {
+    if (audit.name == name) return audit.run(*engine, contender.traits, "audit").value_or("");
+  }
+  throw std::logic_error(std::string(name));
+}
+
+TEST(BrokenDurableQueue, IsFoundByAudits) {
+  EXPECT_EQ(audit("killed_at_most_once", contender<Wrapped>(kOfProcesses)), "");
+  EXPECT_NE(audit("killed_at_most_once", contender<ForgetsTheFirstCompletion>(kOfProcesses)), "");
+  EXPECT_NE(audit("many_processes", contender<ForgetsTheFirstCompletion>(kOfProcesses)), "");
 }
 
 // --- The loads audit what they count ---
