@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -11,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,9 @@ class Wrapped : public DurableQueue {
     return queue_->complete(claims);
   }
   void give_back(std::span<const ClaimedTimer> claims) override { queue_->give_back(claims); }
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
+    return queue_->await_earlier(next_wakeup, longest);
+  }
   std::size_t size() override { return queue_->size(); }
 
  protected:
@@ -132,6 +137,44 @@ struct GivesNothingBack : Wrapped {
   void give_back(std::span<const ClaimedTimer>) override {}
 };
 
+struct SleepsInstead : Wrapped {
+  using Wrapped::Wrapped;
+  bool await_earlier(Tick, std::chrono::nanoseconds longest) override {
+    std::this_thread::sleep_for(longest);
+    return false;
+  }
+};
+
+struct WakesInVain : Wrapped {
+  using Wrapped::Wrapped;
+  bool await_earlier(Tick, std::chrono::nanoseconds) override { return true; }
+};
+
+struct MissesWhatCameBefore : Wrapped {
+  using Wrapped::Wrapped;
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
+    if (!queue_->await_earlier(next_wakeup, std::chrono::nanoseconds(0))) {
+      return queue_->await_earlier(next_wakeup, longest);
+    }
+    std::this_thread::sleep_for(longest);
+    return false;
+  }
+};
+
+// As an engine would that wakes those who wait only when something is armed.
+struct SleepsWhenSomethingIsGivenBack : Wrapped {
+  using Wrapped::Wrapped;
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
+    if (has_given_back_) std::this_thread::sleep_for(longest);
+    return !has_given_back_ && queue_->await_earlier(next_wakeup, longest);
+  }
+  void give_back(std::span<const ClaimedTimer> claims) override {
+    has_given_back_ = true;
+    queue_->give_back(claims);
+  }
+  inline static std::atomic<bool> has_given_back_ = false;
+};
+
 // Wraps the queues of an engine.
 class WrappedEngine : public DurableEngine {
  public:
@@ -200,6 +243,14 @@ TEST(BrokenDurableQueue, IsFoundByScenarios) {
   EXPECT_NE(broken_scenarios(contender<CompletesNothing>()), std::vector<std::string>());
   EXPECT_NE(broken_scenarios(contender<CancelsWhateverIsAsked>()), std::vector<std::string>());
   EXPECT_NE(broken_scenarios(contender<GivesNothingBack>()), std::vector<std::string>());
+}
+
+TEST(BrokenDurableQueue, IsFoundByScenariosOfWaiting) {
+  const std::vector<std::string> waiting{"rule_7_waiting"};
+  EXPECT_EQ(broken_scenarios(contender<SleepsInstead>()), waiting);
+  EXPECT_EQ(broken_scenarios(contender<WakesInVain>()), waiting);
+  EXPECT_EQ(broken_scenarios(contender<MissesWhatCameBefore>()), waiting);
+  EXPECT_EQ(broken_scenarios(contender<SleepsWhenSomethingIsGivenBack>()), waiting);
 }
 
 TEST(BrokenDurableQueue, IsFoundByRandomCalls) {

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -48,6 +51,9 @@ class Failing : public DurableQueue {
     return held;
   }
   void give_back(std::span<const ClaimedTimer> claims) override { queue_->give_back(claims); }
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
+    return queue_->await_earlier(next_wakeup, longest);
+  }
   std::size_t size() override { return queue_->size(); }
 
   // Of the next call.
@@ -218,26 +224,37 @@ TEST_F(DurableWorkerTest, StopsRunningWhenAHandlerThrowsEvenAnErrorOfABackend) {
   EXPECT_THAT(errors_, IsEmpty());
 }
 
-TEST_F(DurableWorkerTest, RunsInSeveralThreadsThatShareTheWork) {
-  constexpr std::size_t kTimers = 500;
-  Ids all(kTimers);
-  for (std::size_t i = 0; i < kTimers; ++i) all[i] = i;
-  arm(all);
+TEST_F(DurableWorkerTest, RunsInSeveralThreadsThatAreWokenAndShareTheWork) {
+  constexpr std::size_t kTimers = 500, kTogether = 50;
   std::vector<Ids> handled(3);
+  std::atomic<std::size_t> left = kTimers;
   {
     std::vector<std::jthread> threads;
     for (Ids& own : handled) {
-      threads.emplace_back([this, &own] {
+      threads.emplace_back([&] {
         const auto queue = open();
-        DurableWorker worker(*queue, {.batch = 7, .longest_sleep = 1ms});
-        worker.run([&own](const DurableTimer& timer) { own.push_back(timer.id); },
-                   [&queue] { return queue->size() == 0; });
+        DurableWorker worker(*queue, {.batch = 7});
+        worker.run(
+            [&](const DurableTimer& timer) {
+              own.push_back(timer.id);
+              --left;
+            },
+            [&] { return left == 0; });
       });
+    }
+    for (DurableId id = 0; id < kTimers;) {
+      Ids some;
+      while (some.size() < kTogether) some.push_back(id++);
+      arm(some);
+      std::this_thread::sleep_for(1ms);
     }
   }
   Ids together;
   for (const Ids& own : handled) together.insert(together.end(), own.begin(), own.end());
-  EXPECT_THAT(together, ::testing::UnorderedElementsAreArray(all));
+  std::ranges::sort(together);
+  Ids all(kTimers);
+  std::iota(all.begin(), all.end(), DurableId{0});
+  EXPECT_EQ(together, all);
 }
 
 }  // namespace

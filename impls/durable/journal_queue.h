@@ -7,6 +7,8 @@
 //   schedule, cancel, complete  O(1) in a log wheel, one append to a buffer, and the wait for the
 //     next synchronisation of the disk, which all threads share
 //   claim, give_back            O(1) a timer in memory, nothing on disk
+//   await_earlier               a condition variable, which is signalled if the first instant has
+//     become an earlier one
 //   fsync    1 for all calls that came during the one before, and, with `gather`, while it waited
 //   on disk  25 bytes a timer that is armed, and its payload, and as much when it is gone; at most
 //     twice what is armed, and 1 MiB
@@ -21,6 +23,7 @@
 // Deviates: a call waits for the disk as long as that takes, whatever DurableConfig::patience says.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -54,6 +57,9 @@ class JournalQueue final : public DurableQueue {
     return store_->complete(claims);
   }
   void give_back(std::span<const ClaimedTimer> claims) override { store_->give_back(claims); }
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
+    return store_->await_earlier(next_wakeup, longest);
+  }
   std::size_t size() override { return store_->size(); }
 
  private:

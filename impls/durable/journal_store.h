@@ -13,6 +13,8 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -52,10 +54,12 @@ class JournalStore {
 
   void schedule(std::span<const DurableTimer> timers) {
     change([&] {
+      const Tick before = first_due();
       for (const DurableTimer& timer : timers) {
         journal_.append(record_of(timer));
         arm(timer);
       }
+      if (first_due() < before) earlier_.notify_all();
       return timers.size();
     });
   }
@@ -108,6 +112,12 @@ class JournalStore {
       entries_[*place].token = Tokens::kNobody;
       if (queue_->cancel(*place)) put_in_line(*place);  // else its lease has ended: it is in line
     }
+    if (!line_.empty()) earlier_.notify_all();
+  }
+
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) {
+    std::unique_lock lock(mutex_);
+    return earlier_.wait_for(lock, longest, [&] { return first_due() < next_wakeup; });
   }
 
   std::size_t size() const {
@@ -155,6 +165,9 @@ class JournalStore {
       forget(found->second);
     }
   }
+
+  // What stands in line is due.
+  Tick first_due() const { return line_.empty() ? queue_->next_wakeup() : 0; }
 
   // Changes the timers, and returns what `change` returns when the change is on the disk.
   auto change(const auto& change) {
@@ -260,6 +273,7 @@ class JournalStore {
   }
 
   const Tick granularity_;
+  std::condition_variable earlier_;
   mutable std::mutex mutex_;  // of all that follows
   Tick now_;
   std::optional<Queue> queue_;

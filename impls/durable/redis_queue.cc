@@ -23,6 +23,7 @@ constexpr Tick score_of(Tick instant) { return (instant + kScoreUnit - 1) / kSco
 // write that needs some only if it is the first write of a script. So arming begins with one and
 // does all or nothing; claiming begins with another, so that timers fire although memory is short.
 
+// Returns the first score.
 constexpr const char* kSchedule = R"(
   for i = 1, #ARGV, 3 do
     local id, score, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2]
@@ -30,7 +31,7 @@ constexpr const char* kSchedule = R"(
     redis.call('ZADD', KEYS[1], score, id)
     redis.call('HDEL', KEYS[3], id)
   end
-  return 0
+  return tonumber(redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2])
 )";
 
 constexpr const char* kCancel = R"(
@@ -70,16 +71,18 @@ constexpr const char* kComplete = R"(
   return held
 )";
 
+// Returns how many.
 constexpr const char* kGiveBack = R"(
-  local now = ARGV[#ARGV]
+  local now, given_back = ARGV[#ARGV], 0
   for i = 1, #ARGV - 1, 2 do
     local id, token = ARGV[i], ARGV[i + 1]
     if redis.call('HGET', KEYS[3], id) == token then
       redis.call('HDEL', KEYS[3], id)
       redis.call('ZADD', KEYS[1], now, id)
+      given_back = given_back + 1
     end
   end
-  return 0
+  return given_back
 )";
 
 // A payload begins with the exact deadline, because the score of a claimed timer is another.
@@ -97,6 +100,7 @@ RedisQueue::RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig&
     : config_(config),
       replicas_(settings.replicas),
       shards_(make_shards(config.queue, settings.shards)),
+      wake_(fmt::format("timerbench:durable:{{{}}}:wake", config.queue)),
       router_(std::move(router)),
       schedule_(load(kSchedule)),
       cancel_(load(kCancel)),
@@ -110,7 +114,9 @@ RedisQueue::RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig&
 void RedisQueue::schedule(std::span<const DurableTimer> timers) {
   const Limits limits = this->limits();
   std::vector<Words> arguments(shards_.size());
+  std::vector<Tick> first(shards_.size(), kNever);  // deadline of a shard
   for (const DurableTimer& timer : timers) {
+    first[shard_of(timer.id)] = std::min(first[shard_of(timer.id)], timer.deadline);
     Words& words = arguments[shard_of(timer.id)];
     words.push_back(fmt::to_string(timer.id));
     words.push_back(fmt::to_string(score_of(timer.deadline)));
@@ -118,7 +124,9 @@ void RedisQueue::schedule(std::span<const DurableTimer> timers) {
   }
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     if (arguments[i].empty()) continue;
-    change(shards_[i], schedule_, REDIS_REPLY_INTEGER, arguments[i], limits);
+    const Reply reply = change(shards_[i], schedule_, REDIS_REPLY_INTEGER, arguments[i], limits);
+    const bool is_first = static_cast<Tick>(reply->integer) >= score_of(first[i]);
+    if (is_first && is_soon(first[i], config_.now())) wake(limits);
   }
 }
 
@@ -176,10 +184,41 @@ void RedisQueue::give_back(std::span<const ClaimedTimer> claims) {
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     if (arguments[i].empty()) continue;
     arguments[i].push_back(fmt::to_string(config_.now() / kScoreUnit));
+    bool is_earlier = false;
     router_->with(shards_[i].due, limits, [&](RedisConnection& connection) {
-      run(connection, shards_[i], give_back_, REDIS_REPLY_INTEGER, arguments[i]);
+      is_earlier =
+          run(connection, shards_[i], give_back_, REDIS_REPLY_INTEGER, arguments[i])->integer > 0;
     });
+    if (is_earlier) wake(limits);
   }
+}
+
+void RedisQueue::wake(Limits limits) {
+  limits.await_recovery = false;
+  try {
+    router_->with(wake_, limits, [&](RedisConnection& connection) {
+      connection.call(REDIS_REPLY_STRING, {"XADD", wake_, "MAXLEN", "1", "*", "w", ""});
+    });
+  } catch (const BackendError&) {
+    // The timers are there, and who waits looks again within a second.
+  }
+}
+
+bool RedisQueue::await_earlier(Tick, std::chrono::nanoseconds longest) {
+  const Limits limits{.give_up = std::chrono::steady_clock::now() + longest + config_.patience,
+                      .await_recovery = false};
+  // Redis takes 0 for "forever".
+  const std::string ms = fmt::to_string(
+      std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(longest).count()));
+  bool is_woken = false;
+  router_->with(wake_, limits, [&](RedisConnection& connection) {
+    const Reply reply = connection.call(RedisConnection::kAnyType,
+                                        {"XREAD", "BLOCK", ms, "STREAMS", wake_, last_wake_});
+    is_woken = reply->type == REDIS_REPLY_ARRAY;  // else its time is over
+    // A list of streams, each a name and a list of entries, each an id and its fields.
+    if (is_woken) last_wake_ = reply->element[0]->element[1]->element[0]->element[0]->str;
+  });
+  return is_woken;
 }
 
 std::size_t RedisQueue::size() {

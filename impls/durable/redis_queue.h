@@ -24,6 +24,10 @@
 //                 and complete take one more with replicas, for WAIT
 //   cancel        1 round trip, and one more for WAIT
 //   claim, size   1 round trip for each shard; claim takes fewer if it soon has enough
+//   schedule, give_back
+//                 1 round trip more if something of it is due within a second and before all others
+//                 of its shard: XADD to a stream of one entry, to wake those who wait
+//   await_earlier 1 round trip, a blocking XREAD
 //   on the server O(log n) a timer; some 300 bytes a timer and its payload
 //   fsync         as the server is set: appendfsync always synchronises once for all clients whose
 //                 commands it has read together
@@ -39,6 +43,10 @@
 // has the change, not that this one will be promoted. And a master that keeps nothing on disk must
 // not start again before its replica is promoted, else the replica copies an empty server.
 //
+// Who waits reads a stream of the queue, in a cluster on one node, and blocks there. A stream wakes
+// all who wait, and an entry stays, so nobody misses one between a claim and the wait. A subscription
+// would need a connection of its own, and a list would wake one client only, which may be busy then.
+//
 // A call that concerns several shards is several steps: when it throws, some of them may have been
 // done. While a slot is moved to another node, Redis answers TRYAGAIN to a script unless all its keys
 // are on the same side; then calls to that shard wait, and claim() passes over it.
@@ -51,6 +59,7 @@
 // Deviates: one sorted set, where Bull and Sidekiq move members between several.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -86,6 +95,7 @@ class RedisQueue final : public DurableQueue {
   Claims claim(std::size_t most, Tick lease) override;
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
   void give_back(std::span<const ClaimedTimer> claims) override;
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override;
   std::size_t size() override;
 
  private:
@@ -110,12 +120,16 @@ class RedisQueue final : public DurableQueue {
   // Returns when the replicas have the change too.
   Reply change(const Shard& shard, const RedisScript& script, int type,
                std::span<const std::string> arguments, const Limits& limits);
+  // Tells those who wait.
+  void wake(Limits limits);
   Claims claim_from(const Shard& shard, std::size_t most, Tick lease, std::uint64_t token,
                     const Limits& limits);
 
   const DurableConfig config_;
   const int replicas_;
   const std::vector<Shard> shards_;
+  const std::string wake_;         // the key of a stream
+  std::string last_wake_ = "0-0";  // that this client has seen
   const std::unique_ptr<RedisRouter> router_;
   Tokens tokens_;
   const RedisScript schedule_, cancel_, claim_, complete_, give_back_;

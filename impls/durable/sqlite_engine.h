@@ -36,6 +36,7 @@ inline DurableContender sqlite(std::string_view name, std::string_view summary,
                                  .when_power_fails = when_power_fails,
                                  .when_disk_fails = Kept::none},
                      .shared_by = SharedBy::processes,
+                     .poll_interval = SqliteQueue::kPollInterval,
                      .file = SqliteQueue::kFile},
           .start = [synchronous](const std::filesystem::path& folder) {
             return std::make_unique<SqliteEngine>(folder, synchronous);

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <thread>
 #include <utility>
 
 namespace timerbench {
@@ -103,6 +106,7 @@ void SqliteQueue::open(Synchronous synchronous) {
   give_back_ = prepare("UPDATE {} SET due = ?3, holder = ?4 WHERE id = ?1 AND holder = ?2");
   first_ = prepare("SELECT min(due) FROM {}");
   size_ = prepare("SELECT count(*) FROM {}");
+  version_ = prepare("PRAGMA data_version");
 }
 
 void SqliteQueue::schedule(std::span<const DurableTimer> timers) {
@@ -121,9 +125,7 @@ bool SqliteQueue::cancel(DurableId id) {
 Claims SqliteQueue::claim(std::size_t most, Tick lease) {
   const Tick now = config_.now();
   Claims claims;
-  while (first_->next()) {
-    if (!first_->is_null(0)) claims.next_wakeup = first_->number(0);
-  }
+  claims.next_wakeup = first_due();
   if (claims.next_wakeup > now) return claims;  // without a write
   const std::uint64_t token = tokens_.next();
   claim_->with(lease_end(now, lease), token, now, most);
@@ -151,6 +153,29 @@ void SqliteQueue::give_back(std::span<const ClaimedTimer> claims) {
       give_back_->with(claim.timer.id, claim.token, now, Tokens::kNobody).run();
     }
   });
+}
+
+// The version changes when others commit, and only others can change something meanwhile.
+bool SqliteQueue::await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + longest;
+  std::optional<std::uint64_t> seen;
+  for (;;) {
+    std::optional<std::uint64_t> version;
+    while (version_->next()) version = version_->number(0);
+    if (std::exchange(seen, version) != version && first_due() < next_wakeup) return true;
+    const std::chrono::nanoseconds left = end - Clock::now();
+    if (left.count() <= 0) return false;
+    std::this_thread::sleep_for(std::min(left, std::chrono::nanoseconds(kPollInterval)));
+  }
+}
+
+Tick SqliteQueue::first_due() {
+  Tick due = kNever;
+  while (first_->next()) {
+    if (!first_->is_null(0)) due = first_->number(0);
+  }
+  return due;
 }
 
 std::size_t SqliteQueue::size() {

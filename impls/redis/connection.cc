@@ -283,7 +283,7 @@ void RedisConnection::check(const redisReply& reply, int type) const {
     const std::string_view text(reply.str, reply.len);
     throw RedisReplyError(error(text, advice_for(text, endpoint_.variable)).what(), text);
   }
-  if (reply.type != type) {
+  if (type != kAnyType && reply.type != type) {
     throw error("an answer of an unexpected kind", "check that it is a Redis server");
   }
 }

@@ -73,6 +73,8 @@ class RedisConnection {
   explicit RedisConnection(RedisEndpoint endpoint,
                            std::chrono::milliseconds patience = kRedisPatience);
 
+  static constexpr int kAnyType = 0;
+
   // Sends the command and waits for its reply, which must be of that type (REDIS_REPLY_...). An
   // error that is still outstanding from a post() is thrown in its place; the command has been
   // carried out all the same.
