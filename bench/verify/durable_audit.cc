@@ -113,11 +113,16 @@ class ToldProcess {
   int status_ = 0;
 };
 
-// Arms timers that are due within 50 ms.
-void produce(DurableQueue& queue, DurableId first, DurableId end, const Tell& tell) {
+// Arms timers that are due within 50 ms. Who ends in peace may post some.
+void produce(DurableQueue& queue, DurableId first, DurableId end, const Tell& tell,
+             bool posts = false) {
   for (DurableId id = first; id < end; ++id) {
     const DurableTimer timer{id, unix_now() + id % 50 * kMs, "payload"};
-    queue.schedule({&timer, 1});
+    if (posts && id % 2 == 1) {
+      queue.post({&timer, 1});
+    } else {
+      queue.schedule({&timer, 1});
+    }
     tell(id);
   }
 }
@@ -143,7 +148,7 @@ std::optional<std::string> audit_many_processes(DurableEngine& engine, const Dur
   std::vector<std::unique_ptr<ToldProcess>> producers, workers;
   for (DurableId i = 0; i < kClients; ++i) {
     producers.push_back(std::make_unique<ToldProcess>([&, i](const Tell& tell) {
-      produce(*open(engine, name, kLongLease), i * kEach, (i + 1) * kEach, tell);
+      produce(*open(engine, name, kLongLease), i * kEach, (i + 1) * kEach, tell, /*posts=*/true);
     }));
     workers.push_back(std::make_unique<ToldProcess>([&](const Tell& tell) {
       work(*open(engine, name, kLongLease), Delivery::at_least_once, kLongLease,

@@ -342,6 +342,50 @@ void wakes_who_waits_when_something_is_due_earlier(DurableScene& scene) {
   require_due(scene, *waiter, {moved}, 7);
 }
 
+void finds_what_was_posted(DurableScene& scene) {
+  const auto queue = scene.open(), other = scene.open();
+  const auto post = [](DurableQueue& to, const DurableTimer& timer) { to.post({&timer, 1}); };
+  const Tick soon = scene.start + 2 * scene.unit;
+  const DurableTimer due{1, scene.start, "due"}, moved{3, soon, "moved"}, again{4, soon, "again"};
+  post(*queue, due);
+  require_completed(*queue, require_due(scene, *queue, {due}, 8), {true});
+  post(*queue, {2, soon, "cancelled"});
+  require_cancelled(*queue, 2, true);
+  post(*queue, {3, scene.start, "posted"});
+  arm(*queue, {moved});
+  arm(*queue, {{4, scene.start, "armed"}});
+  post(*queue, again);
+  queue->post({});
+  require_due(scene, *queue, {}, 8);
+  scene.go_to(soon);
+  // What this client has asked for since, others see.
+  require_completed(*other, require_due(scene, *other, {moved, again}, 8), {true, true});
+}
+
+void posts_many(DurableScene& scene) {
+  const auto queue = scene.open();
+  Timers timers;
+  for (DurableId id = 0; id < 1000; ++id) timers.push_back({id, scene.start, "x"});
+  for (const DurableTimer& timer : timers) queue->post({&timer, 1});
+  require_size(*queue, timers.size());
+  require_due(scene, *queue, timers, 8);
+}
+
+void waits_for_what_it_has_posted_when_destroyed(DurableScene& scene) {
+  const DurableTimer timer{1, scene.start, std::string(kLongestPayload, 'x')};
+  scene.open()->post({&timer, 1});
+  const auto queue = scene.open();
+  require_due(scene, *queue, {timer}, 8);
+}
+
+void wakes_who_waits_when_something_is_posted(DurableScene& scene) {
+  const auto waiter = scene.open(), other = scene.open();
+  const DurableTimer late{1, scene.start + kHour, "late"}, posted{2, scene.start, "posted"};
+  arm(*waiter, {late});
+  require_woken(scene, *waiter, "posted", [&] { other->post({&posted, 1}); });
+  require_due(scene, *waiter, {posted}, 8);
+}
+
 // How long a busy machine may sleep too long, or calls may take, without harm to a scenario.
 constexpr Tick tolerance(Tick unit) { return unit / 4; }
 
@@ -420,6 +464,10 @@ std::span<const DurableScenario> durable_contract() {
       {"rule_5_bad_names", refuses_a_queue_that_cannot_be_named},
       {"rule_5_clients", outlives_its_clients},
       {"rule_7_waiting", wakes_who_waits_when_something_is_due_earlier},
+      {"rule_7_posted", wakes_who_waits_when_something_is_posted},
+      {"rule_8_posting", finds_what_was_posted},
+      {"rule_8_many", posts_many},
+      {"rule_8_clients", waits_for_what_it_has_posted_when_destroyed},
   };
   return kScenarios;
 }

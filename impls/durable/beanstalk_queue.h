@@ -28,6 +28,7 @@
 //
 // Cost:
 //   schedule  1 round trip for 64; one more for those that are moved
+//   post      as schedule: without the answer, no timer could be cancelled or moved
 //   cancel    1 round trip
 //   claim     1 round trip, and one more whenever what was handed out has doubled; one to learn
 //             what is due next if nothing is due

@@ -41,6 +41,11 @@
 //     second at most. So what is due later than in a second wakes nobody, and a client that was
 //     killed after it armed a timer, and before it woke the others, makes it a second late. (An
 //     engine with DurableTraits::poll_interval wakes nobody: it looks so often.)
+//  8. post() arms or moves timers as schedule() does, but they are not acknowledged when it returns.
+//     All later calls of this client find them armed, and so do those of other clients soon. When
+//     something breaks, which may be this client, they may be lost, all or some of them. Then a later
+//     call of this client throws, which has not done what it was asked for; or nobody is told. A
+//     client that is destroyed waits for what it has posted.
 //
 // The contract is a virtual class, unlike that of TimerQueue: a call is a message or a write to a
 // disk, and takes a thousand times what a virtual call does.
@@ -184,6 +189,8 @@ class DurableQueue {
 
   // REQUIRES: no deadline beyond kLastDeadline; no payload longer than kLongestPayload; no id twice.
   virtual void schedule(std::span<const DurableTimer> timers) = 0;
+  // Its default is for an engine that would gain nothing.
+  virtual void post(std::span<const DurableTimer> timers) { schedule(timers); }
   virtual bool cancel(DurableId id) = 0;
 
   // REQUIRES: `most` and `lease` are at least 1.

@@ -6,6 +6,8 @@
 // Cost:
 //   schedule, cancel, complete  O(1) in a log wheel, one append to a buffer, and the wait for the
 //     next synchronisation of the disk, which all threads share
+//   post                        the same without the wait: it is on the disk with the next change of
+//     any client, or when a megabyte has come together; until then a crash of the process loses it
 //   claim, give_back            O(1) a timer in memory, nothing on disk
 //   await_earlier               a condition variable, which is signalled if the first instant has
 //     become an earlier one
@@ -49,6 +51,7 @@ class JournalQueue final : public DurableQueue {
       : store_(std::move(store)), config_(std::move(config)) {}
 
   void schedule(std::span<const DurableTimer> timers) override { store_->schedule(timers); }
+  void post(std::span<const DurableTimer> timers) override { store_->post(timers); }
   bool cancel(DurableId id) override { return store_->cancel(id); }
   Claims claim(std::size_t most, Tick lease) override {
     return store_->claim(most, lease, config_.now());

@@ -52,16 +52,27 @@ class JournalStore {
     longest_journal_ = std::max(kShortestJournal, 2 * live_bytes_);
   }
 
+  ~JournalStore() {
+    try {
+      journal_.commit(journal_.end());
+    } catch (const BackendError&) {  // a destructor cannot report it
+    }
+  }
+  JournalStore(const JournalStore&) = delete;
+  JournalStore& operator=(const JournalStore&) = delete;
+
   void schedule(std::span<const DurableTimer> timers) {
     change([&] {
-      const Tick before = first_due();
-      for (const DurableTimer& timer : timers) {
-        journal_.append(record_of(timer));
-        arm(timer);
-      }
-      if (first_due() < before) earlier_.notify_all();
+      arm(timers);
       return timers.size();
     });
+  }
+
+  // They are written with the next change of any client, or when they are many.
+  void post(std::span<const DurableTimer> timers) {
+    if (journal_.unwritten_bytes() >= kMostPosted) return schedule(timers);
+    const std::lock_guard lock(mutex_);
+    arm(timers);
   }
 
   bool cancel(DurableId id) {
@@ -140,6 +151,7 @@ class JournalStore {
 
   static constexpr std::size_t kHeadBytes = sizeof(DurableId) + sizeof(Tick) + sizeof(Kind);
   static constexpr std::uint64_t kShortestJournal = 1 << 20;
+  static constexpr std::uint64_t kMostPosted = 1 << 20;  // bytes that wait for a change
 
   static std::string record(Kind kind, DurableId id, Tick deadline, std::string_view payload) {
     std::string text(kHeadBytes, '\0');
@@ -178,6 +190,15 @@ class JournalStore {
     lock.unlock();
     journal_.commit(place);
     return result;
+  }
+
+  void arm(std::span<const DurableTimer> timers) {
+    const Tick before = first_due();
+    for (const DurableTimer& timer : timers) {
+      journal_.append(record_of(timer));
+      arm(timer);
+    }
+    if (first_due() < before) earlier_.notify_all();
   }
 
   // REQUIRES: the journal has a record of it.

@@ -10,6 +10,7 @@ namespace timerbench {
 namespace {
 
 constexpr const char* kSchedule = "schedule";
+constexpr const char* kPost = "post";
 constexpr const char* kCancel = "cancel";
 constexpr const char* kClaim = "claim";
 constexpr const char* kComplete = "complete";
@@ -71,12 +72,15 @@ PostgresConnection& PostgresQueue::connection() {
   if (connection_ && connection_->usable()) return *connection_;
   auto fresh = std::make_unique<PostgresConnection>(where_, config_.patience);
   fresh->run(fmt::format("SET synchronous_commit = {}", synchronous_commit_ ? "on" : "off"));
-  fresh->prepare(
-      kSchedule,
-      fmt::format("INSERT INTO {} VALUES ($1, $2, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET "
-                  "due = excluded.due, deadline = excluded.deadline, holder = excluded.holder, "
-                  "payload = excluded.payload",
-                  table_));
+  const auto arming = [&](std::string_view from) {
+    return fmt::format(
+        "INSERT INTO {} SELECT $1::bigint, $2::bigint, $2::bigint, $3::bigint, $4::bytea {} ON "
+        "CONFLICT (id) DO UPDATE SET due = excluded.due, deadline = excluded.deadline, holder = "
+        "excluded.holder, payload = excluded.payload",
+        table_, from);
+  };
+  fresh->prepare(kSchedule, arming(""));
+  fresh->prepare(kPost, arming("FROM set_config('synchronous_commit', 'off', true)"));
   fresh->prepare(kCancel, fmt::format("DELETE FROM {} WHERE id = $1", table_));
   // ARRAY, because the planner may run an IN (SELECT ...) again for each row, which finds others
   // each time and so claims more than $4.
@@ -99,14 +103,18 @@ PostgresConnection& PostgresQueue::connection() {
   return *connection_;
 }
 
-void PostgresQueue::schedule(std::span<const DurableTimer> timers) {
+void PostgresQueue::schedule(std::span<const DurableTimer> timers) { arm(kSchedule, timers); }
+
+void PostgresQueue::post(std::span<const DurableTimer> timers) { arm(kPost, timers); }
+
+void PostgresQueue::arm(const char* statement, std::span<const DurableTimer> timers) {
   std::vector<Parameters> each;
   each.reserve(timers.size());
   for (const std::size_t i : by_id(timers.size(), [&](std::size_t at) { return timers[at].id; })) {
     const auto& [id, deadline, payload] = timers[i];
     each.push_back(Parameters().add(id).add(deadline).add(Tokens::kNobody).add(payload));
   }
-  connection().run(kSchedule, each);
+  connection().run(statement, each);
   if (timers.empty()) return;
   wake(std::ranges::min(timers, {}, &DurableTimer::deadline).deadline);
 }

@@ -11,6 +11,7 @@
 //   schedule, give_back  1 round trip more if something of it is due within a second, to wake those
 //     who wait (NOTIFY) if nothing else is due earlier; no fsync, but the server takes one lock for
 //     all notifications at a time
+//   post  as schedule with synchronous_commit=off, whatever it is else
 //   await_earlier  1 round trip the first time (LISTEN), then none: it waits for the socket
 //   on the server  O(log n) pages a timer of the table and of two indexes; each change of `due`
 //     leaves a dead row and dead entries, until a vacuum
@@ -52,6 +53,7 @@ class PostgresQueue final : public DurableQueue {
                           std::chrono::milliseconds patience);
 
   void schedule(std::span<const DurableTimer> timers) override;
+  void post(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;
   Claims claim(std::size_t most, Tick lease) override;
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
@@ -63,6 +65,8 @@ class PostgresQueue final : public DurableQueue {
   // The connection; a new one if it was lost.
   PostgresConnection& connection();
   void make_table();
+  // By this prepared statement.
+  void arm(const char* statement, std::span<const DurableTimer> timers);
   // Tells those who wait, if nothing is due before `due`.
   void wake(Tick due);
 

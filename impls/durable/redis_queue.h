@@ -24,9 +24,10 @@
 //                 and complete take one more with replicas, for WAIT
 //   cancel        1 round trip, and one more for WAIT
 //   claim, size   1 round trip for each shard; claim takes fewer if it soon has enough
-//   schedule, give_back
-//                 1 round trip more if something of it is due within a second and before all others
-//                 of its shard: XADD to a stream of one entry, to wake those who wait
+//   post          no round trip on one server: the next call reads the answer; in a cluster as
+//                 schedule without WAIT
+//   waking        XADD to a stream of one entry, by what arms or gives back something that is due
+//                 within a second and before all others of its shard; with shards 1 more round trip
 //   await_earlier 1 round trip, a blocking XREAD
 //   on the server O(log n) a timer; some 300 bytes a timer and its payload
 //   fsync         as the server is set: appendfsync always synchronises once for all clients whose
@@ -80,8 +81,9 @@ class RedisQueue final : public DurableQueue {
   static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
 
   struct Settings {
-    std::size_t shards = 1;  // the same for all clients of a queue
-    int replicas = 0;        // must have acknowledged a change before a call returns
+    std::size_t shards = 1;    // the same for all clients of a queue
+    int replicas = 0;          // must have acknowledged a change before a call returns
+    bool awaits_posts = true;  // else post() does not wait for the answer; only for one server
   };
 
   // A pattern of Redis for the keys of all queues whose names begin so.
@@ -90,7 +92,10 @@ class RedisQueue final : public DurableQueue {
   // Throws BackendUnavailable.
   RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig& config, Settings settings);
 
+  ~RedisQueue() override;
+
   void schedule(std::span<const DurableTimer> timers) override;
+  void post(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;
   Claims claim(std::size_t most, Tick lease) override;
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
@@ -115,22 +120,32 @@ class RedisQueue final : public DurableQueue {
 
   RedisScript load(std::string_view text);
   Limits limits() const;
-  static Reply run(RedisConnection& connection, const Shard& shard, const RedisScript& script,
-                   int type, std::span<const std::string> arguments);
+  // The arguments of schedule_ for each shard.
+  std::vector<Words> arming(std::span<const DurableTimer> timers) const;
+  void arm(std::span<const DurableTimer> timers, int replicas);
+  // Of a script.
+  std::vector<std::string_view> command_of(const Shard& shard,
+                                           std::span<const std::string> arguments) const;
+  // As that of the router; but first it waits for the answers to what was posted, and throws the
+  // first error among them.
+  void with(std::string_view key, const Limits& limits, const RedisRouter::Use& use);
+  Reply run(RedisConnection& connection, const Shard& shard, const RedisScript& script, int type,
+            std::span<const std::string> arguments) const;
   // Returns when the replicas have the change too.
   Reply change(const Shard& shard, const RedisScript& script, int type,
-               std::span<const std::string> arguments, const Limits& limits);
+               std::span<const std::string> arguments, int replicas, const Limits& limits);
   // Tells those who wait.
   void wake(Limits limits);
   Claims claim_from(const Shard& shard, std::size_t most, Tick lease, std::uint64_t token,
                     const Limits& limits);
 
   const DurableConfig config_;
-  const int replicas_;
+  const Settings settings_;
   const std::vector<Shard> shards_;
   const std::string wake_;         // the key of a stream
   std::string last_wake_ = "0-0";  // that this client has seen
   const std::unique_ptr<RedisRouter> router_;
+  bool has_posted_ = false;  // and not yet read the answers
   Tokens tokens_;
   const RedisScript schedule_, cancel_, claim_, complete_, give_back_;
 };

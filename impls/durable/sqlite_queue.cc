@@ -68,9 +68,12 @@ class SqliteQueue::Statement {
 
 SqliteQueue::SqliteQueue(std::filesystem::path path, const DurableConfig& config,
                          Synchronous synchronous)
-    : path_(std::move(path)), config_(config), table_("timers_of_" + config.queue) {
+    : path_(std::move(path)),
+      config_(config),
+      synchronous_(synchronous),
+      table_("timers_of_" + config.queue) {
   try {
-    open(synchronous);
+    open();
   } catch (const BackendError& error) {
     sqlite3_close_v2(database_);
     throw BackendUnavailable(error.what());
@@ -79,7 +82,7 @@ SqliteQueue::SqliteQueue(std::filesystem::path path, const DurableConfig& config
 
 SqliteQueue::~SqliteQueue() { sqlite3_close_v2(database_); }  // once the statements are gone
 
-void SqliteQueue::open(Synchronous synchronous) {
+void SqliteQueue::open() {
   if (sqlite3_open_v2(path_.c_str(), &database_,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                       nullptr) != SQLITE_OK) {
@@ -87,8 +90,7 @@ void SqliteQueue::open(Synchronous synchronous) {
   }
   sqlite3_busy_timeout(database_, static_cast<int>(config_.patience.count()));
   run("PRAGMA journal_mode = WAL");
-  run(synchronous == Synchronous::full ? "PRAGMA synchronous = FULL"
-                                       : "PRAGMA synchronous = NORMAL");
+  synchronise(synchronous_);
   run(fmt::format("CREATE TABLE IF NOT EXISTS {} (id INTEGER PRIMARY KEY, due INTEGER NOT NULL, "
                   "deadline INTEGER NOT NULL, holder INTEGER NOT NULL, payload BLOB NOT NULL)",
                   table_)
@@ -115,6 +117,18 @@ void SqliteQueue::schedule(std::span<const DurableTimer> timers) {
       schedule_->with(id, deadline, Tokens::kNobody, payload).run();
     }
   });
+}
+
+void SqliteQueue::post(std::span<const DurableTimer> timers) {
+  if (synchronous_ == Synchronous::normal) return schedule(timers);
+  synchronise(Synchronous::normal);
+  try {
+    schedule(timers);
+  } catch (...) {
+    synchronise(synchronous_);
+    throw;
+  }
+  synchronise(synchronous_);
 }
 
 bool SqliteQueue::cancel(DurableId id) {
@@ -186,6 +200,11 @@ std::size_t SqliteQueue::size() {
 
 std::unique_ptr<SqliteQueue::Statement> SqliteQueue::prepare(std::string_view text) {
   return std::make_unique<Statement>(*this, fmt::format(fmt::runtime(text), table_));
+}
+
+void SqliteQueue::synchronise(Synchronous synchronous) {
+  run(synchronous == Synchronous::full ? "PRAGMA synchronous = FULL"
+                                       : "PRAGMA synchronous = NORMAL");
 }
 
 void SqliteQueue::run(const char* text) {

@@ -11,6 +11,7 @@
 //     only if something is due
 //   await_earlier  looks every 5 ms whether anybody has changed the file, which is a number in shared
 //     memory (PRAGMA data_version)
+//   post  as schedule with NORMAL, so without an fsync; also with FULL
 //   fsync  1 a transaction with synchronous=FULL; with NORMAL only when the log is copied into the
 //     file, every 1 000 pages
 //   some 60 bytes a timer on disk, and its payload
@@ -53,6 +54,7 @@ class SqliteQueue final : public DurableQueue {
   ~SqliteQueue() override;
 
   void schedule(std::span<const DurableTimer> timers) override;
+  void post(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;
   Claims claim(std::size_t most, Tick lease) override;
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
@@ -63,7 +65,8 @@ class SqliteQueue final : public DurableQueue {
  private:
   class Statement;
 
-  void open(Synchronous synchronous);
+  void open();
+  void synchronise(Synchronous synchronous);
   std::unique_ptr<Statement> prepare(std::string_view text);
   void run(const char* text);
   void transact(const std::function<void()>& changes);
@@ -73,6 +76,7 @@ class SqliteQueue final : public DurableQueue {
 
   const std::filesystem::path path_;
   const DurableConfig config_;
+  const Synchronous synchronous_;
   const std::string table_;
   Tokens tokens_;
   sqlite3* database_ = nullptr;
