@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,41 +24,10 @@
 #include "verify/durable_contract.h"
 #include "verify/durable_differential.h"
 #include "verify/violation.h"
+#include "wrapped_durable.h"
 
 namespace timerbench {
 namespace {
-
-// Passes all calls on.
-class Wrapped : public DurableQueue {
- public:
-  explicit Wrapped(std::unique_ptr<DurableQueue> queue) : queue_(std::move(queue)) {}
-
-  void schedule(std::span<const DurableTimer> timers) override { queue_->schedule(timers); }
-  void post(std::span<const DurableTimer> timers) override { queue_->post(timers); }
-  bool cancel(DurableId id) override { return queue_->cancel(id); }
-  Claims claim(std::size_t most, Tick lease) override { return queue_->claim(most, lease); }
-  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
-    return queue_->complete(claims);
-  }
-  void give_back(std::span<const ClaimedTimer> claims) override { queue_->give_back(claims); }
-  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
-    return queue_->await_earlier(next_wakeup, longest);
-  }
-  std::size_t size() override { return queue_->size(); }
-
- protected:
-  std::unique_ptr<DurableQueue> queue_;
-};
-
-struct FiresEarly : Wrapped {
-  using Wrapped::Wrapped;
-  static constexpr Tick kEarly = 200'000'000;  // more than a busy machine is late
-  void schedule(std::span<const DurableTimer> timers) override {
-    std::vector<DurableTimer> earlier(timers.begin(), timers.end());
-    for (DurableTimer& timer : earlier) timer.deadline -= std::min(timer.deadline, kEarly);
-    queue_->schedule(earlier);
-  }
-};
 
 struct LosesTheLastOfMany : Wrapped {
   using Wrapped::Wrapped;
@@ -97,21 +65,6 @@ struct SaysTooLateWhatIsNext : Wrapped {
     Claims claims = queue_->claim(most, lease);
     if (claims.next_wakeup != kNever) claims.next_wakeup += 1'000'000;
     return claims;
-  }
-};
-
-struct SaysThatAllWereHeld : Wrapped {
-  using Wrapped::Wrapped;
-  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
-    queue_->complete(claims);
-    return std::vector<bool>(claims.size(), true);
-  }
-};
-
-struct CompletesNothing : Wrapped {
-  using Wrapped::Wrapped;
-  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
-    return std::vector<bool>(claims.size(), true);
   }
 };
 
@@ -218,36 +171,7 @@ struct DropsWhatItHasPostedWhenDestroyed : Wrapped {
   std::vector<DurableTimer> posted_;
 };
 
-// Wraps the queues of an engine.
-class WrappedEngine : public DurableEngine {
- public:
-  using Wrap = std::function<std::unique_ptr<DurableQueue>(std::unique_ptr<DurableQueue>)>;
-
-  WrappedEngine(std::unique_ptr<DurableEngine> engine, Wrap wrap)
-      : engine_(std::move(engine)), wrap_(std::move(wrap)) {}
-
- private:
-  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
-    return wrap_(engine_->open(config));
-  }
-
-  std::unique_ptr<DurableEngine> engine_;
-  Wrap wrap_;
-};
-
-constexpr std::string_view kOfThreads = "journal_wheel_0", kOfProcesses = "redis_memory";
-
-template <class Queue>
-DurableContender contender(std::string_view name = kOfThreads) {
-  const DurableContender& whole =
-      *std::ranges::find(durable_roster(), name, [](const auto& one) { return one.traits.name; });
-  return {.traits = whole.traits, .start = [&whole](const std::filesystem::path& folder) {
-            return std::make_unique<WrappedEngine>(
-                whole.start(folder), [](std::unique_ptr<DurableQueue> queue) {
-                  return std::make_unique<Queue>(std::move(queue));
-                });
-          }};
-}
+constexpr std::string_view kOfProcesses = "redis_memory";
 
 // The scenarios that find it broken.
 std::vector<std::string> broken_scenarios(const DurableContender& contender) {

@@ -8,6 +8,9 @@
 
 namespace timerbench {
 
+// These and all their descendants, those that live.
+std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots);
+
 struct ProcessTreeUsage {
   double cpu_seconds = 0;   // of those that live, and of their children that have ended
   std::uint64_t bytes = 0;  // resident; what they share counts once
