@@ -27,7 +27,6 @@ using std::chrono_literals::operator""ms;
 
 constexpr Tick kMinute = 60'000'000'000;
 constexpr Tick kHalfASecond = 500'000'000;
-constexpr Tick kLongestSleep = 50'000'000;
 constexpr Tick kLease = kMinute;
 constexpr std::size_t kPrefillBatch = 1000;
 constexpr DurableId kFirstPrefilled = DurableId{1} << 48;
@@ -261,7 +260,7 @@ void work(DurableQueue& queue, std::size_t batch, std::uint64_t timers, const au
     });
     const Tick now = unix_now();
     if (next <= now) continue;
-    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(next - now, kLongestSleep)));
+    queue.await_earlier(next, std::chrono::nanoseconds(std::min(next - now, kLongestAwait)));
   }
 }
 

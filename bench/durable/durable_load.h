@@ -8,7 +8,8 @@
 //          one by one, as they are in life.
 //   fire   `timers` are due at once. Workers claim `batch` of them with a call, and complete them.
 //   late   a producer arms timers at a rate, each some half a second before its deadline. Workers
-//          sleep until the first deadline that they know of, but look every 50 ms at least.
+//          wait for the first deadline that they know of, or until an earlier one wakes them, and
+//          look once a second.
 //
 // All is counted, and the count is audited: what was armed and not cancelled is there, what was due
 // was completed once and by one worker. A load that fails the audit has no figures.
