@@ -203,11 +203,12 @@ TEST(DurableLoadTest, CountsWhatAWholeQueueDoes) {
   const DurableFigures churned = measure_churn(load, contender<Wrapped>(), StopFlag(false));
   EXPECT_EQ(churned.failure, "");
   EXPECT_GT(churned.timers, 0U);
-  EXPECT_EQ(churned.second.count(), churned.timers);
+  EXPECT_EQ(churned.cancel.count(), churned.timers);
   const DurableFigures fired = measure_fire(load, 500, contender<Wrapped>(), StopFlag(false));
   EXPECT_EQ(fired.failure, "");
   EXPECT_EQ(fired.timers, 500U);
-  const DurableFigures late = measure_late(load, 100, contender<Wrapped>(), StopFlag(false));
+  const DurableFigures late =
+      measure_timed(load, plan_at_rate(100, 0.1), contender<Wrapped>(), StopFlag(false));
   EXPECT_EQ(late.failure, "");
   EXPECT_FALSE(late.saturated);
   EXPECT_EQ(late.lateness.count(), 10U);
@@ -217,7 +218,7 @@ TEST(DurableLoadTest, HasNoFiguresForABrokenQueue) {
   const DurableLoad load{.clients = 1, .batch = 10, .pending = 100, .seconds = 0.1};
   EXPECT_NE(measure_fire(load, 500, contender<CompletesNothing>(), StopFlag(false)).failure, "");
   EXPECT_NE(measure_churn(load, contender<LosesTheLastOfMany>(), StopFlag(false)).failure, "");
-  EXPECT_NE(measure_late(load, 100, contender<FiresEarly>(), StopFlag(false)).failure, "");
+  EXPECT_NE(measure_timed(load, plan_at_rate(100, 0.1), contender<FiresEarly>(), StopFlag(false)).failure, "");
 }
 
 }  // namespace

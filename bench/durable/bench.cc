@@ -1,0 +1,130 @@
+#include "durable/bench.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "system/supervised_program.h"
+
+namespace timerbench {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr std::size_t kPrefillBatch = 1000;
+constexpr DurableId kFirstPrefilled = DurableId{1} << 48;
+constexpr double kMostSeconds = 45;  // to arm timers before a load, so that a cell takes a minute
+
+std::uint64_t bytes_in(const std::vector<std::filesystem::path>& folders) {
+  std::uint64_t bytes = 0;
+  std::error_code ignored;
+  for (const auto& folder : folders) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
+      if (entry.is_regular_file(ignored)) bytes += entry.file_size(ignored);
+    }
+  }
+  return bytes;
+}
+
+double per_timer(std::uint64_t more, std::uint64_t less, std::uint64_t timers) {
+  return more > less && timers > 0 ? static_cast<double>(more - less) / static_cast<double>(timers)
+                                   : 0;
+}
+
+}  // namespace
+
+DurableBench::DurableBench(const DurableLoad& load, const DurableContender& contender)
+    : load_(load), contender_(contender) {
+  if (load.clients + load.producers > kMostClients + 1) {
+    throw BackendError(
+        fmt::format("{} clients are too many; take up to {}", load.clients, kMostClients));
+  }
+  if (load.payload > kLongestPayload) {
+    throw BackendError(
+        fmt::format("{} bytes are too many; take up to {}", load.payload, kLongestPayload));
+  }
+  engine_ = contender.start(folder_.path());
+  if (shared_by() == SharedBy::threads) keeper_ = open();
+  const ProcessTreeUsage before = usage();
+  const std::uint64_t disk_before = bytes_in(engine_->folders());
+  const auto begin = Steady::now();
+  prefill(kFirstPrefilled, load.pending, unix_now() + 60 * kMinute);
+  const std::chrono::duration<double> elapsed = Steady::now() - begin;
+  if (load.pending > 0) seconds_to_arm_ = elapsed.count() / static_cast<double>(load.pending);
+  memory_a_timer_ = per_timer(usage().bytes, before.bytes, load.pending);
+  disk_a_timer_ = per_timer(bytes_in(engine_->folders()), disk_before, load.pending);
+}
+
+void DurableBench::prefill(DurableId first, std::uint64_t count, Tick deadline) {
+  constexpr double kLook = 5;  // seconds, after which it is known how long the whole takes
+  const auto queue = open();
+  const std::string payload(load_.payload, 'x');
+  const auto begin = Steady::now();
+  std::vector<DurableTimer> batch;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    throw_if_interrupted();
+    batch.push_back({first + i, deadline, payload});
+    if (batch.size() < kPrefillBatch && i + 1 < count) continue;
+    queue->schedule(batch);
+    batch.clear();
+    const std::chrono::duration<double> elapsed = Steady::now() - begin;
+    const double whole = elapsed.count() * static_cast<double>(count) / static_cast<double>(i + 1);
+    if (elapsed.count() > kLook && whole > kMostSeconds) {
+      throw ProgramFailure(fmt::format(
+          "timeout: to arm {} timers before the load would take {:.0f} s; at most {:.0f} s are "
+          "allowed",
+          count, whole, kMostSeconds));
+    }
+  }
+}
+
+Tick DurableBench::time_to_arm(std::uint64_t count) const {
+  return static_cast<Tick>(static_cast<double>(count) * seconds_to_arm_ * 1e9);
+}
+
+void DurableBench::run(Clients& clients, double seconds, const Clients::Work& work,
+                       DurableFigures& figures, const StopFlag& stop) {
+  ProcessTreeUsage before, after;
+  const auto look = [&] {
+    before = after;
+    after = usage();
+  };
+  try {
+    figures.seconds = clients.run(*engine_, shared_by(), config(), seconds, work, look, stop);
+  } catch (const BackendError& error) {
+    figures.failure = error.what();
+    if (!figures.failure.starts_with("wrong:")) throw;
+    return;
+  }
+  if (!engine_->processes().empty()) {
+    figures.server_cpu_seconds = after.cpu_seconds - before.cpu_seconds;
+  }
+  for (std::size_t i = 0; i < clients.count(); ++i) {
+    figures.timers += clients[i].timers();
+    figures.client_cpu_seconds += clients[i].cpu_seconds();
+    figures.arm += clients[i].durations(Timed::arm);
+    figures.cancel += clients[i].durations(Timed::cancel);
+    figures.claim += clients[i].durations(Timed::claim);
+    figures.complete += clients[i].durations(Timed::complete);
+  }
+  figures.bytes_in_memory = memory_a_timer_;
+  figures.bytes_on_disk = disk_a_timer_;
+}
+
+void DurableBench::audit(std::uint64_t wanted, DurableFigures& figures) {
+  const std::uint64_t size = open()->size();
+  if (size == wanted || !figures.failure.empty()) return;
+  figures.failure = fmt::format("wrong: {} timers are left instead of {}", size, wanted);
+}
+
+ProcessTreeUsage DurableBench::usage() {
+  std::vector<pid_t> roots = engine_->processes();
+  if (shared_by() == SharedBy::threads) roots.push_back(getpid());
+  return usage_of_trees(roots);
+}
+
+}  // namespace timerbench
