@@ -4,11 +4,16 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include "system/allocations.h"
+#include "system/process_tree.h"
 #include "system/supervised_program.h"
+#include "system/tcp_bytes.h"
 
 namespace timerbench {
 namespace {
@@ -37,6 +42,18 @@ double per_timer(std::uint64_t more, std::uint64_t less, std::uint64_t timers) {
 
 }  // namespace
 
+// What processes have used up to now.
+struct DurableBench::Look {
+  ProcessTreeUsage server;
+  std::optional<TcpBytes> network;  // of the clients too
+
+  std::uint64_t network_bytes(bool has_server) const {
+    if (!network) return 0;
+    // What one end sends, the other receives.
+    return has_server ? network->sent : network->sent + network->received;
+  }
+};
+
 DurableBench::DurableBench(const DurableLoad& load, const DurableContender& contender)
     : load_(load), contender_(contender) {
   if (load.clients + load.producers > kMostClients + 1) {
@@ -49,13 +66,13 @@ DurableBench::DurableBench(const DurableLoad& load, const DurableContender& cont
   }
   engine_ = contender.start(folder_.path());
   if (shared_by() == SharedBy::threads) keeper_ = open();
-  const ProcessTreeUsage before = usage();
+  const std::uint64_t memory_before = bytes_in_memory();
   const std::uint64_t disk_before = bytes_in(engine_->folders());
   const auto begin = Steady::now();
   prefill(kFirstPrefilled, load.pending, unix_now() + 60 * kMinute);
   const std::chrono::duration<double> elapsed = Steady::now() - begin;
   if (load.pending > 0) seconds_to_arm_ = elapsed.count() / static_cast<double>(load.pending);
-  memory_a_timer_ = per_timer(usage().bytes, before.bytes, load.pending);
+  memory_a_timer_ = per_timer(bytes_in_memory(), memory_before, load.pending);
   disk_a_timer_ = per_timer(bytes_in(engine_->folders()), disk_before, load.pending);
 }
 
@@ -88,24 +105,30 @@ Tick DurableBench::time_to_arm(std::uint64_t count) const {
 
 void DurableBench::run(Clients& clients, double seconds, const Clients::Work& work,
                        DurableFigures& figures, const StopFlag& stop) {
-  ProcessTreeUsage before, after;
-  const auto look = [&] {
-    before = after;
-    after = usage();
-  };
+  Look before, after;
+  const auto look_again = [&] { before = std::exchange(after, look()); };
   try {
-    figures.seconds = clients.run(*engine_, shared_by(), config(), seconds, work, look, stop);
+    figures.seconds = clients.run(*engine_, shared_by(), config(), seconds, work, look_again, stop);
   } catch (const BackendError& error) {
     figures.failure = error.what();
     if (!figures.failure.starts_with("wrong:")) throw;
     return;
   }
-  if (!engine_->processes().empty()) {
-    figures.server_cpu_seconds = after.cpu_seconds - before.cpu_seconds;
+  const bool has_server = !engine_->processes().empty();
+  if (has_server) {
+    figures.server_cpu_seconds = after.server.cpu_seconds - before.server.cpu_seconds;
+    figures.server_living_cpu_seconds =
+        after.server.living_cpu_seconds - before.server.living_cpu_seconds;
+    figures.server_wakeups = growth(before.server.wakeups, after.server.wakeups);
+  }
+  if (after.network && after.network->connections > 0) {
+    figures.network_bytes =
+        growth(before.network_bytes(has_server), after.network_bytes(has_server));
   }
   for (std::size_t i = 0; i < clients.count(); ++i) {
     figures.timers += clients[i].timers();
     figures.client_cpu_seconds += clients[i].cpu_seconds();
+    figures.client_wakeups += clients[i].wakeups();
     figures.arm += clients[i].durations(Timed::arm);
     figures.cancel += clients[i].durations(Timed::cancel);
     figures.claim += clients[i].durations(Timed::claim);
@@ -121,10 +144,18 @@ void DurableBench::audit(std::uint64_t wanted, DurableFigures& figures) {
   figures.failure = fmt::format("wrong: {} timers are left instead of {}", size, wanted);
 }
 
-ProcessTreeUsage DurableBench::usage() {
+DurableBench::Look DurableBench::look() {
+  std::vector<pid_t> roots = engine_->processes();
+  Look look{.server = usage_of_trees(roots), .network = {}};
+  roots.push_back(getpid());
+  look.network = tcp_bytes_of(usage_of_trees(roots).processes);
+  return look;
+}
+
+std::uint64_t DurableBench::bytes_in_memory() {
   std::vector<pid_t> roots = engine_->processes();
   if (shared_by() == SharedBy::threads) roots.push_back(getpid());
-  return usage_of_trees(roots);
+  return usage_of_trees(roots).bytes;
 }
 
 }  // namespace timerbench

@@ -9,7 +9,6 @@
 #include "durable/clients.h"
 #include "durable/durable_load.h"
 #include "durable/engine.h"
-#include "system/process_tree.h"
 #include "system/stop.h"
 #include "system/temporary_folder.h"
 
@@ -36,7 +35,7 @@ class DurableBench {
   // A queue of one process stays open, until this is called.
   void close() { keeper_.reset(); }
 
-  // Runs the clients, and fills in what they have counted.
+  // Runs the clients, and fills in what they have counted, and what the engine has used meanwhile.
   void run(Clients& clients, double seconds, const Clients::Work& work, DurableFigures& figures,
            const StopFlag& stop);
 
@@ -47,8 +46,10 @@ class DurableBench {
   static DurableConfig config() { return {.queue = "load"}; }
 
   SharedBy shared_by() const { return contender_.traits.shared_by; }
+  struct Look;
+  Look look();
   // Of the server; of this process, if it has the timers itself.
-  ProcessTreeUsage usage();
+  std::uint64_t bytes_in_memory();
 
   const DurableLoad& load_;
   const DurableContender& contender_;

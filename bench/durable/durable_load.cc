@@ -100,4 +100,23 @@ DurableFigures measure_fire(const DurableLoad& load, std::uint64_t timers,
   return figures;
 }
 
+DurableFigures measure_idle(const DurableLoad& load, const DurableContender& contender,
+                            const StopFlag& stop) {
+  DurableBench bench(load, contender);
+  DurableLedger nothing(0);
+  Clients workers(load.clients);
+  DurableFigures figures;
+  bench.run(
+      workers, load.seconds,
+      [&](DurableQueue& queue, std::size_t, ClientReport& report) {
+        while (!workers.is_over()) {
+          sleep_until_next(claim_and_complete(queue, load.batch, nothing, report,
+                                              [](DurableId) { return kNever; }));
+        }
+      },
+      figures, stop);
+  bench.audit(load.pending, figures);
+  return figures;
+}
+
 }  // namespace timerbench

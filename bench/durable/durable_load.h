@@ -46,7 +46,13 @@ struct DurableFigures {
   double seconds = 0;
   std::uint64_t timers = 0;  // armed and cancelled, or fired; of a timed load both
   double client_cpu_seconds = 0;
-  std::optional<double> server_cpu_seconds{};  // nothing if the engine is in the clients
+  std::optional<double> server_cpu_seconds{};         // nothing if the engine is in the clients
+  std::optional<double> server_living_cpu_seconds{};  // finer, but of no process that has ended
+  std::uint64_t client_wakeups = 0;                   // how often the clients have waited
+  std::optional<std::uint64_t> server_wakeups{};      // likewise
+  // Over TCP, between clients and servers, and among servers; nothing if there is no such
+  // connection, or if the kernel does not tell.
+  std::optional<std::uint64_t> network_bytes{};
   // Calls of the clients.
   Durations arm{};
   Durations cancel{};
@@ -76,6 +82,9 @@ DurableFigures measure_fire(const DurableLoad& load, std::uint64_t timers,
 // measure_churn(), and then how long a killed engine takes to be back.
 DurableFigures measure_pending(const DurableLoad& load, const DurableContender& contender,
                                const StopFlag& stop);
+
+DurableFigures measure_idle(const DurableLoad& load, const DurableContender& contender,
+                            const StopFlag& stop);
 
 // The seconds are the plan's.
 DurableFigures measure_timed(const DurableLoad& load, const DurablePlan& plan,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,13 +35,19 @@ RealtimeFigures figures_of(const DurableFigures& measured, std::string_view rank
       .seconds = measured.seconds,
       .saturated = measured.saturated,
       .label = fmt::format("{}, per timer", ranking),
-      .summary = fmt::format("{:>9.0f} timers/s", rate),
+      .summary = measured.offered_per_second > 0
+                     ? fmt::format("{:>9.0f} of {:.0f} timers/s", measured.achieved_per_second,
+                                   measured.offered_per_second)
+                     : fmt::format("{:>9.0f} timers/s", rate),
       .counters = {{"client_cpu_ns_per_timer", measured.client_cpu_seconds * 1e9 / timers}}};
   const auto add = [&](const char* name, double value) {
     if (value > 0) figures.counters.emplace_back(name, value);
   };
   if (measured.server_cpu_seconds) {
     add("server_cpu_ns_per_timer", *measured.server_cpu_seconds * 1e9 / timers);
+  }
+  if (measured.network_bytes) {
+    add("network_bytes_per_timer", static_cast<double>(*measured.network_bytes) / timers);
   }
   add("bytes_in_memory", measured.bytes_in_memory);
   add("bytes_on_disk", measured.bytes_on_disk);
@@ -66,6 +73,32 @@ RealtimeFigures figures_of(const DurableFigures& measured, std::string_view rank
   return figures;
 }
 
+// Of a load that only waits: what that costs in an hour.
+RealtimeFigures figures_of_waiting(const DurableFigures& measured, std::size_t workers,
+                                   std::string_view ranking) {
+  const double hours = measured.seconds / 3600;
+  const double client_cpu = measured.client_cpu_seconds;
+  const double server_cpu = measured.server_living_cpu_seconds.value_or(0);
+  RealtimeFigures figures{
+      .failure = measured.failure,
+      .seconds = measured.seconds,
+      .label = fmt::format("{}, per hour", ranking),
+      .counters = {{"cpu_ns_per_hour", (client_cpu + server_cpu) * 1e9 / hours},
+                   {"worker_wakeups_per_hour", static_cast<double>(measured.client_wakeups) /
+                                                   static_cast<double>(workers) / hours}}};
+  const auto add = [&](const char* name, const std::optional<std::uint64_t>& count) {
+    if (count) figures.counters.emplace_back(name, static_cast<double>(*count) / hours);
+  };
+  add("server_wakeups_per_hour", measured.server_wakeups);
+  add("network_bytes_per_hour", measured.network_bytes);
+  figures.summary = "in an hour:";
+  for (const auto& [name, value] : figures.counters) {
+    figures.summary += fmt::format("  {:.3g} {}", value, name.substr(0, name.rfind("_per_hour")));
+  }
+  if (!measured.network_bytes) figures.summary += "  no TCP";
+  return figures;
+}
+
 // `change` sets what the size counts in the load.
 DurableLoadScenario scenario(std::string name, std::string summary,
                              std::vector<std::uint64_t> sizes,
@@ -84,6 +117,19 @@ DurableLoadScenario scenario(std::string name, std::string summary,
 
 DurableFigures churn(const DurableLoad& load, const DurableContender& contender) {
   return measure_churn(load, contender, interrupted());
+}
+
+DurableLoadScenario waiting_workers() {
+  return {.name = "idle",
+          .summary = "so many timers are pending for an hour, and four workers wait for them",
+          .sizes = {1'000, 100'000},
+          .measure = [](const DurableContender& contender, std::uint64_t size,
+                        const RealtimeOptions& options) {
+            const DurableLoad load{
+                .clients = 4, .batch = 100, .pending = size, .seconds = 5 * options.seconds};
+            return figures_of_waiting(measure_idle(load, contender, interrupted()), load.clients,
+                                      ranking(contender.traits));
+          }};
 }
 
 using MakePlan = std::function<DurablePlan(std::uint64_t size, const RealtimeOptions&)>;
@@ -161,6 +207,7 @@ DurableSuite durable_suite() {
                           {1'000, 10'000, 100'000}, 60),
            traced<Jobs>("so many jobs, 86 400 times as fast: a day in a second",
                         {1'000, 10'000, 100'000}, 86'400),
+           waiting_workers(),
            scenario("pending", "so many timers are pending while one client arms and cancels",
                     {1'000, 10'000, 100'000}, set(&DurableLoad::pending),
                     [](const DurableLoad& load, const DurableContender& contender) {

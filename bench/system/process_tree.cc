@@ -11,6 +11,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 namespace timerbench {
@@ -51,6 +52,27 @@ std::uint64_t proportional_bytes(pid_t process) {
   return 0;
 }
 
+// The number after `name` in /proc/PID/task/TID/status.
+std::uint64_t number_in_status(const std::filesystem::path& thread, std::string_view name) {
+  std::ifstream file(thread / "status");
+  std::uint64_t number = 0;
+  for (std::string word; file >> word;) {
+    if (word == name && file >> number) break;
+  }
+  return number;
+}
+
+void add_threads(pid_t process, ProcessTreeUsage& usage) {
+  std::error_code ignored;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), ignored)) {
+    usage.wakeups += number_in_status(thread.path(), "voluntary_ctxt_switches:");
+    double on_processor_ns = 0;
+    std::ifstream(thread.path() / "schedstat") >> on_processor_ns;
+    usage.living_cpu_seconds += on_processor_ns * 1e-9;
+  }
+}
+
 }  // namespace
 
 ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
@@ -74,7 +96,8 @@ ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
     if (!is_root(ancestor)) continue;
     usage.cpu_seconds += facts.cpu_seconds;
     usage.bytes += proportional_bytes(process);
-    ++usage.processes;
+    add_threads(process, usage);
+    usage.processes.push_back(process);
   }
   return usage;
 }

@@ -9,9 +9,11 @@
 namespace timerbench {
 
 struct ProcessTreeUsage {
-  double cpu_seconds = 0;   // of those that live, and of their children that have ended
-  std::uint64_t bytes = 0;  // resident; what they share counts once
-  std::uint64_t processes = 0;
+  double cpu_seconds = 0;         // of those that live, and of their children that have ended
+  double living_cpu_seconds = 0;  // of the threads that live, in ns and not in ticks of 10 ms
+  std::uint64_t wakeups = 0;      // how often they have waited
+  std::uint64_t bytes = 0;        // resident; what they share counts once
+  std::vector<pid_t> processes{};
 };
 
 // Of these and all their descendants. Reads /proc once, which takes a millisecond or two.
