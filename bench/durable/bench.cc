@@ -45,6 +45,7 @@ double per_timer(std::uint64_t more, std::uint64_t less, std::uint64_t timers) {
 // What processes have used up to now.
 struct DurableBench::Look {
   ProcessTreeUsage server;
+  std::optional<std::uint64_t> syncs;
   std::optional<TcpBytes> network;  // of the clients too
 
   std::uint64_t network_bytes(bool has_server) const {
@@ -64,7 +65,7 @@ DurableBench::DurableBench(const DurableLoad& load, const DurableContender& cont
     throw BackendError(
         fmt::format("{} bytes are too many; take up to {}", load.payload, kLongestPayload));
   }
-  engine_ = contender.start(folder_.path());
+  syncs_.also_of([&] { engine_ = contender.start(folder_.path()); });
   if (shared_by() == SharedBy::threads) keeper_ = open();
   const std::uint64_t memory_before = bytes_in_memory();
   const std::uint64_t disk_before = bytes_in(engine_->folders());
@@ -121,6 +122,7 @@ void DurableBench::run(Clients& clients, double seconds, const Clients::Work& wo
         after.server.living_cpu_seconds - before.server.living_cpu_seconds;
     figures.server_wakeups = growth(before.server.wakeups, after.server.wakeups);
   }
+  if (before.syncs && after.syncs) figures.syncs = *after.syncs - *before.syncs;
   if (after.network && after.network->connections > 0) {
     figures.network_bytes =
         growth(before.network_bytes(has_server), after.network_bytes(has_server));
@@ -146,7 +148,10 @@ void DurableBench::audit(std::uint64_t wanted, DurableFigures& figures) {
 
 DurableBench::Look DurableBench::look() {
   std::vector<pid_t> roots = engine_->processes();
-  Look look{.server = usage_of_trees(roots), .network = {}};
+  Look look{.server = usage_of_trees(roots), .syncs = {}, .network = {}};
+  if (engine_->is_restartable() && syncs_.counts(look.server.processes)) {
+    look.syncs = syncs_.count();
+  }
   roots.push_back(getpid());
   look.network = tcp_bytes_of(usage_of_trees(roots).processes);
   return look;

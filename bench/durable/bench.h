@@ -9,6 +9,7 @@
 #include "durable/clients.h"
 #include "durable/durable_load.h"
 #include "durable/engine.h"
+#include "durable/sync_counter.h"
 #include "system/stop.h"
 #include "system/temporary_folder.h"
 
@@ -54,6 +55,7 @@ class DurableBench {
   const DurableLoad& load_;
   const DurableContender& contender_;
   const TemporaryFolder folder_{"timerbench-load"};
+  const SyncCounter syncs_;
   std::unique_ptr<DurableEngine> engine_;
   std::unique_ptr<DurableQueue> keeper_;
   double seconds_to_arm_ = 0;                     // a timer, of those that were armed first

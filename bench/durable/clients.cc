@@ -11,7 +11,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -81,6 +80,7 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   const auto wait_until = [&](Steady::time_point end, const auto& is_done) {
     while (!is_done() && Steady::now() < end && !stop) std::this_thread::sleep_for(1ms);
   };
+  const auto all_worked = [&] { return shared.worked == count(); };
   const auto all_ended = [&] { return shared.ended == count(); };
   wait_until(Steady::now() + kLongestWait, [&] { return shared.ready + shared.ended >= count(); });
   look();
@@ -88,13 +88,13 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   shared.begins = true;
   wait_until(
       begin + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds)),
-      all_ended);
-  std::optional<Steady::time_point> end;
-  if (all_ended()) end = Steady::now();
-  look();
+      all_worked);
   shared.is_over = true;
+  wait_until(Steady::now() + kLongestWait, all_worked);
+  const std::chrono::duration<double> elapsed = Steady::now() - begin;
+  look();
+  shared.may_close = true;
   wait_until(Steady::now() + kLongestWait, all_ended);
-  const std::chrono::duration<double> elapsed = end.value_or(Steady::now()) - begin;
   const bool is_late = !all_ended();
   for (const pid_t process : processes) {
     if (is_late) kill(process, SIGKILL);
@@ -122,10 +122,13 @@ void Clients::be_client(DurableEngine& engine, const DurableConfig& config, std:
     work(*queue, client, report);
     report.cpu_seconds_ = own_cpu_seconds() - cpu_before;
     report.wakeups_ = own_wakeups() - wakeups_before;
+    ++shared.worked;
+    while (!shared.may_close) std::this_thread::sleep_for(1ms);
   } catch (const std::exception& error) {
     const std::string_view text = error.what();
     std::copy_n(text.begin(), std::min(text.size(), report.error_.size() - 1),
                 report.error_.begin());
+    ++shared.worked;
   }
   ++shared.ended;
   if (is_process) _exit(EXIT_SUCCESS);

@@ -52,8 +52,8 @@ class Clients {
   explicit Clients(std::size_t count) : reports_(count) {}
 
   // Each opens the queue; when all have, they work, for `seconds` or until they return. `look` is
-  // called before the first works, and before any of them closes the queue when the time is over.
-  // Returns the seconds from the begin until the last has ended. Throws BackendError with what the
+  // called before the first works, and when all have done so, before any of them closes the queue.
+  // Returns the seconds in between. Throws BackendError with what the
   // first client said that failed, and Interrupted.
   double run(DurableEngine& engine, SharedBy shared_by, const DurableConfig& config, double seconds,
              const Work& work, const std::function<void()>& look, const StopFlag& stop);
@@ -67,9 +67,11 @@ class Clients {
  private:
   struct Shared {
     std::atomic<std::size_t> ready = 0;
+    std::atomic<std::size_t> worked = 0;
     std::atomic<std::size_t> ended = 0;
     std::atomic<bool> begins = false;
     std::atomic<bool> is_over = false;
+    std::atomic<bool> may_close = false;
   };
 
   void be_client(DurableEngine& engine, const DurableConfig& config, std::size_t client,

@@ -50,6 +50,9 @@ struct DurableFigures {
   std::optional<double> server_living_cpu_seconds{};  // finer, but of no process that has ended
   std::uint64_t client_wakeups = 0;                   // how often the clients have waited
   std::optional<std::uint64_t> server_wakeups{};      // likewise
+  // How often the engine had the system write to the disk; nothing if it is a server of the user's, or
+  // if its calls cannot be counted (see counting_syncs.h).
+  std::optional<std::uint64_t> syncs{};
   // Over TCP, between clients and servers, and among servers; nothing if there is no such
   // connection, or if the kernel does not tell.
   std::optional<std::uint64_t> network_bytes{};

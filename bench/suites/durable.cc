@@ -46,6 +46,10 @@ RealtimeFigures figures_of(const DurableFigures& measured, std::string_view rank
   if (measured.server_cpu_seconds) {
     add("server_cpu_ns_per_timer", *measured.server_cpu_seconds * 1e9 / timers);
   }
+  if (measured.syncs) {
+    figures.counters.emplace_back("fsyncs_per_timer",
+                                  static_cast<double>(*measured.syncs) / timers);
+  }
   if (measured.network_bytes) {
     add("network_bytes_per_timer", static_cast<double>(*measured.network_bytes) / timers);
   }
@@ -90,6 +94,7 @@ RealtimeFigures figures_of_waiting(const DurableFigures& measured, std::size_t w
     if (count) figures.counters.emplace_back(name, static_cast<double>(*count) / hours);
   };
   add("server_wakeups_per_hour", measured.server_wakeups);
+  add("fsyncs_per_hour", measured.syncs);
   add("network_bytes_per_hour", measured.network_bytes);
   figures.summary = "in an hour:";
   for (const auto& [name, value] : figures.counters) {
