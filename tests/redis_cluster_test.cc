@@ -28,6 +28,7 @@
 #include "redis/private_cluster.h"
 #include "redis/private_pair.h"
 #include "redis/script.h"
+#include "redis/slot_move.h"
 #include "redis_testing.h"
 
 namespace timerbench {
@@ -65,7 +66,7 @@ std::string text_of(const RedisConnection::Reply& reply) { return {reply->str, r
 
 std::string id_of(const RedisEndpoint& endpoint) {
   RedisConnection connection(endpoint);
-  return text_of(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "MYID"}));
+  return redis_node_id(connection);
 }
 
 void set(RedisCluster& cluster, const std::string& key, const std::string& value) {
@@ -109,47 +110,14 @@ std::size_t another_master(std::size_t than) {
   throw std::logic_error("one master");
 }
 
-// A slot on its way from one master to another.
-class Move {
+// The key's slot, on its way from its master to another.
+class Move : public SlotMove {
  public:
-  explicit Move(const std::string& key)
-      : slot_(std::to_string(redis_slot(key))), from_(master_of(key)), to_(another_master(from_)) {
-    target.call(REDIS_REPLY_STATUS,
-                {"CLUSTER", "SETSLOT", slot_, "IMPORTING", id_of(nodes()[from_])});
-    source.call(REDIS_REPLY_STATUS,
-                {"CLUSTER", "SETSLOT", slot_, "MIGRATING", id_of(nodes()[to_])});
-  }
-
-  void move(const std::vector<std::string>& keys) {
-    const RedisEndpoint& to = nodes()[to_];
-    const std::string port = std::to_string(to.port);
-    std::vector<std::string_view> command{"MIGRATE", to.host, port,        "",    "0",
-                                          "5000",    "AUTH",  to.password, "KEYS"};
-    command.insert(command.end(), keys.begin(), keys.end());
-    source.call(REDIS_REPLY_STATUS, command);
-  }
-
-  // All that is left, and then the slot.
-  void finish() {
-    for (std::vector<std::string> keys = left(); !keys.empty(); keys = left()) move(keys);
-    const std::string id = id_of(nodes()[to_]);
-    target.call(REDIS_REPLY_STATUS, {"CLUSTER", "SETSLOT", slot_, "NODE", id});
-    source.call(REDIS_REPLY_STATUS, {"CLUSTER", "SETSLOT", slot_, "NODE", id});
-  }
+  explicit Move(const std::string& key) : Move(key, master_of(key)) {}
 
  private:
-  std::vector<std::string> left() {
-    const auto reply = source.call(REDIS_REPLY_ARRAY, {"CLUSTER", "GETKEYSINSLOT", slot_, "100"});
-    std::vector<std::string> keys;
-    for (std::size_t i = 0; i < reply->elements; ++i) keys.emplace_back(reply->element[i]->str);
-    return keys;
-  }
-
-  const std::string slot_;
-  const std::size_t from_, to_;
-
- public:
-  RedisConnection source{nodes()[from_]}, target{nodes()[to_]};
+  Move(const std::string& key, std::size_t from)
+      : SlotMove(static_cast<int>(redis_slot(key)), nodes()[from], nodes()[another_master(from)]) {}
 };
 
 std::unique_ptr<RedisQueue> open(const std::string& name, int replicas = 0,
@@ -211,12 +179,12 @@ TEST(RedisClusterMove, IsFoundByAClientWithAnOldMap) {
   Move move("moved");
   move.finish();
   expect_contains(error_of<RedisReplyError>([&] {
-                    move.source.call(REDIS_REPLY_STRING, {"GET", "moved"});
+                    move.source().call(REDIS_REPLY_STRING, {"GET", "moved"});
                   }),
                   {"MOVED"});
   EXPECT_EQ(get(cluster, "moved"), "value");
   set(cluster, "moved", "again");
-  EXPECT_EQ(text_of(move.target.call(REDIS_REPLY_STRING, {"GET", "moved"})), "again");
+  EXPECT_EQ(text_of(move.target().call(REDIS_REPLY_STRING, {"GET", "moved"})), "again");
 }
 
 TEST(RedisClusterMove, IsAskedForWhileItLasts) {
@@ -226,13 +194,13 @@ TEST(RedisClusterMove, IsAskedForWhileItLasts) {
   Move move("{ask}");
   move.move({"{ask}gone"});
   expect_contains(error_of<RedisReplyError>([&] {
-                    move.source.call(REDIS_REPLY_STRING, {"GET", "{ask}gone"});
+                    move.source().call(REDIS_REPLY_STRING, {"GET", "{ask}gone"});
                   }),
                   {"ASK"});
   EXPECT_EQ(get(cluster, "{ask}gone"), "1");
   EXPECT_EQ(get(cluster, "{ask}here"), "2");
   // A script that the other node has never seen.
-  const RedisScript script(move.source, "return redis.call('GET', KEYS[1]) .. ' and ask'");
+  const RedisScript script(move.source(), "return redis.call('GET', KEYS[1]) .. ' and ask'");
   std::string answer;
   cluster.with("{ask}gone", within(5s), [&](RedisConnection& connection) {
     answer = text_of(script.call(connection, REDIS_REPLY_STRING, "1", "{ask}gone"));

@@ -80,7 +80,7 @@ void print_json() {
                                       {"scenarios", scenarios}});
   };
   std::ranges::for_each(realtime_suites(), add);
-  add(durable_suite());
+  for (const DurableSuite& suite : durable_suites()) add(suite);
   fmt::print("{}\n", out.dump(2));
 }
 
@@ -123,7 +123,7 @@ void print_text() {
     }
   };
   std::ranges::for_each(realtime_suites(), print_suite);
-  print_suite(durable_suite());
+  for (const DurableSuite& suite : durable_suites()) print_suite(suite);
 }
 
 }  // namespace

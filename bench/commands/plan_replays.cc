@@ -68,12 +68,14 @@ std::variant<Suite, RealtimeSuite, DurableSuite> choose_suite(const RunOptions& 
   if (options.suite.empty()) return own_choice();
   const auto realtime = std::ranges::find(realtime_suites(), options.suite, &RealtimeSuite::name);
   if (realtime != realtime_suites().end()) return *realtime;
-  if (DurableSuite durable = durable_suite(); durable.name == options.suite) return durable;
+  for (const DurableSuite& suite : durable_suites()) {
+    if (suite.name == options.suite) return suite;
+  }
   if (auto suite = find_suite(options.suite)) return *std::move(suite);
   std::vector<std::string> names;
   for (const auto& file : suite_files()) names.push_back(file.stem().string());
   for (const RealtimeSuite& suite : realtime_suites()) names.emplace_back(suite.name);
-  names.emplace_back(durable_suite().name);
+  for (const DurableSuite& suite : durable_suites()) names.emplace_back(suite.name);
   throw UsageError(unknown("suite", options.suite, {names.begin(), names.end()}));
 }
 

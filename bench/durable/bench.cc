@@ -149,11 +149,11 @@ void DurableBench::audit(std::uint64_t wanted, DurableFigures& figures) {
 DurableBench::Look DurableBench::look() {
   std::vector<pid_t> roots = engine_->processes();
   Look look{.server = usage_of_trees(roots), .syncs = {}, .network = {}};
-  if (engine_->is_restartable() && syncs_.counts(look.server.processes)) {
+  if (engine_->is_restartable() && syncs_.counts(processes_of_trees(roots))) {
     look.syncs = syncs_.count();
   }
   roots.push_back(getpid());
-  look.network = tcp_bytes_of(usage_of_trees(roots).processes);
+  look.network = tcp_bytes_of(processes_of_trees(roots));
   return look;
 }
 

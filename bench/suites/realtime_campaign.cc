@@ -109,6 +109,7 @@ nlohmann::json RealtimeCampaign::distributions() const {
       for (const auto& [name, durations] : figures.distributions) {
         round[name] = durations.to_json();
       }
+      if (figures.timeline) round["timeline"] = *figures.timeline;
       cells[cell.name].push_back(std::move(round));
     }
   }

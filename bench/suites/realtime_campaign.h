@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ struct RealtimeFigures {
   std::vector<std::pair<std::string, double>> counters{};
   // Each also becomes counters, NAME_p50_ns and so on; percentiles need enough samples.
   std::vector<std::pair<std::string, Durations>> distributions{};
+  // A run as a picture, for the file of distributions; nullptr: none.
+  std::shared_ptr<const nlohmann::json> timeline{};
 };
 
 // The median, 99th percentile and maximum, for a summary.
@@ -55,7 +58,8 @@ class RealtimeCampaign {
   // The terminal's line for a cell that has figures.
   const std::string& summary(const std::string& name) const;
 
-  // The whole distributions: {CELL: [{NAME: {"count", "edges", ...}}, ...]}, one for each round.
+  // The whole distributions: {CELL: [{NAME: {"count", "edges", ...}}, ...]}, one for each round. A
+  // time line has the name "timeline".
   nlohmann::json distributions() const;
 
  private:

@@ -8,4 +8,9 @@ const std::vector<RealtimeSuite>& realtime_suites() {
   return all;
 }
 
+const std::vector<DurableSuite>& durable_suites() {
+  static const std::vector<DurableSuite> all = {durable_suite(), faults_suite()};
+  return all;
+}
+
 }  // namespace timerbench

@@ -67,13 +67,15 @@ RealtimeSuite accuracy_suite();
 RealtimeSuite contention_suite();
 RealtimeSuite purgatory_suite();
 DurableSuite durable_suite();
+DurableSuite faults_suite();
 
 // A scenario of the suite `purgatory` with the user's load. REQUIRES: validate(load) does not
 // throw.
 Scenario purgatory_scenario(const PurgatoryLoad& load);
 
-// All but durable_suite().
+// All of services, and all of durable queues.
 const std::vector<RealtimeSuite>& realtime_suites();
+const std::vector<DurableSuite>& durable_suites();
 
 // The backend part of the name of a control's cell.
 inline constexpr std::string_view kControl = "control";

@@ -73,9 +73,8 @@ void add_threads(pid_t process, ProcessTreeUsage& usage) {
   }
 }
 
-}  // namespace
-
-ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
+// By their numbers: all processes, and those of trees.
+std::map<pid_t, Process> all_processes() {
   std::map<pid_t, Process> all;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
@@ -86,18 +85,38 @@ ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
       all[process] = read_stat(entry.path());
     }
   }
-  ProcessTreeUsage usage;
+  return all;
+}
+
+std::map<pid_t, Process> trees(const std::vector<pid_t>& roots) {
+  const std::map<pid_t, Process> all = all_processes();
+  const auto is_root = [&](pid_t one) { return std::ranges::find(roots, one) != roots.end(); };
+  std::map<pid_t, Process> found;
   for (const auto& [process, facts] : all) {
-    const auto is_root = [&](pid_t one) { return std::ranges::find(roots, one) != roots.end(); };
     pid_t ancestor = process;
     while (!is_root(ancestor) && ancestor > 1 && all.contains(ancestor)) {
-      ancestor = all[ancestor].parent;
+      ancestor = all.at(ancestor).parent;
     }
-    if (!is_root(ancestor)) continue;
+    if (is_root(ancestor)) found.emplace(process, facts);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots) {
+  std::vector<pid_t> processes;
+  for (const auto& [process, facts] : trees(roots)) processes.push_back(process);
+  return processes;
+}
+
+ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
+  ProcessTreeUsage usage;
+  for (const auto& [process, facts] : trees(roots)) {
     usage.cpu_seconds += facts.cpu_seconds;
     usage.bytes += proportional_bytes(process);
     add_threads(process, usage);
-    usage.processes.push_back(process);
+    ++usage.processes;
   }
   return usage;
 }

@@ -20,6 +20,7 @@ class PrivateBeanstalkServer {
 
   BeanstalkEndpoint endpoint() const;
   const PrivateServer::Folder& folder() const { return server_.folder(); }
+  std::filesystem::path socket() const { return server_.socket(); }
   pid_t process() { return server_.process(); }
 
   void kill() { server_.kill(); }

@@ -106,6 +106,9 @@ struct DurablePromise {
   Kept when_killed;       // kill -9 of the engine
   Kept when_power_fails;  // what was not synchronised to the disk is gone
   Kept when_disk_fails;   // the machine is lost, and another takes over
+  // How old what is lost may be when all but the latest is kept; kNever: as old as pages that were
+  // not written yet.
+  Tick latest = Tick{2} * 1'000'000'000;
 };
 
 enum class SharedBy { threads, processes, machines };
@@ -142,14 +145,19 @@ constexpr Tick lease_end(Tick now, Tick lease) {
   return now + std::min(lease, kLastDeadline - std::min(now, kLastDeadline));
 }
 
-// Which contenders may be ranked together: those that promise the same after a power cut.
-constexpr std::string_view ranking(const DurableTraits& traits) {
-  switch (traits.promise.when_power_fails) {
+// In a word, for tables.
+constexpr std::string_view ranking(Kept kept) {
+  switch (kept) {
     case Kept::all: return "keeps all";
     case Kept::but_the_latest: return "may lose the latest";
     case Kept::none: break;
   }
   return "may lose all";
+}
+
+// Which contenders may be ranked together: those that promise the same after a power cut.
+constexpr std::string_view ranking(const DurableTraits& traits) {
+  return ranking(traits.promise.when_power_fails);
 }
 
 struct DurableConfig {

@@ -7,11 +7,19 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "durable/durable_queue.h"
 
 namespace timerbench {
+
+// A state of a server in which it refuses some work, and which goes by.
+struct EngineSwitch {
+  std::string_view name;
+  // Both throw BackendError.
+  std::function<void()> on, off;
+};
 
 // A private server, or files in a folder. Queues are its clients.
 class DurableEngine {
@@ -29,6 +37,15 @@ class DurableEngine {
   // their next call. An engine that is in its clients' processes dies with them, so there is
   // nothing to do.
   virtual void restart() {}
+
+  // As by kill -9, until restart().
+  virtual void kill() {}
+
+  // What can be done to it. The names are those of bench/faults/faults.cc.
+  virtual std::vector<EngineSwitch> switches() { return {}; }
+
+  // The unix sockets that its clients connect to, if they do.
+  virtual std::vector<std::filesystem::path> sockets() const { return {}; }
 
   // Where it keeps timers on disk, if it does.
   virtual std::vector<std::filesystem::path> folders() const { return {}; }

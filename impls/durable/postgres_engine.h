@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "durable/engine.h"
+#include "durable/postgres_connection.h"
 #include "durable/postgres_queue.h"
 #include "durable/postgres_server.h"
 #include "durable/server_engine.h"
@@ -39,6 +40,11 @@ class PostgresEngine final : public ServerEngine<PrivatePostgresServer> {
     }
   }
 
+  std::vector<EngineSwitch> switches() override {
+    return {{"read_only", [this] { set_read_only("on"); }, [this] { set_read_only("off"); }},
+            {"login_refused", [this] { refuse_logins(); }, [this] { take_logins(); }}};
+  }
+
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
     DurableConfig own = config;
@@ -46,7 +52,29 @@ class PostgresEngine final : public ServerEngine<PrivatePostgresServer> {
     return std::make_unique<PostgresQueue>(where_, own, synchronous_commit_);
   }
 
+  void set_read_only(std::string_view value) {
+    PostgresConnection connection(where_, DurableConfig().patience);
+    connection.run(fmt::format("ALTER SYSTEM SET default_transaction_read_only = {}", value));
+    connection.run("DO $$ BEGIN PERFORM pg_reload_conf(); END $$");
+  }
+
+  // Its own connection stays.
+  void refuse_logins() {
+    insider_ = std::make_unique<PostgresConnection>(where_, DurableConfig().patience);
+    insider_->run("ALTER ROLE CURRENT_USER NOLOGIN");
+    insider_->run(R"(
+      DO $$ BEGIN
+        PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE backend_type = 'client backend' AND pid <> pg_backend_pid();
+      END $$)");
+  }
+  void take_logins() {
+    insider_->run("ALTER ROLE CURRENT_USER LOGIN");
+    insider_.reset();
+  }
+
   const bool synchronous_commit_;
+  std::unique_ptr<PostgresConnection> insider_;
   const pid_t owner_ = getpid();
   std::string where_;
   std::string prefix_;

@@ -24,10 +24,12 @@ class PrivatePostgresServer {
   std::string where() const;
 
   const PrivateServer::Folder& folder() const { return server_.folder(); }
+  std::filesystem::path socket() const { return server_.socket(); }
   pid_t process() { return server_.process(); }
 
-  // Kills the server, as by kill -9, and starts it again with what is in its folder. Returns when it
-  // answers. Throws BackendUnavailable.
+  void kill() { server_.kill(); }
+  // Kills it, if it runs, and starts it again with what is in its folder. Returns when it answers.
+  // Throws BackendUnavailable.
   void restart() { server_.restart(); }
 
  private:

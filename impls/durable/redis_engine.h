@@ -31,12 +31,45 @@ class RedisEngine final : public ServerEngine<PrivateRedisServer> {
     server_.emplace(kRedisPatience, std::move(settings));
   }
 
+  std::vector<EngineSwitch> switches() override {
+    return {
+        {"memory_full", [this] { set("maxmemory", "1"); }, [this] { set("maxmemory", "0"); }},
+        // Of a master that nobody can reach.
+        {"read_only",
+         [this] {
+           tell({"REPLICAOF", "127.0.0.1", "1"});
+         },
+         [this] {
+           tell({"REPLICAOF", "NO", "ONE"});
+         }},
+        {"login_refused", [this] { refuse_logins(); }, [this] { take_logins(); }},
+    };
+  }
+
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
     return std::make_unique<RedisQueue>(
         std::make_unique<RedisLink>(server_->endpoint(), config.patience), config,
         RedisQueue::Settings{});
   }
+
+  void tell(RedisConnection::Command command) {
+    RedisConnection(server_->endpoint()).call(REDIS_REPLY_STATUS, command);
+  }
+  void set(std::string_view name, std::string_view value) { tell({"CONFIG", "SET", name, value}); }
+
+  // Its own connection knows no password, but stays.
+  void refuse_logins() {
+    insider_ = std::make_unique<RedisConnection>(server_->endpoint());
+    insider_->call(REDIS_REPLY_STATUS, {"CONFIG", "SET", "requirepass", random_password()});
+    insider_->call(REDIS_REPLY_INTEGER, {"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+  }
+  void take_logins() {
+    insider_->call(REDIS_REPLY_STATUS, {"CONFIG", "SET", "requirepass", ""});
+    insider_.reset();
+  }
+
+  std::unique_ptr<RedisConnection> insider_;
 };
 
 inline DurableContender redis(std::string_view name, std::string_view summary,
@@ -57,6 +90,9 @@ class RedisPairEngine final : public DurableEngine {
  public:
   void restart() override { pair_.fail_over(); }
   std::vector<pid_t> processes() override { return pair_.processes(); }
+  std::vector<EngineSwitch> switches() override {
+    return {{"partition", [this] { pair_.part(); }, [this] { pair_.heal(); }}};
+  }
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
@@ -111,6 +147,9 @@ class RedisClusterEngine final : public DurableEngine {
   bool is_restartable() const override { return own_.has_value(); }
   std::vector<pid_t> processes() override {
     return own_ ? own_->processes() : std::vector<pid_t>();
+  }
+  std::vector<EngineSwitch> switches() override {
+    return {{"slots_moved", [this] { own_->move_slots(); }, [] {}}};
   }
 
  private:

@@ -11,12 +11,19 @@
 
 namespace timerbench {
 
-// Server: has folder(), process() and restart(), which kills it and starts it again.
+// Server: has folder(), socket(), process(), kill(), and restart(), which kills it and starts it again.
 template <class Server>
 class ServerEngine : public DurableEngine {
  public:
   void restart() override {
     if (server_) server_->restart();
+  }
+  void kill() override {
+    if (server_) server_->kill();
+  }
+  std::vector<std::filesystem::path> sockets() const override {
+    if (!server_) return {};
+    return {server_->socket()};
   }
   bool is_restartable() const override { return server_.has_value(); }
   std::vector<std::filesystem::path> folders() const override {

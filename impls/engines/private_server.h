@@ -56,6 +56,8 @@ class PrivateServer {
   PrivateServer& operator=(const PrivateServer&) = delete;
 
   const Folder& folder() const { return folder_; }
+  // Where a server that has one listens.
+  Folder socket() const { return folder_ / program_.socket; }
   // Of the server; 0 if it has ended.
   pid_t process() { return order(Order::tell); }
 

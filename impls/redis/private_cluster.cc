@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "redis/cluster.h"
+#include "redis/slot_move.h"
 
 namespace timerbench {
 namespace {
@@ -19,10 +22,6 @@ constexpr std::chrono::milliseconds kBetweenLooks{20};
 constexpr std::string_view kNodeTimeout = "500";
 
 std::string text_in(const RedisConnection::Reply& reply) { return {reply->str, reply->len}; }
-
-std::string id_of(RedisConnection& connection) {
-  return text_in(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "MYID"}));
-}
 
 }  // namespace
 
@@ -66,7 +65,7 @@ void PrivateRedisCluster::introduce() {
   for (std::size_t i = kMasters; i < kNodes; ++i) {
     const std::string master = [&] {
       RedisConnection connection(endpoints_[i - kMasters]);
-      return id_of(connection);
+      return redis_node_id(connection);
     }();
     RedisConnection replica(endpoints_[i]);
     await("its nodes do not meet", [&] {
@@ -116,6 +115,29 @@ void PrivateRedisCluster::mend() {
   });
   for (std::size_t i = 0; i < kNodes; ++i) {
     if (is_master(i)) await_redis_replica(endpoints_[i]);
+  }
+}
+
+void PrivateRedisCluster::move_slots() {
+  std::vector<const RedisEndpoint*> masters;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    if (is_master(i)) masters.push_back(&endpoints_[i]);
+  }
+  // First of all masters: else a slot could be met again where it was moved to.
+  std::vector<std::set<int>> slots;
+  for (const RedisEndpoint* master : masters) {
+    RedisConnection connection(*master);
+    const auto keys = connection.call(REDIS_REPLY_ARRAY, {"KEYS", "*"});
+    slots.emplace_back();
+    for (std::size_t i = 0; i < keys->elements; ++i) {
+      const redisReply& key = *keys->element[i];
+      slots.back().insert(static_cast<int>(redis_slot({key.str, key.len})));
+    }
+  }
+  for (std::size_t i = 0; i < masters.size(); ++i) {
+    for (const int slot : slots[i]) {
+      SlotMove(slot, *masters[i], *masters[(i + 1) % masters.size()]).finish();
+    }
   }
 }
 

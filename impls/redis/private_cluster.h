@@ -39,6 +39,9 @@ class PrivateRedisCluster {
   // Starts the nodes that do not run. Returns when all agree, as above. Throws BackendUnavailable.
   void mend();
 
+  // Moves each slot that holds keys to another master. REQUIRES: all nodes run.
+  void move_slots();
+
  private:
   void introduce();
   bool is_master(std::size_t node);

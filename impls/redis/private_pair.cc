@@ -15,9 +15,21 @@ PrivateRedisPair::PrivateRedisPair()
 
 void PrivateRedisPair::fail_over() {
   servers_[master_]->kill();
+  part();
   master_ = 1 - master_;
-  RedisConnection(endpoints_[master_]).call(REDIS_REPLY_STATUS, {"REPLICAOF", "NO", "ONE"});
   start_replica();
+}
+
+void PrivateRedisPair::part() {
+  RedisConnection(endpoints_[1 - master_]).call(REDIS_REPLY_STATUS, {"REPLICAOF", "NO", "ONE"});
+}
+
+void PrivateRedisPair::heal() {
+  master_ = 1 - master_;
+  const RedisEndpoint& master = endpoints_[master_];
+  RedisConnection(endpoints_[1 - master_])
+      .call(REDIS_REPLY_STATUS, {"REPLICAOF", master.host, std::to_string(master.port)});
+  await_redis_replica(master);
 }
 
 // Anew, because a server that restarts must be a replica from its first moment.

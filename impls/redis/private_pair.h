@@ -26,6 +26,12 @@ class PrivateRedisPair {
   // when the new replica has a copy. Throws BackendUnavailable.
   void fail_over();
 
+  // Promotes the replica while the master goes on as one, as if neither could reach the other.
+  void part();
+  // Makes the old master a replica of the new one: what it alone has is gone. Returns when it has a
+  // copy. Throws BackendError, as part() does.
+  void heal();
+
  private:
   // Of the master, and returns when it has a copy.
   void start_replica();

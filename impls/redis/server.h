@@ -35,6 +35,7 @@ class PrivateRedisServer {
 
   const RedisEndpoint& endpoint() const { return endpoint_; }
   const std::filesystem::path& folder() const { return server_.folder(); }
+  std::filesystem::path socket() const { return server_.socket(); }
   bool running() { return process() > 0; }
   pid_t process() { return server_.process(); }
 

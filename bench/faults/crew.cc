@@ -1,0 +1,211 @@
+#include "faults/crew.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <random>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace timerbench {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+constexpr auto kBetweenTimers = 3ms;
+constexpr auto kAfterAnError = 5ms;
+// A call that does not fail until then has no limit, and its process is killed.
+constexpr auto kLongestCall = 15s;
+
+}  // namespace
+
+Crew::Crew(DurableEngine& engine, SharedBy shared_by, CrewPlan plan, SurvivalLedger& ledger)
+    : engine_(engine), shared_by_(shared_by), plan_(std::move(plan)), ledger_(ledger) {
+  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                      /*fd=*/-1, /*offset=*/0);
+  if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+  shared_ = new (memory) Shared;
+  running_.resize(processes());
+  try {
+    start();
+  } catch (...) {
+    kill();
+    munmap(shared_, sizeof(Shared));
+    throw;
+  }
+}
+
+Crew::~Crew() {
+  kill();
+  munmap(shared_, sizeof(Shared));
+}
+
+void Crew::start() {
+  for (std::size_t i = 0; i < processes(); ++i) launch(i);
+}
+
+void Crew::launch(std::size_t process) {
+  const std::uint64_t seed = plan_.seed + 1'000'003 * ++launches_;
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(EXIT_FAILURE);
+    if (are_processes()) {
+      be(process, seed);
+    } else {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 0; i < kProducers + kWorkers; ++i) {
+        threads.emplace_back([=, this] { be(i, seed + i); });
+      }
+      threads.clear();
+    }
+    _exit(EXIT_SUCCESS);
+  }
+  running_[process] = child;
+}
+
+void Crew::replace(std::size_t process) {
+  ::kill(running_[process], SIGKILL);
+  waitpid(std::exchange(running_[process], 0), nullptr, 0);
+  launch(process);
+}
+
+void Crew::stop() {
+  for (const pid_t process : running_) {
+    if (process == 0) continue;
+    ::kill(process, SIGSTOP);
+    waitpid(process, nullptr, WUNTRACED);
+  }
+}
+
+void Crew::kill() {
+  for (pid_t& process : running_) {
+    if (process == 0) continue;
+    ::kill(process, SIGKILL);
+    int status = 0;
+    // A stop that was not waited for may be told first.
+    while (waitpid(process, &status, 0) == process && !WIFEXITED(status) && !WIFSIGNALED(status)) {
+    }
+    process = 0;
+  }
+}
+
+std::string Crew::end() {
+  end_producers();
+  shared_->works = false;
+  const auto give_up = std::chrono::steady_clock::now() + kLongestCall;
+  bool hangs = false;
+  for (pid_t& process : running_) {
+    while (process != 0 && waitpid(process, nullptr, WNOHANG) == 0) {
+      if (std::chrono::steady_clock::now() < give_up) {
+        std::this_thread::sleep_for(1ms);
+        continue;
+      }
+      hangs = true;
+      ::kill(process, SIGKILL);
+    }
+    process = 0;
+  }
+  if (shared_->has_failed) return shared_->error;
+  return hangs ? "a client did not end in 15 s, so a call has no limit; it was killed" : "";
+}
+
+void Crew::report(const char* error) {
+  if (shared_->has_failed.exchange(true)) return;
+  std::strncpy(shared_->error, error, sizeof(shared_->error) - 1);
+}
+
+void Crew::be(std::size_t client, std::uint64_t seed) {
+  const bool produces = client < kProducers;
+  const auto goes_on = [&] { return produces ? shared_->produces.load() : shared_->works.load(); };
+  std::unique_ptr<DurableQueue> queue;
+  try {
+    while (!queue && goes_on()) {
+      try {
+        queue =
+            engine_.open({.queue = plan_.queue, .patience = kClientPatience, .lease = plan_.lease});
+      } catch (const BackendError&) {  // what is broken may be mended
+        std::this_thread::sleep_for(kAfterAnError);
+      }
+    }
+    if (queue && produces) produce(*queue, seed);
+    if (queue && !produces) work(*queue, seed);
+  } catch (const std::exception& error) {
+    report(error.what());
+  }
+}
+
+// A timer whose call has failed is not asked for again, so the ledger shows what becomes of it.
+void Crew::produce(DurableQueue& queue, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  while (shared_->produces.load(std::memory_order_relaxed)) {
+    const DurableId id = ledger_.new_id();
+    const bool is_cancelled = random() % 8 == 0;
+    // What is to be cancelled is due after that, unless the machine is very busy.
+    const Tick delay = is_cancelled ? plan_.longest_delay
+                                    : random() % (random() % 4 == 0 ? plan_.longest_delay
+                                                                    : plan_.longest_delay / 4);
+    const Tick deadline = unix_now() + delay;
+    ledger_.add(Happening::asked, id, deadline);
+    const DurableTimer timer{id, deadline, "payload"};
+    try {
+      queue.schedule({&timer, 1});
+      ledger_.add(Happening::armed, id);
+      if (is_cancelled) {
+        ledger_.add(Happening::cancelling, id);
+        ledger_.add(queue.cancel(id) ? Happening::cancelled : Happening::not_cancelled, id);
+      }
+      std::this_thread::sleep_for(kBetweenTimers);
+    } catch (const BackendError&) {
+      std::this_thread::sleep_for(kAfterAnError);
+    }
+  }
+}
+
+void Crew::work(DurableQueue& queue, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  constexpr std::size_t kBatch = 10;
+  constexpr std::uint64_t kSlowOfHandlers = 20;
+  constexpr auto kBusyHandler = 5ms;
+  DurableWorker worker(
+      queue,
+      {.delivery = plan_.delivery,
+       .batch = kBatch,
+       .lease = plan_.lease,
+       .on_claimed = [&](const DurableTimer& timer) { ledger_.add(Happening::claimed, timer.id); },
+       .on_completed =
+           [&](DurableId id, bool was_held) {
+             if (was_held) ledger_.add(Happening::completed, id);
+           }});
+  const auto handle = [&](const DurableTimer& timer) {
+    ledger_.add(Happening::fired, timer.id);
+    if (plan_.handlers == Handlers::busy) std::this_thread::sleep_for(kBusyHandler);
+    if (plan_.handlers == Handlers::outlast_leases && random() % kSlowOfHandlers == 0) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(plan_.lease + plan_.lease / 2));
+    }
+  };
+  while (shared_->works.load(std::memory_order_relaxed)) {
+    try {
+      if (worker.step(handle).handled > 0) continue;
+      ++shared_->empty_claims;
+      std::this_thread::sleep_for(kBetweenTimers);
+    } catch (const BackendError&) {
+      std::this_thread::sleep_for(kAfterAnError);
+    }
+  }
+}
+
+}  // namespace timerbench

@@ -1,0 +1,73 @@
+// What breaks while a durable queue is used: the roster of faults, and a run with one of them.
+//
+// In a run, producers arm timers and cancel some, and workers fire them. After a while the fault
+// strikes; it mends what it broke; then the producers end, and the workers fire what is left. The
+// ledger tells what became of each timer. All that is random comes from the seed of the run: when the
+// fault strikes, whom it hits, and the deadlines. What the processes interleave is not repeatable, so
+// a seed repeats the fault and not each step.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "durable/engine.h"
+#include "faults/crew.h"
+#include "faults/loop_disk.h"
+#include "faults/proxy.h"
+#include "faults/survival_audit.h"
+#include "system/stop.h"
+
+namespace timerbench {
+
+struct Fault;
+
+// What a fault works on.
+struct FaultScene {
+  const Fault& fault;
+  DurableEngine& engine;
+  Crew& crew;
+  LoopDisk* disk;  // that the engine's files are on; nullptr unless Fault::needs_disk
+  const std::vector<std::unique_ptr<Proxy>>& proxies;  // of its sockets; none unless needs_proxies
+  std::mt19937_64& random;
+};
+
+struct Fault {
+  std::string_view name;
+  std::string_view summary;
+  // What the engine promises to keep when this happens.
+  Kept (*promised)(const DurablePromise&);
+  // Why it cannot happen to such a queue; empty if it can. See left_out().
+  std::string_view (*possible)(DurableEngine&, const DurableTraits&);
+  // Breaks something and mends it. Tells the ledger nothing.
+  void (*strike)(FaultScene&);
+  std::string_view engine_switch = "";  // that it turns on and off
+  bool needs_disk = false;
+  bool needs_proxies = false;
+  Delivery delivery = Delivery::at_least_once;
+  Handlers handlers = Handlers::quick;
+};
+
+std::span<const Fault> faults();
+
+// Why it cannot happen to such a queue; empty if it can.
+std::string_view left_out(const Fault& fault, DurableEngine& engine, const DurableTraits& traits);
+
+// How long a run may be quiet although something is missing, before that counts as lost.
+std::chrono::nanoseconds patience_with(const DurableTraits& traits);
+
+// Throws BackendError, CellFailure if the clients failed otherwise, and Interrupted. `queue` is a
+// name that nobody has used. REQUIRES: left_out() is empty; this process has one thread.
+void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
+               LoopDisk* disk, const std::string& queue, std::uint64_t seed, SurvivalLedger& ledger,
+               const StopFlag& stop);
+
+// What the run must keep.
+SurvivalTerms terms_of(const Fault& fault, const DurableTraits& traits);
+
+}  // namespace timerbench

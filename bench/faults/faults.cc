@@ -1,0 +1,382 @@
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "faults/fault.h"
+#include "faults/proxy.h"
+#include "system/process_tree.h"
+
+namespace timerbench {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+std::optional<EngineSwitch> find_switch(DurableEngine& engine, std::string_view name) {
+  for (EngineSwitch& one : engine.switches()) {
+    if (one.name == name) return one;
+  }
+  return {};
+}
+
+void sleep(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }
+
+// Longer than the patience of the clients: each of them meets the fault.
+constexpr auto kLongEnough = 500ms;
+
+// For an engine that has been mended to answer.
+constexpr auto kLongestRecovery = 60s;
+constexpr std::uint64_t kEnoughEmptyClaims = 50;
+// What fires again and again although nothing is missing is not waited for.
+constexpr auto kLongestEcho = 5s;
+
+// Whether it was more than so long ago.
+bool is_past(Tick when, std::chrono::nanoseconds time) {
+  return unix_now() > when + static_cast<Tick>(time.count());
+}
+
+// What engines promise.
+
+Kept keeps_all(const DurablePromise&) { return Kept::all; }
+Kept when_killed(const DurablePromise& promise) { return promise.when_killed; }
+Kept when_power_fails(const DurablePromise& promise) { return promise.when_power_fails; }
+// Nobody promises to keep the block that is overwritten, and what was acknowledged last is in it.
+Kept but_the_block(const DurablePromise& promise) {
+  return promise.when_killed == Kept::none ? Kept::none : Kept::but_the_latest;
+}
+
+// What cannot happen to whom.
+
+std::string_view to_all(DurableEngine&, const DurableTraits&) { return ""; }
+
+std::string_view to_sharers(DurableEngine&, const DurableTraits& traits) {
+  return traits.shared_by == SharedBy::threads ? "producers and workers are one process" : "";
+}
+
+std::string_view to_private(DurableEngine& engine, const DurableTraits&) {
+  return engine.is_restartable() ? "" : "the server is the user's";
+}
+
+std::string_view to_servers(DurableEngine& engine, const DurableTraits& traits) {
+  if (engine.processes().empty() && engine.is_restartable()) return "it has no server";
+  return to_private(engine, traits);
+}
+
+std::string_view to_those_on_sockets(DurableEngine& engine, const DurableTraits& traits) {
+  if (const auto reason = to_servers(engine, traits); !reason.empty()) return reason;
+  return engine.sockets().empty() ? "its servers are reached by TCP ports that they tell each other"
+                                  : "";
+}
+
+std::string_view to_those_with_files(DurableEngine& engine, const DurableTraits& traits) {
+  if (const auto reason = to_private(engine, traits); !reason.empty()) return reason;
+  return traits.promise.when_power_fails == Kept::none ? "it keeps nothing on disk" : "";
+}
+
+// What happens.
+
+void kill_worker(FaultScene& scene) { scene.crew.replace_worker(scene.random() % Crew::kWorkers); }
+
+void kill_producer(FaultScene& scene) {
+  scene.crew.replace_producer(scene.random() % Crew::kProducers);
+}
+
+void kill_engine(FaultScene& scene) {
+  if (scene.engine.processes().empty()) {
+    scene.crew.kill();
+    scene.crew.start();
+  } else {
+    scene.engine.restart();
+  }
+}
+
+void signal_engine(FaultScene& scene, int signal) {
+  for (const pid_t process : processes_of_trees(scene.engine.processes())) kill(process, signal);
+}
+
+void stop_engine(FaultScene& scene) {
+  signal_engine(scene, SIGSTOP);
+  sleep(5s);
+  signal_engine(scene, SIGCONT);
+}
+
+// Nobody writes while the disk is copied, for all are stopped. They end without another word.
+void cut_power(FaultScene& scene) {
+  scene.crew.stop();
+  signal_engine(scene, SIGSTOP);
+  scene.disk->cut_power();
+  scene.crew.kill();
+  signal_engine(scene, SIGKILL);
+  scene.engine.restart();
+  scene.crew.start();
+}
+
+// A server that has ended is started again, as a service manager does.
+void fill_disk(FaultScene& scene) {
+  scene.disk->fill();
+  sleep(kLongEnough);
+  scene.disk->empty();
+  if (std::ranges::count(scene.engine.processes(), 0) > 0) scene.engine.restart();
+}
+
+// The file that was written last, by the time of its change.
+fs::path latest_file(const std::vector<fs::path>& folders) {
+  fs::path latest;
+  fs::file_time_type when = fs::file_time_type::min();
+  for (const fs::path& folder : folders) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      // SQLite makes this one anew from the log; the other is what the server says.
+      const bool is_data = entry.is_regular_file() && entry.path().filename() != "log" &&
+                           !entry.path().string().ends_with("-shm");
+      if (is_data && entry.file_size() > 0 && entry.last_write_time() >= when) {
+        latest = entry.path();
+        when = entry.last_write_time();
+      }
+    }
+  }
+  if (latest.empty()) throw std::runtime_error("the engine has written no file");
+  return latest;
+}
+
+// Engines make their files longer than they need: behind the last byte that is not 0 is nothing.
+void spoil_last_block(const fs::path& path, std::mt19937_64& random) {
+  constexpr std::size_t kBlock = 512;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string all(std::istreambuf_iterator<char>(file), {});
+  const std::size_t last = all.find_last_not_of('\0');
+  if (last == std::string::npos) throw std::runtime_error(path.string() + " is empty");
+  file.clear();
+  file.seekp(static_cast<std::streamoff>(last / kBlock * kBlock));
+  for (std::size_t at = last / kBlock * kBlock; at <= last; ++at) {
+    file.put(static_cast<char>(random()));
+  }
+  if (!file.flush()) throw std::runtime_error("cannot write to " + path.string());
+}
+
+void spoil_files(FaultScene& scene) {
+  scene.crew.kill();
+  scene.engine.kill();
+  spoil_last_block(latest_file(scene.engine.folders()), scene.random);
+  scene.engine.restart();
+  scene.crew.start();
+}
+
+template <Proxy::Mode mode>
+void break_connections(FaultScene& scene) {
+  for (const auto& proxy : scene.proxies) proxy->set(mode);
+  sleep(kLongEnough);
+  for (const auto& proxy : scene.proxies) proxy->set(Proxy::Mode::pass);
+}
+
+void turn_switch(FaultScene& scene) {
+  const EngineSwitch state = *find_switch(scene.engine, scene.fault.engine_switch);
+  state.on();
+  sleep(kLongEnough);
+  state.off();
+}
+
+void nothing(FaultScene& /*scene*/) { sleep(kLongEnough); }
+
+}  // namespace
+
+std::span<const Fault> faults() {
+  static constexpr Fault kFaults[] = {
+      {.name = "worker_killed",
+       .summary = "a worker is killed (kill -9) while it holds timers",
+       .promised = keeps_all,
+       .possible = to_sharers,
+       .strike = kill_worker,
+       .handlers = Handlers::busy},
+      {.name = "worker_killed_at_most_once",
+       .summary = "the same, with workers that complete a timer before they act",
+       .promised = keeps_all,
+       .possible = to_sharers,
+       .strike = kill_worker,
+       .delivery = Delivery::at_most_once,
+       .handlers = Handlers::busy},
+      {.name = "producer_killed",
+       .summary = "a producer is killed while it waits for an answer",
+       .promised = keeps_all,
+       .possible = to_sharers,
+       .strike = kill_producer},
+      {.name = "lease_ends",
+       .summary = "handlers take longer than the lease of their timers",
+       .promised = keeps_all,
+       .possible = to_all,
+       .strike = nothing,
+       .handlers = Handlers::outlast_leases},
+      {.name = "lease_ends_at_most_once",
+       .summary = "the same, with workers that complete a timer before they act",
+       .promised = keeps_all,
+       .possible = to_all,
+       .strike = nothing,
+       .delivery = Delivery::at_most_once,
+       .handlers = Handlers::outlast_leases},
+      {.name = "engine_killed",
+       .summary =
+           "the server, or the master of a replica, is killed; it is started again, or replaced",
+       .promised = when_killed,
+       .possible = to_private,
+       .strike = kill_engine},
+      {.name = "engine_stopped",
+       .summary = "the server is stopped for 5 s (SIGSTOP) and goes on",
+       .promised = keeps_all,
+       .possible = to_servers,
+       .strike = stop_engine},
+      {.name = "power_cut",
+       .summary = "only what has reached the disk is there afterwards",
+       .promised = when_power_fails,
+       .possible = to_those_with_files,
+       .strike = cut_power,
+       .needs_disk = true},
+      {.name = "last_block_spoilt",
+       .summary = "the engine is killed, and the last block that it wrote is overwritten",
+       .promised = but_the_block,
+       .possible = to_those_with_files,
+       .strike = spoil_files},
+      {.name = "disk_full",
+       .summary = "the disk is full for half a second",
+       .promised = keeps_all,
+       .possible = to_those_with_files,
+       .strike = fill_disk,
+       .needs_disk = true},
+      {.name = "memory_full",
+       .summary = "the server may take no more memory for half a second",
+       .promised = keeps_all,
+       .possible = to_private,
+       .strike = turn_switch,
+       .engine_switch = "memory_full"},
+      {.name = "read_only",
+       .summary = "the server refuses to write for half a second, as a replica does",
+       .promised = keeps_all,
+       .possible = to_private,
+       .strike = turn_switch,
+       .engine_switch = "read_only"},
+      {.name = "login_refused",
+       .summary = "the server takes no client's password for half a second",
+       .promised = keeps_all,
+       .possible = to_private,
+       .strike = turn_switch,
+       .engine_switch = "login_refused"},
+      {.name = "connections_cut",
+       .summary = "connections are cut and refused for half a second",
+       .promised = keeps_all,
+       .possible = to_those_on_sockets,
+       .strike = break_connections<Proxy::Mode::refuse>,
+       .needs_proxies = true},
+      {.name = "answers_lost",
+       .summary = "the server gets each call for half a second, but its answers are lost",
+       .promised = keeps_all,
+       .possible = to_those_on_sockets,
+       .strike = break_connections<Proxy::Mode::swallow_answers>,
+       .needs_proxies = true},
+      {.name = "half_open",
+       .summary = "for half a second nothing comes through, and nobody is told",
+       .promised = keeps_all,
+       .possible = to_those_on_sockets,
+       .strike = break_connections<Proxy::Mode::silence>,
+       .needs_proxies = true},
+      {.name = "partition",
+       .summary = "the replica takes over while clients still reach the old master",
+       .promised = when_killed,
+       .possible = to_private,
+       .strike = turn_switch,
+       .engine_switch = "partition"},
+      {.name = "slots_moved",
+       .summary = "each slot of a cluster that has timers moves to another master",
+       .promised = keeps_all,
+       .possible = to_private,
+       .strike = turn_switch,
+       .engine_switch = "slots_moved"},
+  };
+  return kFaults;
+}
+
+std::string_view left_out(const Fault& fault, DurableEngine& engine, const DurableTraits& traits) {
+  if (const auto reason = fault.possible(engine, traits); !reason.empty()) return reason;
+  const bool has_state = fault.engine_switch.empty() || find_switch(engine, fault.engine_switch);
+  return has_state ? "" : "it has no such state";
+}
+
+SurvivalTerms terms_of(const Fault& fault, const DurableTraits& traits) {
+  return {.kept = fault.promised(traits.promise),
+          .latest = traits.promise.latest,
+          .delivery = fault.delivery};
+}
+
+std::chrono::nanoseconds patience_with(const DurableTraits& traits) {
+  return 2s + std::chrono::nanoseconds(4 * traits.resolution);
+}
+
+void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
+               LoopDisk* disk, const std::string& queue, std::uint64_t seed, SurvivalLedger& ledger,
+               const StopFlag& stop) {
+  constexpr Tick kMs = 1'000'000;
+  constexpr Tick kLongestDelay = 600 * kMs;
+  std::mt19937_64 random(seed);
+  const SurvivalTerms terms = terms_of(fault, traits);
+  // What may be lost is what is young: so there must be old timers that are still to fire.
+  const bool has_an_age = terms.kept == Kept::but_the_latest && terms.latest < kNever;
+  const Tick age = has_an_age ? terms.latest : 0;
+  const Tick lease = std::max(200 * kMs, traits.resolution);
+  std::vector<std::unique_ptr<Proxy>> proxies;
+  if (fault.needs_proxies) {
+    for (const fs::path& socket : engine.sockets()) {
+      proxies.push_back(std::make_unique<Proxy>(socket));
+    }
+  }
+  Crew crew(engine, traits.shared_by,
+            {.queue = queue,
+             .seed = seed,
+             .delivery = fault.delivery,
+             .lease = lease,
+             .longest_delay = kLongestDelay + 2 * age,
+             .handlers = fault.handlers},
+            ledger);
+  const auto wait = [&](std::chrono::nanoseconds time, const auto& is_over) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end && !is_over()) {
+      if (stop) throw Interrupted();
+      sleep(5ms);
+    }
+  };
+  const auto never = [] { return false; };
+  wait(10s, [&] { return has_begun(ledger, Happening::fired); });
+  wait(std::chrono::nanoseconds(age) + 100ms + std::chrono::milliseconds(random() % 300), never);
+  FaultScene scene{fault, engine, crew, disk, proxies, random};
+  ledger.add(Happening::fault);
+  fault.strike(scene);
+  ledger.add(Happening::mended);
+  wait(300ms, never);
+  crew.end_producers();
+  // A lease may end once more, and then a timer fires twice. What is missing is lost if workers are
+  // answered for a while that nothing is due; a busy engine may need long for that.
+  const auto lease_is_over = std::chrono::nanoseconds(lease) + 100ms;
+  std::uint64_t before = crew.empty_claims();
+  Tick last = 0;
+  const Tick ended = unix_now();
+  wait(kLongestRecovery, [&] {
+    if (std::exchange(last, last_time(ledger)) != last) before = crew.empty_claims();
+    if (missing(ledger, fault.delivery) == 0) {
+      return is_past(last, lease_is_over) || is_past(ended, kLongestEcho);
+    }
+    return is_past(last, lease_is_over + patience_with(traits)) &&
+           crew.empty_claims() > before + kEnoughEmptyClaims;
+  });
+  if (const std::string error = crew.end(); !error.empty()) throw BackendError(error);
+}
+
+}  // namespace timerbench

@@ -1,0 +1,225 @@
+#include "faults/survival_audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace timerbench {
+namespace {
+
+// A claim that was under way when cancel() returned may be told later, by the patience of a client.
+constexpr Tick kRace = 400'000'000;
+
+struct Story {
+  Tick deadline = kNever;  // kNever: nobody asked for it
+  Tick armed = kNever;
+  Tick cancelled = kNever;
+  bool may_be_cancelled = false;  // an answer was lost
+  bool was_claimed = false;
+  std::uint32_t completed = 0;
+  std::vector<Tick> fired{};
+
+  bool must_fire() const { return armed != kNever && cancelled == kNever && !may_be_cancelled; }
+
+  // Nobody may be handed it then.
+  bool has_fired_after_cancel() const {
+    return cancelled != kNever && !fired.empty() && fired.back() > cancelled + kRace;
+  }
+
+  // Of what fires at most once, a timer that somebody was handed may have been begun.
+  bool is_lost(Delivery delivery) const {
+    return must_fire() && fired.empty() && !(delivery == Delivery::at_most_once && was_claimed);
+  }
+};
+
+using Stories = std::unordered_map<DurableId, Story>;
+
+// Visits the entries that were written as a whole.
+template <class Visit>
+void visit_entries(const SurvivalLedger& ledger, const Visit& visit) {
+  for (std::size_t i = 0, size = ledger.size(); i < size; ++i) {
+    const LedgerEntry& entry = ledger[i];
+    const Happening what = entry.what.load(std::memory_order_acquire);
+    if (what != Happening::nothing) visit(what, entry);
+  }
+}
+
+Stories stories_of(const SurvivalLedger& ledger) {
+  Stories stories;
+  visit_entries(ledger, [&](Happening what, const LedgerEntry& entry) {
+    if (what == Happening::fault || what == Happening::mended) return;
+    Story& story = stories[entry.id];
+    switch (what) {
+      case Happening::asked: story.deadline = entry.deadline; break;
+      case Happening::armed: story.armed = entry.when; break;
+      case Happening::cancelling: story.may_be_cancelled = true; break;
+      case Happening::not_cancelled: story.may_be_cancelled = false; break;
+      case Happening::cancelled:
+        story.may_be_cancelled = false;
+        story.cancelled = entry.when;
+        break;
+      case Happening::claimed: story.was_claimed = true; break;
+      case Happening::fired: story.fired.push_back(entry.when); break;
+      case Happening::completed: ++story.completed; break;
+      default: break;
+    }
+  });
+  for (auto& [id, story] : stories) std::ranges::sort(story.fired);
+  return stories;
+}
+
+Tick time_of(const SurvivalLedger& ledger, Happening wanted) {
+  Tick when = kNever;
+  visit_entries(ledger, [&](Happening what, const LedgerEntry& entry) {
+    if (what == wanted) when = std::min(when, entry.when);
+  });
+  return when;
+}
+
+double seconds(Tick from, Tick to) { return to > from ? static_cast<double>(to - from) * 1e-9 : 0; }
+
+// Of timers that did fire: one that is lost is due for ever.
+double longest_silence(const Stories& stories) {
+  struct Event {
+    Tick when;
+    int due;  // the change of how many are due
+  };
+  std::vector<Event> events;
+  for (const auto& [id, story] : stories) {
+    if (story.fired.empty() || story.deadline == kNever) continue;
+    events.push_back({story.deadline, 1});
+    events.push_back({std::max(story.fired.front(), story.deadline), -1});
+  }
+  std::ranges::sort(events, [](const Event& a, const Event& b) {
+    return a.when != b.when ? a.when < b.when : a.due > b.due;
+  });
+  double longest = 0;
+  Tick since = 0;  // when the last one fired, or the first one fell due
+  int due = 0;
+  for (const Event& event : events) {
+    if (event.due > 0) {
+      if (due == 0) since = event.when;
+    } else {
+      longest = std::max(longest, seconds(since, event.when));
+      since = event.when;
+    }
+    due += event.due;
+  }
+  return longest;
+}
+
+// How a timer broke the terms; empty if it did not.
+std::string breach_of(DurableId id, const Story& story, const SurvivalTerms& terms, Tick fault) {
+  if (!story.fired.empty()) {
+    if (story.deadline == kNever) return fmt::format("timer {} fired, but nobody armed it", id);
+    if (story.fired.front() < story.deadline) {
+      return fmt::format("timer {} fired {} ns before its deadline", id,
+                         story.deadline - story.fired.front());
+    }
+  }
+  if (story.is_lost(terms.delivery)) {
+    if (terms.kept == Kept::all) return fmt::format("acknowledged timer {} never fired", id);
+    if (terms.kept == Kept::but_the_latest && terms.latest < kNever && fault != kNever &&
+        story.armed + terms.latest < fault) {
+      return fmt::format("timer {} never fired, which was acknowledged {:.1f} s before the fault",
+                         id, seconds(story.armed, fault));
+    }
+  }
+  if (terms.kept != Kept::all) return "";  // what was told last may be forgotten
+  if (story.completed > 1) {
+    return fmt::format("{} workers were told that they held timer {} until its end",
+                       story.completed, id);
+  }
+  if (story.has_fired_after_cancel()) {
+    return fmt::format("timer {} fired {:.3f} s after it was cancelled", id,
+                       seconds(story.cancelled, story.fired.back()));
+  }
+  if (terms.delivery == Delivery::at_most_once && story.fired.size() > 1) {
+    return fmt::format("timer {} fired {} times", id, story.fired.size());
+  }
+  return "";
+}
+
+}  // namespace
+
+bool has_begun(const SurvivalLedger& ledger, Happening what) {
+  return time_of(ledger, what) != kNever;
+}
+
+Tick last_time(const SurvivalLedger& ledger) {
+  Tick last = 0;
+  visit_entries(ledger,
+                [&](Happening, const LedgerEntry& entry) { last = std::max(last, entry.when); });
+  return last;
+}
+
+std::uint64_t missing(const SurvivalLedger& ledger, Delivery delivery) {
+  const Stories stories = stories_of(ledger);
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      stories, [&](const auto& entry) { return entry.second.is_lost(delivery); }));
+}
+
+Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
+  const Stories stories = stories_of(ledger);
+  const Tick fault = time_of(ledger, Happening::fault);
+  Survival survival;
+  std::vector<std::string> breaches;
+  for (const auto& [id, story] : stories) {
+    survival.acknowledged += story.must_fire();
+    survival.lost += story.is_lost(terms.delivery);
+    survival.fired_twice += story.fired.size() > 1;
+    survival.fired_without_acknowledgement += !story.fired.empty() && story.armed == kNever;
+    survival.fired_after_cancel += story.has_fired_after_cancel();
+    if (!story.fired.empty() && story.deadline != kNever) {
+      survival.latest_seconds =
+          std::max(survival.latest_seconds, seconds(story.deadline, story.fired.front()));
+    }
+    if (std::string breach = breach_of(id, story, terms, fault); !breach.empty()) {
+      breaches.push_back(std::move(breach));
+    }
+  }
+  survival.silent_seconds = longest_silence(stories);
+  if (!breaches.empty()) {
+    survival.breach = *std::ranges::min_element(breaches);
+    if (breaches.size() > 1) {
+      survival.breach += fmt::format(", and {} more timers are wrong", breaches.size() - 1);
+    }
+  }
+  return survival;
+}
+
+SurvivalTimeline timeline(const SurvivalLedger& ledger) {
+  constexpr double kShortestStep = 0.02;
+  constexpr double kMostSteps = 200;
+  const Stories stories = stories_of(ledger);
+  Tick begin = kNever, end = 0;
+  visit_entries(ledger, [&](Happening, const LedgerEntry& entry) {
+    begin = std::min(begin, entry.when);
+    end = std::max(end, entry.when);
+  });
+  const double length = seconds(begin, end);
+  SurvivalTimeline timeline{.step_seconds = std::max(kShortestStep, length / kMostSteps)};
+  const auto steps = static_cast<std::size_t>(length / timeline.step_seconds) + 1;
+  const auto count = [&](std::vector<std::uint32_t>& counts, Tick when) {
+    counts.resize(steps);
+    const auto step = static_cast<std::size_t>(seconds(begin, when) / timeline.step_seconds);
+    ++counts[std::min(step, steps - 1)];
+  };
+  visit_entries(ledger, [&](Happening what, const LedgerEntry& entry) {
+    switch (what) {
+      case Happening::asked: count(timeline.asked, entry.when); break;
+      case Happening::armed: count(timeline.acknowledged, entry.when); break;
+      case Happening::fired: count(timeline.fired, entry.when); break;
+      case Happening::fault: timeline.fault_seconds = seconds(begin, entry.when); break;
+      case Happening::mended: timeline.mended_seconds = seconds(begin, entry.when); break;
+      default: break;
+    }
+  });
+  for (const auto& [id, story] : stories) {
+    if (story.must_fire() && story.deadline <= end) count(timeline.due, story.deadline);
+  }
+  return timeline;
+}
+
+}  // namespace timerbench

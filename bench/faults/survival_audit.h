@@ -1,0 +1,50 @@
+// The exact audit of a run: what became of each timer, by the ledger.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "durable/worker.h"
+#include "faults/survival_ledger.h"
+
+namespace timerbench {
+
+// What a run must keep, and by which rule its workers fire.
+struct SurvivalTerms {
+  Kept kept;    // of what was acknowledged, by the promise of the engine
+  Tick latest;  // how old what may be lost is at most, if `kept` is but_the_latest; kNever: any
+  Delivery delivery;
+};
+
+struct Survival {
+  std::uint64_t acknowledged = 0;  // and not cancelled
+  std::uint64_t lost = 0;          // of these, never fired
+  std::uint64_t fired_twice = 0;   // of all timers, or more often
+  std::uint64_t fired_without_acknowledgement = 0;
+  std::uint64_t fired_after_cancel = 0;  // though cancel() had said that it would not
+  double latest_seconds = 0;             // the most that a first firing came after its deadline
+  double silent_seconds = 0;             // the longest time without a firing while one was due
+  std::string breach{};                  // how the run broke its terms; empty: it did not
+};
+
+// Whether this has happened, and when the last entry was made.
+bool has_begun(const SurvivalLedger& ledger, Happening what);
+Tick last_time(const SurvivalLedger& ledger);
+
+// How many timers are acknowledged, neither cancelled nor fired, and by their terms still to fire.
+std::uint64_t missing(const SurvivalLedger& ledger, Delivery delivery);
+
+Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms);
+
+// A run as a picture: counts in equal steps of time from its begin.
+struct SurvivalTimeline {
+  double step_seconds = 0;
+  std::vector<std::uint32_t> asked{}, acknowledged{}, due{}, fired{};
+  double fault_seconds = 0;  // since the begin
+  double mended_seconds = 0;
+};
+
+SurvivalTimeline timeline(const SurvivalLedger& ledger);
+
+}  // namespace timerbench

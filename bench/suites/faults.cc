@@ -1,0 +1,211 @@
+// The suite `faults`: what durable timers survive. A size is a number of runs; each has a seed of its
+// own, which counts on from that of the command line.
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "faults/fault.h"
+#include "suites/cell_failure.h"
+#include "suites/realtime_suite.h"
+#include "system/stop.h"
+#include "system/temporary_folder.h"
+
+namespace timerbench {
+namespace {
+
+// TMPDIR, where private servers make their folders, is another one for a while.
+class OtherTemporaryFolder {
+ public:
+  explicit OtherTemporaryFolder(const std::filesystem::path& folder) {
+    if (const char* before = std::getenv("TMPDIR")) before_ = before;
+    setenv("TMPDIR", folder.c_str(), /*overwrite=*/1);
+  }
+  ~OtherTemporaryFolder() {
+    if (before_) {
+      setenv("TMPDIR", before_->c_str(), /*overwrite=*/1);
+    } else {
+      unsetenv("TMPDIR");
+    }
+  }
+  OtherTemporaryFolder(const OtherTemporaryFolder&) = delete;
+  OtherTemporaryFolder& operator=(const OtherTemporaryFolder&) = delete;
+
+ private:
+  std::optional<std::string> before_;
+};
+
+// An engine for some runs. Its files are on a disk whose power can be cut, if the fault needs one.
+class Patient {
+ public:
+  Patient(const Fault& fault, const DurableContender& contender) {
+    if (fault.needs_disk) {
+      if (const std::string reason = LoopDisk::unavailable(); !reason.empty()) {
+        throw CellFailure("skipped: " + reason);
+      }
+      disk_ = std::make_unique<LoopDisk>();
+    }
+    const OtherTemporaryFolder here(disk_ ? disk_->path() : std::filesystem::temp_directory_path());
+    files_.emplace("timerbench-faults");
+    engine_ = contender.start(files_->path());
+    if (disk_) disk_->synchronise();  // an engine is set up long before its power is cut
+    if (const auto reason = left_out(fault, *engine_, contender.traits); !reason.empty()) {
+      throw CellFailure(fmt::format("skipped: {}", reason));
+    }
+  }
+
+  DurableEngine& engine() { return *engine_; }
+  LoopDisk* disk() { return disk_.get(); }
+
+ private:
+  std::unique_ptr<LoopDisk> disk_;
+  std::optional<TemporaryFolder> files_;
+  std::unique_ptr<DurableEngine> engine_;
+};
+
+struct Run {
+  std::uint64_t seed = 0;
+  Survival survival{};
+  SurvivalTimeline timeline{};
+
+  // Runs that tell more are larger.
+  auto rank() const {
+    return std::tuple(!survival.breach.empty(), survival.lost, survival.fired_after_cancel,
+                      survival.fired_twice, survival.silent_seconds);
+  }
+};
+
+class Runs {
+ public:
+  void add(Run run) {
+    const Survival& one = run.survival;
+    total_.acknowledged += one.acknowledged;
+    total_.lost += one.lost;
+    total_.fired_twice += one.fired_twice;
+    total_.fired_without_acknowledgement += one.fired_without_acknowledgement;
+    total_.fired_after_cancel += one.fired_after_cancel;
+    total_.latest_seconds = std::max(total_.latest_seconds, one.latest_seconds);
+    total_.silent_seconds = std::max(total_.silent_seconds, one.silent_seconds);
+    breaches_ += one.breach.empty() ? 0 : 1;
+    if (count_++ == 0 || run.rank() > worst_.rank()) worst_ = std::move(run);
+  }
+
+  RealtimeFigures figures(Kept promised, double seconds) const {
+    const auto count = [](std::uint64_t value) { return static_cast<double>(value); };
+    RealtimeFigures figures{
+        .seconds = seconds,
+        .label = fmt::format("{}, per timer", ranking(promised)),
+        .summary = summary(promised),
+        .counters = {{"runs", count(count_)},
+                     {"breaches", count(breaches_)},
+                     {"acknowledged", count(total_.acknowledged)},
+                     {"lost", count(total_.lost)},
+                     {"fired_twice", count(total_.fired_twice)},
+                     {"fired_without_acknowledgement", count(total_.fired_without_acknowledgement)},
+                     {"fired_after_cancel", count(total_.fired_after_cancel)},
+                     {"latest_seconds", total_.latest_seconds},
+                     {"silent_seconds", total_.silent_seconds},
+                     {"worst_seed", count(worst_.seed)}}};
+    figures.timeline = std::make_shared<nlohmann::json>(timeline());
+    return figures;
+  }
+
+ private:
+  std::string summary(Kept promised) const {
+    std::string text = fmt::format(
+        "{:>5} of {:<6} lost  {:>4} twice  {:>4} after cancel  latest {:.2f} s  silent {:.2f} s",
+        total_.lost, total_.acknowledged, total_.fired_twice, total_.fired_after_cancel,
+        total_.latest_seconds, total_.silent_seconds);
+    if (breaches_ > 0) {
+      text += fmt::format("  BROKEN in {} of {} runs ({}): {} (seed {})", breaches_, count_,
+                          ranking(promised), worst_.survival.breach, worst_.seed);
+    }
+    return text;
+  }
+
+  // Of the run that tells the most.
+  nlohmann::json timeline() const {
+    const SurvivalTimeline& line = worst_.timeline;
+    return {{"seed", worst_.seed},
+            {"breach", worst_.survival.breach},
+            {"acknowledged_timers", worst_.survival.acknowledged},
+            {"lost_timers", worst_.survival.lost},
+            {"step_seconds", line.step_seconds},
+            {"fault_seconds", line.fault_seconds},
+            {"mended_seconds", line.mended_seconds},
+            {"asked", line.asked},
+            {"acknowledged", line.acknowledged},
+            {"due", line.due},
+            {"fired", line.fired}};
+  }
+
+  Survival total_{};
+  std::uint64_t count_ = 0, breaches_ = 0;
+  Run worst_{};
+};
+
+RealtimeFigures measure(const Fault& fault, const DurableContender& contender, std::uint64_t runs,
+                        std::uint64_t first_seed) {
+  const SurvivalTerms terms = terms_of(fault, contender.traits);
+  const auto begin = std::chrono::steady_clock::now();
+  std::optional<Patient> patient;
+  Runs result;
+  for (std::uint64_t i = 0; i < runs; ++i) {
+    throw_if_interrupted();
+    if (!patient) patient.emplace(fault, contender);
+    SurvivalLedger ledger;
+    Run run{.seed = first_seed + i};
+    std::string ended;
+    try {
+      run_fault(fault, patient->engine(), contender.traits, patient->disk(),
+                fmt::format("run_{}", i), run.seed, ledger, interrupted());
+    } catch (const BackendUnavailable& error) {
+      // It does not start again, which is a finding: all that it held is lost.
+      if (!has_begun(ledger, Happening::fault)) throw;
+      ended = error.what();
+    }
+    run.survival = audit(ledger, terms);
+    if (!ended.empty()) {
+      run.survival.breach = ended;
+      patient.reset();
+    }
+    run.timeline = timeline(ledger);
+    result.add(std::move(run));
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  return result.figures(terms.kept, seconds.count());
+}
+
+}  // namespace
+
+DurableSuite faults_suite() {
+  DurableSuite suite{.name = "faults",
+                     .summary =
+                         "durable timers while something breaks: what is lost, and what "
+                         "fires twice or late",
+                     .size_is = "runs",
+                     .largest_size = 10'000,
+                     .scenarios = {},
+                     .rounds = 1,
+                     .seconds = 1};
+  for (const Fault& fault : faults()) {
+    suite.scenarios.push_back(
+        {.name = std::string(fault.name),
+         .summary = std::string(fault.summary),
+         .sizes = {5},
+         .measure = [&fault](const DurableContender& contender, std::uint64_t runs,
+                             const RealtimeOptions& options) {
+           return measure(fault, contender, runs, options.seed);
+         }});
+  }
+  return suite;
+}
+
+}  // namespace timerbench
