@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "durable/clients.h"
 #include "durable/ledger.h"
 #include "durable/plan.h"
 #include "durable/sync_counter.h"
@@ -218,6 +219,26 @@ TEST(DurableLoadTest, HasNoFiguresForABrokenQueue) {
   EXPECT_NE(timed(plan_at_rate(100, 0.1), contender<FiresEarly>()), "");
   EXPECT_NE(timed(plan_at_rate(100, 0.1), contender<CompletesNothing>()), "");
   EXPECT_NE(timed(orders(), contender<SaysThatAllWereCancelled>()), "");
+}
+
+TEST(DurableLoadTest, ClientsEndIfTheLookThrows) {
+  const Scratch folder;
+  for (const char* name : {"journal_wheel_0", "redis_memory"}) {  // threads, and processes
+    const DurableContender& queue = durable_contender(name);
+    const auto engine = queue.start(folder.path());
+    for (const int which : {1, 2}) {
+      Clients clients(2);
+      int looks = 0;
+      const auto look = [&] {
+        if (++looks == which) throw BackendError("it is dark");
+      };
+      const auto work = [&](DurableQueue&, std::size_t, ClientReport&) {
+        while (!clients.is_over()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      };
+      EXPECT_THROW(clients.run(*engine, queue.traits.shared_by, {}, 0.1, work, look, kGoOn),
+                   BackendError);
+    }
+  }
 }
 
 TEST(DurableLoadTest, GivesUpIfItTakesTooLongToArmTheTimersBefore) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "system/allocations.h"
+#include "system/entries.h"
 #include "system/process_tree.h"
 #include "system/supervised_program.h"
 #include "system/tcp_bytes.h"
@@ -26,11 +27,13 @@ constexpr double kMostSeconds = 45;  // to arm timers before a load, so that a c
 
 std::uint64_t bytes_in(const std::vector<std::filesystem::path>& folders) {
   std::uint64_t bytes = 0;
-  std::error_code ignored;
   for (const auto& folder : folders) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
-      if (entry.is_regular_file(ignored)) bytes += entry.file_size(ignored);
-    }
+    for_each_entry<std::filesystem::recursive_directory_iterator>(folder, [&](const auto& entry) {
+      std::error_code gone;
+      if (!entry.is_regular_file(gone)) return;
+      const std::uint64_t size = entry.file_size(gone);
+      if (!gone) bytes += size;
+    });
   }
   return bytes;
 }

@@ -31,6 +31,12 @@ double own_cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+template <class Call>
+struct AtEnd {
+  const Call call;
+  ~AtEnd() { call(); }
+};
+
 // How often the thread has waited.
 std::uint64_t own_wakeups() {
   rusage usage{};
@@ -61,6 +67,8 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   const bool are_processes = shared_by != SharedBy::threads;
   std::vector<pid_t> processes;
   std::vector<std::jthread> threads;
+  // Else the threads would wait for ever if something is thrown.
+  const AtEnd let_all_end{[&] { shared.begins = shared.is_over = shared.may_close = true; }};
   for (std::size_t client = 0; client < count(); ++client) {
     if (!are_processes) {
       threads.emplace_back(

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "system/entries.h"
+
 namespace timerbench {
 namespace {
 
@@ -63,28 +65,25 @@ std::uint64_t number_in_status(const std::filesystem::path& thread, std::string_
 }
 
 void add_threads(pid_t process, ProcessTreeUsage& usage) {
-  std::error_code ignored;
-  for (const auto& thread :
-       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), ignored)) {
+  for_each_entry(fmt::format("/proc/{}/task", process), [&](const auto& thread) {
     usage.wakeups += number_in_status(thread.path(), "voluntary_ctxt_switches:");
     double on_processor_ns = 0;
     std::ifstream(thread.path() / "schedstat") >> on_processor_ns;
     usage.living_cpu_seconds += on_processor_ns * 1e-9;
-  }
+  });
 }
 
 // By their numbers: all processes, and those of trees.
 std::map<pid_t, Process> all_processes() {
   std::map<pid_t, Process> all;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+  for_each_entry("/proc", [&](const auto& entry) {
     const std::string name = entry.path().filename();
     pid_t process = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
     if (error == std::errc{} && end == name.data() + name.size()) {
       all[process] = read_stat(entry.path());
     }
-  }
+  });
   return all;
 }
 

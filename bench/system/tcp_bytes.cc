@@ -18,7 +18,10 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
+
+#include "system/entries.h"
 
 namespace timerbench {
 namespace {
@@ -27,16 +30,15 @@ namespace {
 std::set<std::uint32_t> inodes_of(const std::vector<pid_t>& processes) {
   constexpr std::string_view kSocket = "socket:[";
   std::set<std::uint32_t> inodes;
-  std::error_code error;
   for (const pid_t process : processes) {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", process), error)) {
-      const std::string target = std::filesystem::read_symlink(entry.path(), error);
-      if (!target.starts_with(kSocket)) continue;
+    for_each_entry(fmt::format("/proc/{}/fd", process), [&](const auto& entry) {
+      std::error_code closed;
+      const std::string target = std::filesystem::read_symlink(entry.path(), closed);
+      if (!target.starts_with(kSocket)) return;
       std::uint32_t inode = 0;
       std::from_chars(target.data() + kSocket.size(), target.data() + target.size(), inode);
       inodes.insert(inode);
-    }
+    });
   }
   return inodes;
 }
