@@ -54,16 +54,14 @@ def answer(results: RealtimeResults, load: Load, source: Path) -> str:
     """Returns the answer in Markdown."""
     nodes = [node for queue in queues(results) if (node := node_of(results, queue, load.cancelled))]
     if not nodes:
-        raise Failure(
-            f"{source}: the model needs the scenarios clients and workers of a queue with a server"
-        )
+        raise Failure(f"{source}: the model needs the scenarios clients and workers of a queue")
     checked = checks(results, int(results.facts.get("num_cpus", 1)))
     parts = [
         _in_short(nodes, load),
         f"Figures from `{source}`, by `scripts/distributed`. {machine_line(results.facts)}",
         _load_said(load),
         _table_of_nodes(nodes, load),
-        "A node has one processor for the server, and a disk of its own. one is enough: for so many "
+        "A node has one processor for the engine, and a disk of its own. one is enough: for so many "
         "timers a second and so many pending. silent: the time in which nothing fires after a node "
         "was killed, with its share of the timers; late: the timers that fall due in it.",
         "### How far the model is to be trusted",

@@ -22,6 +22,9 @@ from itertools import pairwise
 from results.realtime import CONTROL, RealtimeCell, RealtimeResults
 
 SECOND = 1e9  # ns
+# With fewer timers pending, memory and time to be back are mostly those of an empty engine.
+FEWEST_FOR_MEMORY = 10_000
+FEWEST_FOR_RESTART = 1_000
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ class Node:
 
     queue: str
     promise: str
-    cpu: float  # seconds of the server for a timer that is armed and cancelled or fires
+    cpu: float  # seconds of the engine for a timer that is armed, and cancelled or fires
     syncs: float  # of the disk, for a timer
     sync_seconds: float
     bytes: float | None
@@ -158,15 +161,13 @@ def sync_seconds(results: RealtimeResults) -> float:
 
 
 def node_of(results: RealtimeResults, queue: str, cancelled: float) -> Node | None:
-    """Returns the node of a queue whose server is a program of its own; None without its figures."""
+    """Returns the node of a queue; None without its figures."""
     churn = _cells(results, "clients", queue)
     fire = _cells(results, "workers", queue)
     if not churn or not fire:
         return None
     cell, fired = churn[max(churn)], fire[max(fire)]
-    own, of_fire = (one.value("server_cpu_ns_per_timer") for one in (cell, fired))
-    if own is None or of_fire is None:
-        return None
+    own, of_fire = _cpu(cell), _cpu(fired)
     arm = _share_of_arming(cell)
 
     def mixed(churned: float, firing: float) -> float:
@@ -174,7 +175,7 @@ def node_of(results: RealtimeResults, queue: str, cancelled: float) -> Node | No
         return churned * (arm + (1 - arm) * cancelled) + firing * (1 - cancelled)
 
     syncs = mixed(cell.value("fsyncs_per_timer") or 0, fired.value("fsyncs_per_timer") or 0)
-    memory = values(results, "pending", queue, "bytes_in_memory")
+    memory = _pending(results, queue, "bytes_in_memory", FEWEST_FOR_MEMORY)
     return Node(
         queue,
         results.precision(queue),
@@ -192,6 +193,17 @@ def _cells(results: RealtimeResults, scenario: str, queue: str) -> dict[int, Rea
     return {size: cell for size, cell in cells.items() if cell and cell.has_figure}
 
 
+def _pending(results: RealtimeResults, queue: str, counter: str, fewest: int) -> dict[int, float]:
+    measured = values(results, "pending", queue, counter)
+    return {size: value for size, value in measured.items() if size >= fewest}
+
+
+def _cpu(cell: RealtimeCell) -> float:
+    """Returns the nanoseconds of a timer: the server's, or the client's if the engine is in it."""
+    server = cell.value("server_cpu_ns_per_timer")
+    return cell.value("client_cpu_ns_per_timer") or 0 if server is None else server
+
+
 def _share_of_arming(cell: RealtimeCell) -> float:
     """Returns its share of an arming and a cancelling."""
     arm, cancel = cell.value("arm_p50_ns"), cell.value("cancel_p50_ns")
@@ -199,7 +211,7 @@ def _share_of_arming(cell: RealtimeCell) -> float:
 
 
 def _restart(results: RealtimeResults, queue: str) -> Line | None:
-    measured = values(results, "pending", queue, "restart_seconds")
+    measured = _pending(results, queue, "restart_seconds", FEWEST_FOR_RESTART)
     if len(measured) < 2:
         return None
     return Line.through([(size, measured[size]) for size in (min(measured), max(measured))])
@@ -211,10 +223,10 @@ def checks(results: RealtimeResults, processors: int) -> list[Check]:
     for queue in queues(results):
         for scenario in ("clients", "workers"):
             found += _checks_of_clients(results, scenario, queue, processors)
-        memory = values(results, "pending", queue, "bytes_in_memory")
+        memory = _pending(results, queue, "bytes_in_memory", FEWEST_FOR_MEMORY)
         total = {size: size * each for size, each in memory.items()}
-        found += _checks_of_line(queue, "bytes in memory", total, at_least=10_000)
-        restart = values(results, "pending", queue, "restart_seconds")
+        found += _checks_of_line(queue, "bytes in memory", total)
+        restart = _pending(results, queue, "restart_seconds", FEWEST_FOR_RESTART)
         found += _checks_of_line(queue, "seconds to be back", restart)
     return found
 
@@ -238,11 +250,9 @@ def _checks_of_clients(
     ]
 
 
-def _checks_of_line(
-    queue: str, what: str, measured: dict[int, float], at_least: int = 0
-) -> list[Check]:
+def _checks_of_line(queue: str, what: str, measured: dict[int, float]) -> list[Check]:
     """Predicts each size from the two before it."""
-    sizes = [size for size in sorted(measured) if size >= at_least and measured[size] > 0]
+    sizes = [size for size in sorted(measured) if measured[size] > 0]
     return [
         Check(
             queue,
