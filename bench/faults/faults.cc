@@ -86,6 +86,10 @@ std::string_view to_those_with_files(DurableEngine& engine, const DurableTraits&
   return traits.promise.when_power_fails == Kept::none ? "it keeps nothing on disk" : "";
 }
 
+std::string_view to_clusters(DurableEngine& engine, const DurableTraits&) {
+  return engine.nodes().empty() ? "it has no nodes that agree who is a master" : "";
+}
+
 // What happens.
 
 void kill_worker(FaultScene& scene) { scene.crew.replace_worker(scene.random() % Crew::kWorkers); }
@@ -172,6 +176,15 @@ void spoil_files(FaultScene& scene) {
   spoil_last_block(latest_file(scene.engine.folders()), scene.random);
   scene.engine.restart();
   scene.crew.start();
+}
+
+// Long enough for the others to find that it is gone, and to choose another.
+void part_master(FaultScene& scene) {
+  const std::vector<std::string> masters = scene.engine.masters(), nodes = scene.engine.nodes();
+  const std::string& master = masters[scene.random() % masters.size()];
+  scene.network->part(master, nodes);
+  sleep(3s);
+  scene.network->heal(master, nodes);
 }
 
 template <Proxy::Mode mode>
@@ -295,6 +308,12 @@ std::span<const Fault> faults() {
        .possible = to_private,
        .strike = turn_switch,
        .engine_switch = "partition"},
+      {.name = "master_parted",
+       .summary = "the other nodes do not reach a master for 3 s, but its clients do",
+       .promised = when_killed,
+       .possible = to_clusters,
+       .strike = part_master,
+       .needs_network = true},
       {.name = "slots_moved",
        .summary = "each slot of a cluster that has timers moves to another master",
        .promised = keeps_all,
@@ -322,8 +341,8 @@ std::chrono::nanoseconds patience_with(const DurableTraits& traits) {
 }
 
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
-               LoopDisk* disk, const std::string& queue, std::uint64_t seed, SurvivalLedger& ledger,
-               const StopFlag& stop) {
+               LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
+               SurvivalLedger& ledger, const StopFlag& stop) {
   constexpr Tick kMs = 1'000'000;
   constexpr Tick kLongestDelay = 600 * kMs;
   std::mt19937_64 random(seed);
@@ -356,7 +375,7 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   const auto never = [] { return false; };
   wait(10s, [&] { return has_begun(ledger, Happening::fired); });
   wait(std::chrono::nanoseconds(age) + 100ms + std::chrono::milliseconds(random() % 300), never);
-  FaultScene scene{fault, engine, crew, disk, proxies, random};
+  FaultScene scene{fault, engine, crew, disk, network, proxies, random};
   ledger.add(Happening::fault);
   fault.strike(scene);
   ledger.add(Happening::mended);

@@ -42,7 +42,8 @@ class OtherTemporaryFolder {
   std::optional<std::string> before_;
 };
 
-// An engine for some runs. Its files are on a disk whose power can be cut, if the fault needs one.
+// An engine for some runs, on a disk whose power can be cut and in a network that can be parted, if the
+// fault needs them.
 class Patient {
  public:
   Patient(const Fault& fault, const DurableContender& contender) {
@@ -51,6 +52,12 @@ class Patient {
         throw CellFailure("skipped: " + reason);
       }
       disk_ = std::make_unique<LoopDisk>();
+    }
+    if (fault.needs_network) {
+      if (const std::string reason = OwnNetwork::unavailable(); !reason.empty()) {
+        throw CellFailure("skipped: " + reason);
+      }
+      network_ = std::make_unique<OwnNetwork>();
     }
     const OtherTemporaryFolder here(disk_ ? disk_->path() : std::filesystem::temp_directory_path());
     files_.emplace("timerbench-faults");
@@ -63,9 +70,11 @@ class Patient {
 
   DurableEngine& engine() { return *engine_; }
   LoopDisk* disk() { return disk_.get(); }
+  OwnNetwork* network() { return network_.get(); }
 
  private:
   std::unique_ptr<LoopDisk> disk_;
+  std::unique_ptr<OwnNetwork> network_;
   std::optional<TemporaryFolder> files_;
   std::unique_ptr<DurableEngine> engine_;
 };
@@ -164,7 +173,7 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
     Run run{.seed = first_seed + i};
     std::string ended;
     try {
-      run_fault(fault, patient->engine(), contender.traits, patient->disk(),
+      run_fault(fault, patient->engine(), contender.traits, patient->disk(), patient->network(),
                 fmt::format("run_{}", i), run.seed, ledger, interrupted());
     } catch (const BackendUnavailable& error) {
       // It does not start again, which is a finding: all that it held is lost.
