@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "durable/durable_load.h"
 #include "durable/engine.h"
 #include "scratch.h"
 #include "system/stop.h"
@@ -254,30 +253,6 @@ TEST(BrokenDurableQueue, IsFoundByAudits) {
   EXPECT_EQ(audit("killed_at_most_once", contender<Wrapped>(kOfProcesses)), "");
   EXPECT_NE(audit("killed_at_most_once", contender<ForgetsTheFirstCompletion>(kOfProcesses)), "");
   EXPECT_NE(audit("many_processes", contender<ForgetsTheFirstCompletion>(kOfProcesses)), "");
-}
-
-// --- The loads audit what they count ---
-
-TEST(DurableLoadTest, CountsWhatAWholeQueueDoes) {
-  const DurableLoad load{.clients = 2, .batch = 10, .pending = 100, .seconds = 0.1};
-  const DurableFigures churned = measure_churn(load, contender<Wrapped>(), StopFlag(false));
-  EXPECT_EQ(churned.failure, "");
-  EXPECT_GT(churned.timers, 0U);
-  EXPECT_EQ(churned.second.count(), churned.timers);
-  const DurableFigures fired = measure_fire(load, 500, contender<Wrapped>(), StopFlag(false));
-  EXPECT_EQ(fired.failure, "");
-  EXPECT_EQ(fired.timers, 500U);
-  const DurableFigures late = measure_late(load, 100, contender<Wrapped>(), StopFlag(false));
-  EXPECT_EQ(late.failure, "");
-  EXPECT_FALSE(late.saturated);
-  EXPECT_EQ(late.lateness.count(), 10U);
-}
-
-TEST(DurableLoadTest, HasNoFiguresForABrokenQueue) {
-  const DurableLoad load{.clients = 1, .batch = 10, .pending = 100, .seconds = 0.1};
-  EXPECT_NE(measure_fire(load, 500, contender<CompletesNothing>(), StopFlag(false)).failure, "");
-  EXPECT_NE(measure_churn(load, contender<LosesTheLastOfMany>(), StopFlag(false)).failure, "");
-  EXPECT_NE(measure_late(load, 100, contender<FiresEarly>(), StopFlag(false)).failure, "");
 }
 
 }  // namespace
