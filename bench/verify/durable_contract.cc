@@ -241,6 +241,7 @@ void cancels_what_is_there(DurableScene& scene) {
 }
 
 void cancels_what_somebody_holds(DurableScene& scene) {
+  scene.lease = 2 * scene.unit;
   const auto queue = scene.open();
   arm(*queue, {{1, scene.start}, {2, scene.start}});
   const auto held = queue->claim(1, scene.lease).timers;
@@ -280,16 +281,15 @@ void refuses_a_queue_that_cannot_be_named(DurableScene& scene) {
 }
 
 void outlives_its_clients(DurableScene& scene) {
+  auto queue = scene.open();
   const DurableTimer kept{1, scene.start + scene.unit, "x"}, done{3, scene.start, "x"};
-  {
-    const auto queue = scene.open();
-    arm(*queue, {kept, {2, scene.start + scene.unit, "x"}, done});
-    require_cancelled(*queue, 2, true);
-    require_completed(*queue, require_due(scene, *queue, {done}, 2), {true});
-  }
-  const auto queue = scene.open();
+  arm(*queue, {kept, {2, scene.start + scene.unit, "x"}, done});
+  require_cancelled(*queue, 2, true);
+  require_completed(*queue, require_due(scene, *queue, {done}, 2), {true});
+  queue.reset();
+  queue = scene.open();
   require_size(*queue, 1);
-  scene.go_to(scene.start + scene.unit);
+  scene.go_to(kept.deadline);
   require_due(scene, *queue, {kept}, 5);
 }
 

@@ -53,6 +53,8 @@
 // tests/durable_queue_test.cc checks all rules for all queues.
 #pragma once
 
+#include <sys/types.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -215,6 +217,9 @@ class DurableQueue {
 
   // Timers in the queue, those that are held included.
   virtual std::size_t size() = 0;
+
+  // Processes that this client has started for itself; what they cost is a cost of the client.
+  virtual std::vector<pid_t> helpers() const { return {}; }
 };
 
 }  // namespace timerbench

@@ -25,7 +25,7 @@
 
 namespace timerbench {
 
-class RedisEngine final : public ServerEngine<PrivateRedisServer> {
+class RedisEngine : public ServerEngine<PrivateRedisServer> {
  public:
   explicit RedisEngine(PrivateRedisServer::Settings settings) {
     server_.emplace(kRedisPatience, std::move(settings));
