@@ -12,12 +12,21 @@ namespace timerbench {
 std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots);
 
 struct ProcessTreeUsage {
-  double cpu_seconds = 0;   // of those that live, and of their children that have ended
-  std::uint64_t bytes = 0;  // resident; what they share counts once
+  double cpu_seconds = 0;         // of those that live, and of their children that have ended
+  double living_cpu_seconds = 0;  // of the threads that live, in ns and not in ticks of 10 ms
+  std::uint64_t wakeups = 0;      // how often they have waited
+  std::uint64_t bytes = 0;        // resident; what they share counts once
   std::uint64_t processes = 0;
 };
 
 // Of these and all their descendants. Reads /proc once, which takes a millisecond or two.
 ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots);
+
+// What the process and its children that have ended have written, to files, pipes and mapped files
+// on a disk; 0 if the kernel does not tell. What is reserved without writing is not in it.
+std::uint64_t bytes_written(pid_t process);
+
+// The same of this process and all its descendants. Reads /proc once, too.
+std::uint64_t bytes_written_by_tree(pid_t root);
 
 }  // namespace timerbench
