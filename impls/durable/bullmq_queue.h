@@ -9,6 +9,7 @@
 //              processor whose lockDuration is the lease
 //   complete   Job.moveToCompleted(), with removeOnComplete
 //   give_back  Job.moveToWait()
+//   await_earlier  Queue.getJobCounts() and Queue.getDelayed(), every 50 ms
 //   size       Queue.getJobCounts()
 //
 // A job is added with the timer's id as its deduplication id, and `replace`: that is how BullMQ moves

@@ -112,6 +112,15 @@ class Client {
     );
   }
 
+  async first() {
+    const [{waiting}, [first]] = await Promise.all([
+      this.#queue.getJobCounts('waiting'),
+      this.#queue.getDelayed(0, 0),
+    ]);
+    if (waiting > 0) return {first: '0'};
+    return {first: first ? toNs(first.timestamp + first.delay) : null};
+  }
+
   async size() {
     const counts = await this.#queue.getJobCounts('waiting', 'active', 'delayed');
     return {size: counts.waiting + counts.active + counts.delayed};
@@ -229,6 +238,7 @@ const main = async ([socket, name, modules]) => {
     claim: (request) => client.claim(request),
     complete: (request) => client.complete(request),
     giveBack: (request) => client.giveBack(request),
+    first: () => client.first(),
     size: () => client.size(),
   });
 };
