@@ -569,6 +569,21 @@ TEST(RedisPair, IsFollowedWhenTheMasterIsMadeAReplica) {
             2);
 }
 
+// The claims that only the old master knew are gone, so there is nothing to complete, nothing to write.
+TEST(RedisPair, IsFollowedThoughNothingIsToBeWritten) {
+  PrivateRedisPair pair;
+  RedisQueue queue(std::make_unique<RedisLink>(pair.endpoints(), 5s), {.queue = "pair"},
+                   {.replicas = 1});
+  const DurableTimer timer{1, 0, "x"};
+  queue.schedule({&timer, 1});
+  pair.part();
+  const auto claims = queue.claim(1, kLease).timers;
+  ASSERT_EQ(claims.size(), 1U);
+  pair.heal();
+  EXPECT_EQ(queue.complete(claims), std::vector<bool>{false});
+  EXPECT_EQ(queue.claim(1, kLease).timers.size(), 1U);
+}
+
 TEST(RedisPair, WithoutAReplicaAcknowledgesNothing) {
   const RedisEndpoint endpoint = free_loopback(random_password());
   const PrivateRedisServer alone(endpoint, PrivateRedisServer::kReplicates);

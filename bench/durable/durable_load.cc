@@ -131,8 +131,8 @@ DurableFigures measure_idle(const DurableLoad& load, const DurableContender& con
       workers, load.seconds,
       [&](DurableQueue& queue, std::size_t, ClientReport& report) {
         while (!workers.is_over()) {
-          sleep_until_next(claim_and_complete(queue, load.batch, nothing, report,
-                                              [](DurableId) { return kNever; }));
+          await_next(queue, claim_and_complete(queue, load.batch, nothing, report,
+                                               [](DurableId) { return kNever; }));
         }
       },
       figures, stop);

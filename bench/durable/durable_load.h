@@ -7,8 +7,8 @@
 //          paid in time. A call is one message; `batch` timers are armed by one call, and cancelled
 //          one by one, as they are in life.
 //   fire   `timers` are due at once. Workers claim `batch` of them with a call, and complete them.
-//   timed  producers arm and cancel timers at the instants of a plan. Workers sleep until the first
-//          deadline that they know of, but look every 50 ms at least. The control is one thread that
+//   timed  producers arm and cancel timers at the instants of a plan. Workers wait for the first
+//          deadline that they know of, or until an earlier one wakes them. The control is one thread that
 //          knows all deadlines and sleeps until each: how late the machine itself is, while the same
 //          producers call a queue that does nothing.
 //   idle   nothing is due. Workers wait, as under a load.

@@ -68,7 +68,7 @@ class TimedRun {
       return id < plan_.timers.size() ? start + plan_.timers[id].deadline : 0;
     };
     while (!clients_.is_over() && ledger_.completions() < due_) {
-      sleep_until_next(claim_and_complete(queue, load_.batch, ledger_, report, deadline_of));
+      await_next(queue, claim_and_complete(queue, load_.batch, ledger_, report, deadline_of));
     }
   }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <thread>
 #include <vector>
 
 #include "durable/bench.h"
@@ -46,12 +45,11 @@ inline Tick claim_and_complete(DurableQueue& queue, std::size_t batch, DurableLe
   return claim_and_complete(queue, batch, ledger, report, [](DurableId) { return Tick{0}; });
 }
 
-// Sleeps until `next`, but not so long that nobody notices what another client arms meanwhile.
-inline void sleep_until_next(Tick next) {
-  constexpr Tick kLongestSleep = 50'000'000;
+// Waits until `next`, or until the queue wakes it because something earlier was armed.
+inline void await_next(DurableQueue& queue, Tick next) {
   const Tick now = unix_now();
   if (next > now) {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(next - now, kLongestSleep)));
+    queue.await_earlier(next, std::chrono::nanoseconds(std::min(next - now, kLongestAwait)));
   }
 }
 

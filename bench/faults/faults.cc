@@ -39,7 +39,7 @@ constexpr auto kLongEnough = 500ms;
 
 // For an engine that has been mended to answer.
 constexpr auto kLongestRecovery = 60s;
-constexpr std::uint64_t kEnoughEmptyClaims = 50;
+constexpr std::uint64_t kEnoughEmptyAnswers = 20;
 // What fires again and again although nothing is missing is not waited for.
 constexpr auto kLongestEcho = 5s;
 
@@ -53,10 +53,7 @@ bool is_past(Tick when, std::chrono::nanoseconds time) {
 Kept keeps_all(const DurablePromise&) { return Kept::all; }
 Kept when_killed(const DurablePromise& promise) { return promise.when_killed; }
 Kept when_power_fails(const DurablePromise& promise) { return promise.when_power_fails; }
-// Nobody promises to keep the block that is overwritten, and what was acknowledged last is in it.
-Kept but_the_block(const DurablePromise& promise) {
-  return promise.when_killed == Kept::none ? Kept::none : Kept::but_the_latest;
-}
+Kept when_block_is_spoilt(const DurablePromise& promise) { return promise.when_block_is_spoilt; }
 
 // What cannot happen to whom.
 
@@ -257,7 +254,7 @@ std::span<const Fault> faults() {
        .needs_disk = true},
       {.name = "last_block_spoilt",
        .summary = "the engine is killed, and the last block that it wrote is overwritten",
-       .promised = but_the_block,
+       .promised = when_block_is_spoilt,
        .possible = to_those_with_files,
        .strike = spoil_files},
       {.name = "disk_full",
@@ -382,18 +379,19 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   wait(300ms, never);
   crew.end_producers();
   // A lease may end once more, and then a timer fires twice. What is missing is lost if workers are
-  // answered for a while that nothing is due; a busy engine may need long for that.
+  // answered for a while that nothing is left; a busy engine may need long for that, as it may hold
+  // what a client that gave up has claimed.
   const auto lease_is_over = std::chrono::nanoseconds(lease) + 100ms;
-  std::uint64_t before = crew.empty_claims();
+  std::uint64_t before = crew.empty_answers();
   Tick last = 0;
   const Tick ended = unix_now();
   wait(kLongestRecovery, [&] {
-    if (std::exchange(last, last_time(ledger)) != last) before = crew.empty_claims();
+    if (std::exchange(last, last_time(ledger)) != last) before = crew.empty_answers();
     if (missing(ledger, fault.delivery) == 0) {
       return is_past(last, lease_is_over) || is_past(ended, kLongestEcho);
     }
     return is_past(last, lease_is_over + patience_with(traits)) &&
-           crew.empty_claims() > before + kEnoughEmptyClaims;
+           crew.empty_answers() > before + kEnoughEmptyAnswers;
   });
   if (const std::string error = crew.end(); !error.empty()) throw BackendError(error);
 }

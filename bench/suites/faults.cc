@@ -83,11 +83,12 @@ struct Run {
   std::uint64_t seed = 0;
   Survival survival{};
   SurvivalTimeline timeline{};
+  std::string no_start{};  // why the engine did not start again; empty: it did
 
   // Runs that tell more are larger.
   auto rank() const {
-    return std::tuple(!survival.breach.empty(), survival.lost, survival.fired_after_cancel,
-                      survival.fired_twice, survival.silent_seconds);
+    return std::tuple(!survival.breach.empty(), !no_start.empty(), survival.lost,
+                      survival.fired_after_cancel, survival.fired_twice, survival.silent_seconds);
   }
 };
 
@@ -103,6 +104,7 @@ class Runs {
     total_.latest_seconds = std::max(total_.latest_seconds, one.latest_seconds);
     total_.silent_seconds = std::max(total_.silent_seconds, one.silent_seconds);
     breaches_ += one.breach.empty() ? 0 : 1;
+    no_starts_ += run.no_start.empty() ? 0 : 1;
     if (count_++ == 0 || run.rank() > worst_.rank()) worst_ = std::move(run);
   }
 
@@ -114,6 +116,7 @@ class Runs {
         .summary = summary(promised),
         .counters = {{"runs", count(count_)},
                      {"breaches", count(breaches_)},
+                     {"no_starts", count(no_starts_)},
                      {"acknowledged", count(total_.acknowledged)},
                      {"lost", count(total_.lost)},
                      {"fired_twice", count(total_.fired_twice)},
@@ -132,6 +135,10 @@ class Runs {
         "{:>5} of {:<6} lost  {:>4} twice  {:>4} after cancel  latest {:.2f} s  silent {:.2f} s",
         total_.lost, total_.acknowledged, total_.fired_twice, total_.fired_after_cancel,
         total_.latest_seconds, total_.silent_seconds);
+    if (no_starts_ > 0) {
+      text += fmt::format("  does not start again in {} of {} runs: {}", no_starts_, count_,
+                          worst_.no_start);
+    }
     if (breaches_ > 0) {
       text += fmt::format("  BROKEN in {} of {} runs ({}): {} (seed {})", breaches_, count_,
                           ranking(promised), worst_.survival.breach, worst_.seed);
@@ -144,6 +151,7 @@ class Runs {
     const SurvivalTimeline& line = worst_.timeline;
     return {{"seed", worst_.seed},
             {"breach", worst_.survival.breach},
+            {"no_start", worst_.no_start},
             {"acknowledged_timers", worst_.survival.acknowledged},
             {"lost_timers", worst_.survival.lost},
             {"step_seconds", line.step_seconds},
@@ -156,7 +164,7 @@ class Runs {
   }
 
   Survival total_{};
-  std::uint64_t count_ = 0, breaches_ = 0;
+  std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0;
   Run worst_{};
 };
 
@@ -171,18 +179,17 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
     if (!patient) patient.emplace(fault, contender);
     SurvivalLedger ledger;
     Run run{.seed = first_seed + i};
-    std::string ended;
     try {
       run_fault(fault, patient->engine(), contender.traits, patient->disk(), patient->network(),
                 fmt::format("run_{}", i), run.seed, ledger, interrupted());
     } catch (const BackendUnavailable& error) {
       // It does not start again, which is a finding: all that it held is lost.
       if (!has_begun(ledger, Happening::fault)) throw;
-      ended = error.what();
+      run.no_start = error.what();
     }
     run.survival = audit(ledger, terms);
-    if (!ended.empty()) {
-      run.survival.breach = ended;
+    if (!run.no_start.empty()) {
+      if (terms.kept != Kept::none) run.survival.breach = "it does not start again";
       patient.reset();
     }
     run.timeline = timeline(ledger);

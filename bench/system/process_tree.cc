@@ -7,7 +7,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -15,6 +14,7 @@
 #include <system_error>
 
 #include "system/entries.h"
+#include "system/kernel_files.h"
 
 namespace timerbench {
 namespace {
@@ -26,8 +26,7 @@ struct Process {
 
 // The fields of /proc/PID/stat behind the name, which may hold spaces; see proc(5).
 Process read_stat(const std::filesystem::path& folder) {
-  std::ifstream file(folder / "stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = first_line(folder / "stat").value_or("");
   const std::size_t end_of_name = text.rfind(')');
   if (end_of_name == std::string::npos) return {};
   std::istringstream fields(text.substr(end_of_name + 1));
