@@ -63,7 +63,8 @@ def answer(results: RealtimeResults, load: Load, source: Path) -> str:
         _table_of_nodes(nodes, load),
         "A node has one processor for the engine, and a disk of its own. one is enough: for so many "
         "timers a second and so many pending. silent: the time in which nothing fires after a node "
-        "was killed, with its share of the timers; late: the timers that fall due in it.",
+        "was killed, with its share of the timers; late: the timers that "
+        "fire late for that.",
         "### How far the model is to be trusted",
         _trust(checked),
         _table_of_checks(checked),
@@ -106,7 +107,8 @@ def _table_of_nodes(nodes: list[Node], load: Load) -> str:
     for node in nodes:
         rate, pending = size_of_one(node, load)
         silent = node.failover(load)
-        late = None if silent is None else silent * load.per_second / node.nodes(load)
+        firing = load.per_second * (1 - load.cancelled) / node.nodes(load)
+        late = None if silent is None else silent * firing
         memory = node.for_memory(load)
         lines.append(
             [

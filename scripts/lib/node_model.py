@@ -137,7 +137,7 @@ class Node:
 
     def failover(self, load: Load) -> float | None:
         """Returns the seconds in which a node with its share of the timers fires nothing."""
-        return self.restart and self.restart.at(load.pending / self.nodes(load))
+        return None if self.restart is None else self.restart.at(load.pending / self.nodes(load))
 
 
 def queues(results: RealtimeResults) -> list[str]:
