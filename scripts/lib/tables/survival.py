@@ -44,7 +44,7 @@ def answer_lines(results: SurvivalResults) -> list[str]:
         _promises(len(fates), extent, [_worst(fates[queue]) for queue in broken]),
         *_losses([queue for queue in lossless if queue not in broken], losing, fates),
         HOW_SURE + _sureness(fates),
-        WHAT_TO_DO + _advice(results, fates, broken, lossless),
+        WHAT_TO_DO + _advice(results, fates, broken),
     ]
     return said
 
@@ -56,13 +56,13 @@ def counted_grouped(number: int, thing: str) -> str:
 def _promises(queues: int, extent: str, broken: Sequence[Fate]) -> str:
     """Answers who breaks a promise."""
     if not broken:
-        who = "The queue keeps" if queues == 1 else f"All {queues} queues keep"
+        who = {1: "The queue keeps", 2: "Both queues keep"}.get(queues, f"All {queues} queues keep")
         return f"{who} what is promised, {extent}."
     how = "; ".join(f"{fate.queue} {_how_broken(fate)}" for fate in broken)
     if queues == 1:
         return f"The queue breaks its promise, {extent}: {how}."
     rest = queues - len(broken)
-    others = f" {_all_others(rest)} what is promised, {extent}." if rest else f" ({extent})"
+    others = f" {_all_others(rest)} what is promised, {extent}." if rest else f" That was {extent}."
     breaks = "1 breaks its promise" if len(broken) == 1 else f"{len(broken)} break their promise"
     return f"Of {queues} queues {breaks}: {how}.{others}"
 
@@ -82,7 +82,9 @@ def _how_broken(fate: Fate) -> str:
 
 
 def shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_BREACH else f"{text[: LONGEST_BREACH - 1]}…"
+    if len(text) <= LONGEST_BREACH:
+        return text
+    return f"{text[:LONGEST_BREACH].rpartition(' ')[0] or text[:LONGEST_BREACH]} …"
 
 
 def _lost(fate: Fate) -> str:
@@ -95,9 +97,9 @@ def _losses(
     """Says who loses no timer, and who loses those that it may lose."""
     parts = []
     if lossless:
-        loses = "loses" if len(lossless) == 1 else "lose"
+        loses, it = ("loses", "it") if len(lossless) == 1 else ("lose", "they")
         parts.append(
-            f"{enumerated(lossless, MOST_NAMED)} {loses} no acknowledged timer in any fault"
+            f"{enumerated(lossless, MOST_NAMED)} {loses} no acknowledged timer in any fault that {it} met"
         )
     if losing:
         worst = [max(fates[queue], key=_share_lost) for queue in losing]
@@ -129,20 +131,13 @@ def _sureness(fates: dict[str, list[Fate]]) -> str:
     )
 
 
-def _advice(
-    results: SurvivalResults,
-    fates: dict[str, list[Fate]],
-    broken: Sequence[str],
-    lossless: Sequence[str],
-) -> str:
+def _advice(results: SurvivalResults, fates: dict[str, list[Fate]], broken: Sequence[str]) -> str:
     said = []
-    safe = [
-        queue
-        for queue in lossless
-        if queue not in broken and all(fate.promise == KEEPS_ALL for fate in fates[queue])
-    ]
-    if safe:
-        said.append(f"If no timer may be lost, take {_either(safe)}: it was promised, and kept.")
+    if safe := [queue for queue in fates if _is_safe(results, queue)]:
+        promise = "they promise to keep all, also after a power cut, and did so in each fault they met"
+        if len(safe) == 1:
+            promise = "it promises to keep all, also after a power cut, and did so in each fault it met"
+        said.append(f"If no timer may be lost, take {_either(safe)}: {promise}.")
     twice = [queue for queue, own in fates.items() if any(fate.sums["fired_twice"] for fate in own)]
     if twice:
         of = f"{len(twice)} of {len(fates)} queues" if len(fates) > 1 else "the queue"
@@ -152,6 +147,15 @@ def _advice(
     if not said:
         said.append("Measure more runs of the faults that you fear (--sizes or --rounds).")
     return " ".join(said)
+
+
+def _is_safe(results: SurvivalResults, queue: str) -> bool:
+    """Whether the queue keeps all, by promise and by finding, wherever any engine promises that."""
+    kept = {fate.fault for fate in results.fates.values() if fate.promise == KEEPS_ALL}
+    return results.precision(queue) == KEEPS_ALL and all(
+        not fate.breaches and not (fate.lost and fate.fault in kept)
+        for fate in results.of_queue(queue)
+    )
 
 
 def _either(names: Sequence[str]) -> str:

@@ -147,7 +147,7 @@ function tileOfCell(view, campaign, cell, chosen) {
       ? [
           shortCount(cell.value('lost')),
           h('sup', {}, signs),
-          h('small', {}, `of ${count(cell.value('acknowledged'))}`),
+          h('small', {}, `of ${shortCount(cell.value('acknowledged'))}`),
         ]
       : SIGNS[verdict],
   );
@@ -239,12 +239,11 @@ function runCard(campaign, cell) {
   const {run} = cell;
   const steps = run.lines.due.map((_, i) => i);
   const at = (step) => step * run.step;
-  const breach = run.breach ? ` It broke the promise: ${run.breach}.` : '';
   return card({
     title: `${cell.backend} in ${cell.scenario}: the run with seed ${cell.seed}`,
     note:
       `Timers in each step of ${time(1e9 * run.step)}. Above, producers arm timers and the engine acknowledges them; below, those that were acknowledged fall due and workers fire them. ` +
-      `In this run ${grouped(String(run.lost))} of ${grouped(String(run.acknowledged))} acknowledged timers never fired.${breach}`,
+      `In this run ${grouped(String(run.lost))} of ${grouped(String(run.acknowledged))} acknowledged timers never fired.`,
     remake: cell.repeat,
     height: 420,
     config: (theme, width) => timelineChart(campaign, run, steps, at, theme, width),
