@@ -134,9 +134,13 @@ def _sureness(fates: dict[str, list[Fate]]) -> str:
 def _advice(results: SurvivalResults, fates: dict[str, list[Fate]], broken: Sequence[str]) -> str:
     said = []
     if safe := [queue for queue in fates if _is_safe(results, queue)]:
-        promise = "they promise to keep all, also after a power cut, and did so in each fault they met"
+        promise = (
+            "they promise to keep all, also after a power cut, and did so in each fault they met"
+        )
         if len(safe) == 1:
-            promise = "it promises to keep all, also after a power cut, and did so in each fault it met"
+            promise = (
+                "it promises to keep all, also after a power cut, and did so in each fault it met"
+            )
         said.append(f"If no timer may be lost, take {_either(safe)}: {promise}.")
     twice = [queue for queue, own in fates.items() if any(fate.sums["fired_twice"] for fate in own)]
     if twice:
