@@ -340,7 +340,7 @@ class RealRunTest(SurvivalScratch):
         self.assertEqual(fates["engine_stopped", "journal_wheel_0"].verdict, Verdict.LEFT_OUT)
         self.assertIn("- it has no server: journal_wheel_0 in engine_stopped", report.markdown())
 
-    def test_what_the_plan_says_of_a_fault(self) -> None:
+    def test_each_fault_stands_in_the_plan_and_in_the_documentation(self) -> None:
         told = subprocess.run(
             [ROOT / "build" / "release" / "timerbench", "prepare", "--suite=faults"],
             text=True,
@@ -348,7 +348,10 @@ class RealRunTest(SurvivalScratch):
             check=True,
         )
         lines = [json.loads(line) for line in told.stdout.splitlines()]
-        self.assertTrue(all(line["summary"] for line in lines[1:]))
+        page = (ROOT / "docs" / "durable.md").read_text()
+        for line in lines[1:]:
+            self.assertTrue(line["summary"])
+            self.assertRegex(page, rf"\n\|[^|]*`{line['workload']}`")
 
 
 if __name__ == "__main__":
