@@ -17,37 +17,10 @@
 #include "verify/durable_contract.h"
 #include "verify/durable_differential.h"
 #include "verify/violation.h"
+#include "wrapped_durable.h"
 
 namespace timerbench {
 namespace {
-
-// Passes all calls on.
-class Wrapped : public DurableQueue {
- public:
-  explicit Wrapped(std::unique_ptr<DurableQueue> queue) : queue_(std::move(queue)) {}
-
-  void schedule(std::span<const DurableTimer> timers) override { queue_->schedule(timers); }
-  bool cancel(DurableId id) override { return queue_->cancel(id); }
-  Claims claim(std::size_t most, Tick lease) override { return queue_->claim(most, lease); }
-  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
-    return queue_->complete(claims);
-  }
-  void give_back(std::span<const ClaimedTimer> claims) override { queue_->give_back(claims); }
-  std::size_t size() override { return queue_->size(); }
-
- protected:
-  std::unique_ptr<DurableQueue> queue_;
-};
-
-struct FiresEarly : Wrapped {
-  using Wrapped::Wrapped;
-  static constexpr Tick kEarly = 200'000'000;  // more than a busy machine is late
-  void schedule(std::span<const DurableTimer> timers) override {
-    std::vector<DurableTimer> earlier(timers.begin(), timers.end());
-    for (DurableTimer& timer : earlier) timer.deadline -= std::min(timer.deadline, kEarly);
-    queue_->schedule(earlier);
-  }
-};
 
 struct LosesTheLastOfMany : Wrapped {
   using Wrapped::Wrapped;
@@ -88,21 +61,6 @@ struct SaysTooLateWhatIsNext : Wrapped {
   }
 };
 
-struct SaysThatAllWereHeld : Wrapped {
-  using Wrapped::Wrapped;
-  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
-    queue_->complete(claims);
-    return std::vector<bool>(claims.size(), true);
-  }
-};
-
-struct CompletesNothing : Wrapped {
-  using Wrapped::Wrapped;
-  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
-    return std::vector<bool>(claims.size(), true);
-  }
-};
-
 struct CancelsWhateverIsAsked : Wrapped {
   using Wrapped::Wrapped;
   bool cancel(DurableId id) override {
@@ -115,38 +73,6 @@ struct GivesNothingBack : Wrapped {
   using Wrapped::Wrapped;
   void give_back(std::span<const ClaimedTimer>) override {}
 };
-
-// Wraps the queues of an engine.
-class WrappedEngine : public DurableEngine {
- public:
-  using Wrap = std::function<std::unique_ptr<DurableQueue>(std::unique_ptr<DurableQueue>)>;
-
-  WrappedEngine(std::unique_ptr<DurableEngine> engine, Wrap wrap)
-      : engine_(std::move(engine)), wrap_(std::move(wrap)) {}
-
- private:
-  std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
-    return wrap_(engine_->open(config));
-  }
-
-  std::unique_ptr<DurableEngine> engine_;
-  Wrap wrap_;
-};
-
-// The first of the roster is a queue of our own in a file.
-DurableContender wrapped_contender(const WrappedEngine::Wrap& wrap) {
-  const DurableContender& whole = durable_roster().front();
-  return {.traits = whole.traits, .start = [wrap](const std::filesystem::path& folder) {
-            return std::make_unique<WrappedEngine>(durable_roster().front().start(folder), wrap);
-          }};
-}
-
-template <class Queue>
-DurableContender contender() {
-  return wrapped_contender([](std::unique_ptr<DurableQueue> queue) {
-    return std::make_unique<Queue>(std::move(queue));
-  });
-}
 
 // The scenarios that find it broken.
 std::vector<std::string> broken_scenarios(const DurableContender& contender) {

@@ -200,7 +200,7 @@ TEST(RedisClusterMove, IsAskedForWhileItLasts) {
   EXPECT_EQ(get(cluster, "{ask}gone"), "1");
   EXPECT_EQ(get(cluster, "{ask}here"), "2");
   // A script that the other node has never seen.
-  const RedisScript script(move.source, "return redis.call('GET', KEYS[1]) .. ' and ask'");
+  const RedisScript script(move.source(), "return redis.call('GET', KEYS[1]) .. ' and ask'");
   std::string answer;
   cluster.with("{ask}gone", within(5s), [&](RedisConnection& connection) {
     answer = text_of(script.call(connection, REDIS_REPLY_STRING, "1", "{ask}gone"));

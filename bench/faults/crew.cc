@@ -179,6 +179,7 @@ void Crew::work(DurableQueue& queue, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   constexpr std::size_t kBatch = 10;
   constexpr std::uint64_t kSlowOfHandlers = 20;
+  constexpr auto kBusyHandler = 5ms;
   DurableWorker worker(
       queue,
       {.delivery = plan_.delivery,
@@ -191,7 +192,8 @@ void Crew::work(DurableQueue& queue, std::uint64_t seed) {
            }});
   const auto handle = [&](const DurableTimer& timer) {
     ledger_.add(Happening::fired, timer.id);
-    if (plan_.outlasts_leases && random() % kSlowOfHandlers == 0) {
+    if (plan_.handlers == Handlers::busy) std::this_thread::sleep_for(kBusyHandler);
+    if (plan_.handlers == Handlers::outlast_leases && random() % kSlowOfHandlers == 0) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(plan_.lease + plan_.lease / 2));
     }
   };

@@ -23,14 +23,19 @@ namespace timerbench {
 // Of the queues of a crew: short, so that a fault that swallows answers is felt.
 inline constexpr std::chrono::milliseconds kClientPatience{300};
 
+enum class Handlers : std::uint8_t {
+  quick,
+  busy,            // slower than timers fall due, so that workers hold some nearly always
+  outlast_leases,  // now and then
+};
+
 struct CrewPlan {
   std::string queue;
   std::uint64_t seed;
   Delivery delivery;
   Tick lease;
   Tick longest_delay;  // of a timer
-  // A handler that takes longer than the lease, now and then.
-  bool outlasts_leases = false;
+  Handlers handlers;
 };
 
 class Crew {

@@ -50,7 +50,7 @@ struct Fault {
   bool needs_disk = false;
   bool needs_proxies = false;
   Delivery delivery = Delivery::at_least_once;
-  bool outlasts_leases = false;  // handlers do, now and then
+  Handlers handlers = Handlers::quick;
 };
 
 std::span<const Fault> faults();

@@ -40,6 +40,8 @@ constexpr auto kLongEnough = 500ms;
 // For an engine that has been mended to answer.
 constexpr auto kLongestRecovery = 60s;
 constexpr std::uint64_t kEnoughEmptyClaims = 50;
+// What fires again and again although nothing is missing is not waited for.
+constexpr auto kLongestEcho = 5s;
 
 // Whether it was more than so long ago.
 bool is_past(Tick when, std::chrono::nanoseconds time) {
@@ -196,13 +198,15 @@ std::span<const Fault> faults() {
        .summary = "a worker is killed (kill -9) while it holds timers",
        .promised = keeps_all,
        .possible = to_sharers,
-       .strike = kill_worker},
+       .strike = kill_worker,
+       .handlers = Handlers::busy},
       {.name = "worker_killed_at_most_once",
        .summary = "the same, with workers that complete a timer before they act",
        .promised = keeps_all,
        .possible = to_sharers,
        .strike = kill_worker,
-       .delivery = Delivery::at_most_once},
+       .delivery = Delivery::at_most_once,
+       .handlers = Handlers::busy},
       {.name = "producer_killed",
        .summary = "a producer is killed while it waits for an answer",
        .promised = keeps_all,
@@ -213,14 +217,14 @@ std::span<const Fault> faults() {
        .promised = keeps_all,
        .possible = to_all,
        .strike = nothing,
-       .outlasts_leases = true},
+       .handlers = Handlers::outlast_leases},
       {.name = "lease_ends_at_most_once",
        .summary = "the same, with workers that complete a timer before they act",
        .promised = keeps_all,
        .possible = to_all,
        .strike = nothing,
        .delivery = Delivery::at_most_once,
-       .outlasts_leases = true},
+       .handlers = Handlers::outlast_leases},
       {.name = "engine_killed",
        .summary =
            "the server, or the master of a replica, is killed; it is started again, or replaced",
@@ -340,7 +344,7 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
              .delivery = fault.delivery,
              .lease = lease,
              .longest_delay = kLongestDelay + 2 * age,
-             .outlasts_leases = fault.outlasts_leases},
+             .handlers = fault.handlers},
             ledger);
   const auto wait = [&](std::chrono::nanoseconds time, const auto& is_over) {
     const auto end = std::chrono::steady_clock::now() + time;
@@ -363,9 +367,12 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   const auto lease_is_over = std::chrono::nanoseconds(lease) + 100ms;
   std::uint64_t before = crew.empty_claims();
   Tick last = 0;
+  const Tick ended = unix_now();
   wait(kLongestRecovery, [&] {
     if (std::exchange(last, last_time(ledger)) != last) before = crew.empty_claims();
-    if (is_past(last, lease_is_over) && missing(ledger, fault.delivery) == 0) return true;
+    if (missing(ledger, fault.delivery) == 0) {
+      return is_past(last, lease_is_over) || is_past(ended, kLongestEcho);
+    }
     return is_past(last, lease_is_over + patience_with(traits)) &&
            crew.empty_claims() > before + kEnoughEmptyClaims;
   });

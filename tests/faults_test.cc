@@ -1,0 +1,481 @@
+// The faults of durable queues: the audit by the ledger, the disk and the proxy that break things, and
+// whole runs, with sound queues and with such as break their promise.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "faults/fault.h"
+#include "scratch.h"
+#include "suites/realtime_suite.h"
+#include "system/stop.h"
+#include "wrapped_durable.h"
+
+namespace timerbench {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using ::testing::HasSubstr;
+
+constexpr Tick kMs = 1'000'000;
+constexpr SurvivalTerms kStrict{
+    .kept = Kept::all, .latest = 0, .delivery = Delivery::at_least_once};
+constexpr SurvivalTerms kAtMostOnce{
+    .kept = Kept::all, .latest = 0, .delivery = Delivery::at_most_once};
+
+// --- The audit ---
+
+void arm(SurvivalLedger& ledger, DurableId id, Tick deadline) {
+  ledger.add(Happening::asked, id, deadline);
+  ledger.add(Happening::armed, id);
+}
+
+void fire(SurvivalLedger& ledger, DurableId id) {
+  ledger.add(Happening::claimed, id);
+  ledger.add(Happening::fired, id);
+  ledger.add(Happening::completed, id);
+}
+
+TEST(SurvivalAudit, FindsNothingWrongIfEachTimerFiresOnce) {
+  SurvivalLedger ledger;
+  for (DurableId id = 1; id <= 3; ++id) arm(ledger, id, unix_now());
+  for (DurableId id = 1; id <= 3; ++id) fire(ledger, id);
+  const Survival survival = audit(ledger, kStrict);
+  EXPECT_EQ(survival.breach, "");
+  EXPECT_EQ(survival.acknowledged, 3U);
+  EXPECT_EQ(survival.lost, 0U);
+  EXPECT_EQ(survival.fired_twice, 0U);
+  EXPECT_EQ(missing(ledger, Delivery::at_least_once), 0U);
+}
+
+TEST(SurvivalAudit, CountsWhatIsLost) {
+  SurvivalLedger ledger;
+  for (DurableId id = 1; id <= 3; ++id) arm(ledger, id, unix_now());
+  fire(ledger, 2);
+  const Survival survival = audit(ledger, kStrict);
+  EXPECT_EQ(survival.lost, 2U);
+  EXPECT_THAT(survival.breach, HasSubstr("acknowledged timer 1 never fired, and 1 more"));
+  EXPECT_EQ(missing(ledger, Delivery::at_least_once), 2U);
+  EXPECT_EQ(audit(ledger, {.kept = Kept::none, .latest = 0, .delivery = {}}).breach, "");
+}
+
+TEST(SurvivalAudit, WhatIsLostMayBeYoungIfThatIsPromised) {
+  SurvivalLedger ledger;
+  arm(ledger, 1, unix_now());
+  std::this_thread::sleep_for(30ms);
+  arm(ledger, 2, unix_now());
+  ledger.add(Happening::fault);
+  const auto breach = [&](Tick latest) {
+    return audit(ledger, {.kept = Kept::but_the_latest, .latest = latest, .delivery = {}}).breach;
+  };
+  EXPECT_EQ(breach(10'000 * kMs), "");
+  EXPECT_EQ(breach(kNever), "");
+  EXPECT_THAT(breach(25 * kMs), HasSubstr("timer 1 never fired, which was acknowledged"));
+}
+
+TEST(SurvivalAudit, WhatWasNotAcknowledgedMayFireOrNot) {
+  SurvivalLedger ledger;
+  ledger.add(Happening::asked, 1, unix_now());
+  ledger.add(Happening::asked, 2, unix_now());
+  fire(ledger, 2);
+  const Survival survival = audit(ledger, kStrict);
+  EXPECT_EQ(survival.breach, "");
+  EXPECT_EQ(survival.acknowledged, 0U);
+  EXPECT_EQ(survival.fired_without_acknowledgement, 1U);
+}
+
+TEST(SurvivalAudit, FindsTwiceOnlyWhereOnceIsPromised) {
+  SurvivalLedger ledger;
+  arm(ledger, 1, unix_now());
+  ledger.add(Happening::fired, 1);
+  fire(ledger, 1);
+  EXPECT_EQ(audit(ledger, kStrict).breach, "");
+  EXPECT_EQ(audit(ledger, kStrict).fired_twice, 1U);
+  EXPECT_THAT(audit(ledger, kAtMostOnce).breach, HasSubstr("timer 1 fired 2 times"));
+}
+
+TEST(SurvivalAudit, WhatAWorkerHadBegunIsNotLostIfItFiresAtMostOnce) {
+  SurvivalLedger ledger;
+  arm(ledger, 1, unix_now());
+  ledger.add(Happening::claimed, 1);
+  EXPECT_EQ(audit(ledger, kAtMostOnce).lost, 0U);
+  EXPECT_EQ(audit(ledger, kStrict).lost, 1U);
+}
+
+TEST(SurvivalAudit, FindsWhatFiresEarlyOrFromNowhere) {
+  SurvivalLedger early, unknown;
+  arm(early, 1, unix_now() + 1000 * kMs);
+  fire(early, 1);
+  EXPECT_THAT(audit(early, kStrict).breach, HasSubstr("before its deadline"));
+  fire(unknown, 1);
+  EXPECT_THAT(audit(unknown, kStrict).breach, HasSubstr("nobody armed it"));
+}
+
+TEST(SurvivalAudit, FindsTwoWhoHeldATimer) {
+  SurvivalLedger ledger;
+  arm(ledger, 1, unix_now());
+  fire(ledger, 1);
+  fire(ledger, 1);
+  EXPECT_THAT(audit(ledger, kStrict).breach,
+              HasSubstr("2 workers were told that they held timer 1"));
+}
+
+TEST(SurvivalAudit, FindsWhatFiresAfterItWasCancelled) {
+  SurvivalLedger at_once, later;
+  for (SurvivalLedger* ledger : {&at_once, &later}) {
+    arm(*ledger, 1, unix_now());
+    ledger->add(Happening::cancelling, 1);
+    ledger->add(Happening::cancelled, 1);
+  }
+  fire(at_once, 1);  // it was under way
+  EXPECT_EQ(audit(at_once, kStrict).breach, "");
+  std::this_thread::sleep_for(450ms);
+  fire(later, 1);
+  EXPECT_EQ(audit(later, kStrict).fired_after_cancel, 1U);
+  EXPECT_THAT(audit(later, kStrict).breach, HasSubstr("after it was cancelled"));
+}
+
+TEST(SurvivalAudit, AnUnansweredCancelExcusesBoth) {
+  SurvivalLedger ledger;
+  for (DurableId id = 1; id <= 2; ++id) {
+    arm(ledger, id, unix_now());
+    ledger.add(Happening::cancelling, id);
+  }
+  fire(ledger, 2);
+  EXPECT_EQ(audit(ledger, kStrict).breach, "");
+  ledger.add(Happening::not_cancelled, 1);
+  EXPECT_EQ(audit(ledger, kStrict).lost, 1U);
+}
+
+TEST(SurvivalAudit, MeasuresSilenceWhileSomethingIsDue) {
+  SurvivalLedger ledger;
+  arm(ledger, 1, unix_now());
+  std::this_thread::sleep_for(60ms);
+  fire(ledger, 1);
+  std::this_thread::sleep_for(60ms);  // nothing is due
+  arm(ledger, 2, unix_now());
+  fire(ledger, 2);
+  const Survival survival = audit(ledger, kStrict);
+  EXPECT_GE(survival.silent_seconds, 0.060);
+  EXPECT_LT(survival.silent_seconds, 0.119);
+  EXPECT_GE(survival.latest_seconds, 0.060);
+}
+
+TEST(SurvivalAudit, DrawsATimeLine) {
+  SurvivalLedger ledger;
+  arm(ledger, 1, unix_now());
+  std::this_thread::sleep_for(50ms);
+  ledger.add(Happening::fault);
+  fire(ledger, 1);
+  ledger.add(Happening::mended);
+  const SurvivalTimeline line = timeline(ledger);
+  ASSERT_GE(line.fired.size(), 3U);
+  EXPECT_EQ(line.asked[0], 1U);
+  EXPECT_EQ(line.fired[0], 0U);
+  EXPECT_GE(line.fault_seconds, 0.05);
+  EXPECT_GE(line.mended_seconds, line.fault_seconds);
+}
+
+// --- What breaks things ---
+
+class LoopDiskTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = LoopDisk::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+    disk_.emplace();
+  }
+
+  void write(std::string_view name, bool synchronise) {
+    const int file = open((disk_->path() / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_EQ(::write(file, "text", 4), 4);
+    ASSERT_TRUE(!synchronise || fsync(file) == 0);
+    close(file);
+  }
+  std::string read(std::string_view name) {
+    std::ifstream file(disk_->path() / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::optional<LoopDisk> disk_;
+};
+
+TEST_F(LoopDiskTest, KeepsWhatWasSynchronisedWhenItsPowerIsCut) {
+  write("kept", /*synchronise=*/true);
+  write("lost", /*synchronise=*/false);
+  EXPECT_EQ(read("lost"), "text");
+  disk_->cut_power();
+  EXPECT_EQ(read("kept"), "text");
+  EXPECT_FALSE(std::filesystem::exists(disk_->path() / "lost"));
+  write("kept_too", /*synchronise=*/false);
+  disk_->synchronise();
+  disk_->cut_power();
+  EXPECT_EQ(read("kept"), "text");
+  EXPECT_EQ(read("kept_too"), "text");
+}
+
+TEST_F(LoopDiskTest, CanBeFull) {
+  disk_->fill();
+  std::ofstream file(disk_->path() / "more");
+  EXPECT_FALSE((file << std::string(1 << 20, 'x')).flush());
+  disk_->empty();
+  std::ofstream again(disk_->path() / "again");
+  EXPECT_TRUE((again << std::string(1 << 20, 'x')).flush());
+}
+
+TEST_F(LoopDiskTest, IsGoneAfterwards) {
+  const std::filesystem::path folder = disk_->path();
+  disk_.reset();
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+// A server that says each byte again.
+class Echo {
+ public:
+  explicit Echo(const std::filesystem::path& path) : listener_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+    const sockaddr_un address = address_of(path);
+    bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+    listen(listener_, 8);
+    process_ = fork();
+    if (process_ == 0) serve();
+  }
+  ~Echo() {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+    close(listener_);
+  }
+
+  static sockaddr_un address_of(const std::filesystem::path& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    return address;
+  }
+
+ private:
+  [[noreturn]] void serve() const {
+    signal(SIGCHLD, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int client; (client = accept(listener_, nullptr, nullptr)) >= 0; close(client)) {
+      if (fork() != 0) continue;
+      for (char byte; ::read(client, &byte, 1) == 1;) {
+        if (::write(client, &byte, 1) != 1) break;
+      }
+      _exit(0);
+    }
+    _exit(0);
+  }
+
+  int listener_;
+  pid_t process_;
+};
+
+class Caller {
+ public:
+  explicit Caller(const std::filesystem::path& path) : socket_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+    const sockaddr_un address = Echo::address_of(path);
+    connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+    const timeval patience{.tv_sec = 0, .tv_usec = 200'000};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  }
+  ~Caller() { close(socket_); }
+
+  enum class Answer { comes, does_not_come, connection_ended };
+  Answer ask() const {
+    if (send(socket_, "?", 1, MSG_NOSIGNAL) != 1) return Answer::connection_ended;
+    char byte = 0;
+    const ssize_t size = recv(socket_, &byte, 1, 0);
+    if (size == 1) return Answer::comes;
+    return size == 0 || errno == ECONNRESET ? Answer::connection_ended : Answer::does_not_come;
+  }
+
+ private:
+  int socket_;
+};
+
+TEST(ProxyTest, BreaksConnectionsAsItIsTold) {
+  const Scratch folder;
+  const std::filesystem::path path = folder.path("socket");
+  const Echo server(path);
+  constexpr auto kInEffect = 50ms;
+  {
+    Proxy proxy(path);
+    const auto with = [&](Proxy::Mode mode, const auto& use) {
+      proxy.set(mode);
+      std::this_thread::sleep_for(kInEffect);
+      use();
+      proxy.set(Proxy::Mode::pass);
+      std::this_thread::sleep_for(kInEffect);
+    };
+    const auto answer = [&] { return Caller(path).ask(); };
+    EXPECT_EQ(answer(), Caller::Answer::comes);
+    with(Proxy::Mode::refuse, [&] { EXPECT_EQ(answer(), Caller::Answer::connection_ended); });
+    EXPECT_EQ(answer(), Caller::Answer::comes);
+    with(Proxy::Mode::silence, [&] { EXPECT_EQ(answer(), Caller::Answer::does_not_come); });
+    EXPECT_EQ(answer(), Caller::Answer::comes);
+    with(Proxy::Mode::swallow_answers, [&] { EXPECT_EQ(answer(), Caller::Answer::does_not_come); });
+    const Caller from_before(path);
+    EXPECT_EQ(from_before.ask(), Caller::Answer::comes);
+    with(Proxy::Mode::refuse,
+         [&] { EXPECT_EQ(from_before.ask(), Caller::Answer::connection_ended); });
+  }
+  EXPECT_EQ(Caller(path).ask(), Caller::Answer::comes);
+}
+
+// --- Whole runs ---
+
+RealtimeFigures run(std::string_view fault, const DurableContender& contender,
+                    std::uint64_t runs = 1) {
+  const DurableSuite suite = faults_suite();
+  const auto scenario = std::ranges::find(suite.scenarios, fault, &DurableLoadScenario::name);
+  return scenario->measure(contender, runs, {.seconds = 1, .seed = 1});
+}
+
+double counter(const RealtimeFigures& figures, std::string_view name) {
+  const auto found = std::ranges::find(figures.counters, name,
+                                       [](const auto& one) { return std::string_view(one.first); });
+  return found->second;
+}
+
+double breaches(std::string_view fault, const DurableContender& contender, std::uint64_t runs = 1) {
+  return counter(run(fault, contender, runs), "breaches");
+}
+
+TEST(FaultTest, ASoundQueueKeepsItsPromise) {
+  for (const char* fault : {"engine_killed", "lease_ends", "lease_ends_at_most_once"}) {
+    const RealtimeFigures figures = run(fault, contender<Wrapped>());
+    EXPECT_EQ(counter(figures, "breaches"), 0) << fault << ": " << figures.summary;
+    EXPECT_EQ(counter(figures, "lost"), 0) << fault;
+    EXPECT_GT(counter(figures, "acknowledged"), 20) << fault;
+  }
+}
+
+TEST(FaultTest, LeasesThatEndLetTimersFireTwice) {
+  EXPECT_GT(counter(run("lease_ends", contender<Wrapped>()), "fired_twice"), 0);
+  EXPECT_EQ(counter(run("lease_ends_at_most_once", contender<Wrapped>()), "fired_twice"), 0);
+}
+
+struct LosesOneOfTen : Wrapped {
+  using Wrapped::Wrapped;
+  void schedule(std::span<const DurableTimer> timers) override {
+    if (timers[0].id % 10 != 0) queue_->schedule(timers);
+  }
+};
+
+// Says that it has what waits in memory.
+struct HoldsBackTheLatest : Wrapped {
+  using Wrapped::Wrapped;
+  void schedule(std::span<const DurableTimer> timers) override {
+    waiting_.insert(waiting_.end(), timers.begin(), timers.end());
+    constexpr std::size_t kMost = 20;
+    if (waiting_.size() >= kMost) write();
+  }
+  // Else it would hold them for ever.
+  ~HoldsBackTheLatest() override { write(); }
+
+ private:
+  void write() {
+    queue_->schedule(waiting_);
+    waiting_.clear();
+  }
+  std::vector<DurableTimer> waiting_;
+};
+
+struct CancelsNothing : Wrapped {
+  using Wrapped::Wrapped;
+  bool cancel(DurableId) override { return true; }
+};
+
+// Forgets a timer as soon as a worker has it.
+struct HasNoLease : Wrapped {
+  using Wrapped::Wrapped;
+  Claims claim(std::size_t most, Tick lease) override {
+    Claims claims = queue_->claim(most, lease);
+    queue_->complete(claims.timers);
+    return claims;
+  }
+  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
+    return std::vector<bool>(claims.size(), true);
+  }
+};
+
+TEST(FaultTest, FindsQueuesThatBreakTheirPromise) {
+  EXPECT_EQ(breaches("engine_killed", contender<LosesOneOfTen>()), 1);
+  EXPECT_EQ(breaches("engine_killed", contender<HoldsBackTheLatest>()), 1);
+  EXPECT_EQ(breaches("engine_killed", contender<CancelsNothing>()), 1);
+  EXPECT_EQ(breaches("engine_killed", contender<FiresEarly>()), 1);
+  EXPECT_EQ(breaches("lease_ends", contender<SaysThatAllWereHeld>()), 1);
+  EXPECT_EQ(breaches("lease_ends_at_most_once", contender<CompletesNothing>()), 1);
+  EXPECT_GT(breaches("worker_killed", contender<HasNoLease>("redis_memory"), 2), 0);
+}
+
+DurableContender with_promise(std::string_view name, Kept kept) {
+  DurableContender contender = durable_contender(name);
+  contender.traits.promise.when_killed = contender.traits.promise.when_power_fails = kept;
+  return contender;
+}
+
+TEST(FaultTest, FindsEnginesThatKeepLessThanTheyPromise) {
+  EXPECT_GT(counter(run("engine_killed", durable_contender("redis_memory")), "lost"), 0);
+  EXPECT_EQ(breaches("engine_killed", durable_contender("redis_memory")), 0);
+  EXPECT_EQ(breaches("engine_killed", with_promise("redis_memory", Kept::all)), 1);
+}
+
+TEST(FaultTest, PowerCutsTakeWhatWasNotSynchronised) {
+  if (const std::string reason = LoopDisk::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+  EXPECT_EQ(breaches("power_cut", durable_contender("journal_wheel_0"), 2), 0);
+  EXPECT_GT(breaches("power_cut", with_promise("redis_everysec", Kept::all), 2), 0);
+}
+
+TEST(FaultTest, AnEngineThatDoesNotStartAgainHasLostAll) {
+  const RealtimeFigures figures = run("last_block_spoilt", durable_contender("redis_always"), 2);
+  EXPECT_EQ(counter(figures, "breaches"), 2);
+  EXPECT_THAT(figures.summary, HasSubstr("cannot start a private redis-server"));
+  EXPECT_GT(counter(figures, "lost"), 0);
+}
+
+TEST(FaultTest, ClientsOfAServerGoOnWhenItDoes) {
+  for (const char* fault :
+       {"memory_full", "read_only", "login_refused", "connections_cut", "answers_lost", "half_open",
+        "producer_killed", "worker_killed", "worker_killed_at_most_once"}) {
+    const RealtimeFigures figures = run(fault, durable_contender("redis_memory"));
+    EXPECT_EQ(counter(figures, "breaches"), 0) << fault << ": " << figures.summary;
+    EXPECT_GT(counter(figures, "acknowledged"), 20) << fault;
+  }
+}
+
+TEST(FaultTest, SaysWhyItCannotHappen) {
+  const auto why = [](std::string_view fault, std::string_view name) {
+    return error_of([&] { run(fault, durable_contender(name)); });
+  };
+  EXPECT_EQ(why("worker_killed", "journal_wheel_0"),
+            "skipped: producers and workers are one process");
+  EXPECT_EQ(why("engine_stopped", "journal_wheel_0"), "skipped: it has no server");
+  EXPECT_EQ(why("slots_moved", "redis_memory"), "skipped: it has no such state");
+}
+
+TEST(FaultTest, EachNameIsOnce) {
+  std::set<std::string_view> names;
+  for (const Fault& fault : faults()) EXPECT_TRUE(names.insert(fault.name).second) << fault.name;
+}
+
+}  // namespace
+}  // namespace timerbench
