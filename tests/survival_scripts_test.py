@@ -236,6 +236,14 @@ class TableTest(SurvivalScratch):
         self.assertIn("Test 1000", report.method())
 
 
+class CompareTest(SurvivalScratch):
+    def test_there_is_no_cost_to_compare(self) -> None:
+        path = write(self.folder, results())
+        ended = self.run_script("compare", path, path)
+        self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+        self.assertRegex(ended.stderr, "^scripts/compare: .* has no cost to compare; .*\n$")
+
+
 class FigureTest(SurvivalScratch):
     def test_the_figure(self) -> None:
         report = self.open(results())

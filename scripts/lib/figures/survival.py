@@ -40,7 +40,7 @@ def paper_figures(
 
 
 def draw(results: SurvivalResults, width: float | None = None, is_paper: bool = False) -> Figure:
-    """Draws a tile for each queue and fault. On paper, two columns wide, without title and footer."""
+    """Draws a tile for each queue and fault. On paper there is no title and no footer."""
     faults, rows = matrix(results)
     names = LETTER * max(map(len, results.backends)) + 3 * BETWEEN
     wide = width or max(names + COLUMN * len(faults) + 0.3, 7.5)

@@ -24,9 +24,9 @@ MARKS = {"may lose the latest": "†", "may lose all": "‡"}
 
 DETAILS = ["queue", "promise", "runs", *SUMS.values(), *MAXIMA.values(), "outcome"]
 EXPLAINED = (
-    "An entry is the number of acknowledged timers that never fired, of all that were acknowledged and "
-    "not cancelled. latest: the most that a timer fired after its deadline. silent: the longest time in "
-    "which nobody fired a timer while one was due."
+    "An entry is the number of acknowledged timers that never fired, of all that were acknowledged "
+    "and not cancelled. latest: the most that a timer fired after its deadline. silent: the longest "
+    "time in which nobody fired a timer while one was due."
 )
 
 
@@ -98,9 +98,8 @@ def _losses(
     parts = []
     if lossless:
         loses, it = ("loses", "it") if len(lossless) == 1 else ("lose", "they")
-        parts.append(
-            f"{enumerated(lossless, MOST_NAMED)} {loses} no acknowledged timer in any fault that {it} met"
-        )
+        names = enumerated(lossless, MOST_NAMED)
+        parts.append(f"{names} {loses} no acknowledged timer in any fault that {it} met")
     if losing:
         worst = [max(fates[queue], key=_share_lost) for queue in losing]
         named = [f"{one.queue} ({_lost(one)} in {one.fault})" for one in worst]
@@ -126,8 +125,9 @@ def _sureness(fates: dict[str, list[Fate]]) -> str:
     each = f"{least} to {most} times" if least < most else "once" if most == 1 else f"{most} times"
     return (
         f"Each queue met each fault {each}. What never happened in {counted(least, 'run')} happens, "
-        f"with 95 % confidence, in less than {digits(100 * chance(least))} % of such runs (for many runs, 3 "
-        "in N: the rule of three). Timers of one run are lost together, so runs count here, not timers."
+        f"with 95 % confidence, in less than {digits(100 * chance(least))} % of such runs (for many "
+        "runs, 3 in N: the rule of three). Timers of one run are lost together, so runs count here, "
+        "not timers."
     )
 
 
@@ -193,14 +193,16 @@ def marks_note(results: SurvivalResults) -> str:
 
 def broken_lines(results: SurvivalResults) -> list[str]:
     """Returns a line for each broken promise, with the command that repeats it."""
-    return [
-        f"{fate.queue} in {fate.fault}: {fate.breaches} of {counted(fate.runs, 'run')} broke the promise "
-        f"({fate.promise})"
-        + (f": {fate.breach}" if fate.breach else "")
-        + f". Repeat: `{fate.repeat_line}`"
-        for fate in results.fates.values()
-        if fate.breaches
-    ]
+    lines = []
+    for fate in results.fates.values():
+        if fate.breaches:
+            share = f"{fate.breaches} of {counted(fate.runs, 'run')}"
+            why = f": {fate.breach}" if fate.breach else ""
+            lines.append(
+                f"{fate.queue} in {fate.fault}: {share} broke the promise ({fate.promise}){why}. "
+                f"Repeat: `{fate.repeat_line}`"
+            )
+    return lines
 
 
 def left_out_lines(results: SurvivalResults) -> list[str]:
