@@ -1238,6 +1238,70 @@ class IdentityTest(unittest.TestCase):
         self.assertEqual(len(hashes), 4)
 
 
+class ServicePeersTest(BenchScratch):
+    """One command for three suites."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.program = self.program.replace(
+            "console.run_main", "bench.preset_of = lambda choice: 'release'\nconsole.run_main"
+        )
+
+    def test_each_suite_has_a_folder_and_goes_on_where_it_was(self) -> None:
+        options = ("service_peers", "--backends=ring_512", "--rounds=1")
+        code, out, err = self.run_bench(*options)
+        self.assertEqual((code, err), (0, ""))
+        rates = [
+            f"accuracy/{name}/{size}"
+            for name in ("rate", "herd")
+            for size in (1000, 10_000, 100_000)
+        ]
+        threads = ["contention/own/1", "contention/own/2"]
+        requests = ["purgatory/low/10000", "purgatory/low/100000"]
+        self.assertEqual(
+            sorted(set(self.measured())),
+            sorted(f"{cell}/ring_512" for cell in rates + threads + requests),
+        )
+        suites = ["accuracy", "contention", "purgatory"]
+        self.assertEqual(sorted(path.name for path in self.out.iterdir()), suites)
+        commands = [line for line in out.splitlines() if line.startswith("scripts/bench ")]
+        self.assertEqual([command.split()[1] for command in commands], suites)
+        before = self.measured()
+        code, out, err = self.run_bench(*options)
+        self.assertEqual((code, err, out.count("Nothing to do")), (0, "", 3))
+        self.assertEqual(self.measured(), before)
+
+    def test_the_libraries_are_what_it_measures(self) -> None:
+        arguments, choice = bench.parse(["service_peers", f"--out={self.out}"])
+        for _, options in bench.campaigns_of(arguments, self.out, choice):
+            self.assertTrue(any(one.startswith("--backends=libraries,") for one in options))
+
+    def test_a_failed_cell_ends_none_of_them_and_an_interrupt_all(self) -> None:
+        options = ("service_peers", "--backends=scan,ring_512", "--rounds=9")
+        code, _, err = self.run_bench(*options, ACTS="ring_512=fails wrong")
+        self.assertEqual((code, err.count("cells failed")), (1, 3), err)
+        shutil.rmtree(self.out)
+        program = self.start(*options, ACTS="scan=slow,ring_512=slow")
+        assert program.stdout
+        next(line for line in program.stdout if line.startswith("round 1 of 9"))
+        program.send_signal(signal.SIGINT)
+        _, err = program.communicate()
+        self.assertEqual((program.returncode, err.count("interrupted after")), (1, 1), err)
+        self.assertEqual([path.name for path in self.out.iterdir()], ["accuracy"])
+
+    def test_what_is_for_one_suite_is_refused_in_a_line(self) -> None:
+        for option in ("--workloads=rate", "--sizes=1", "--rate=1", "--budget=1m", "--process=x"):
+            code, out, err = self.run_bench("service_peers", option)
+            name = option.partition("=")[0]
+            self.assertEqual((code, out), (2, ""))
+            self.assertEqual(
+                err,
+                f"scripts/bench: service_peers takes no {name}, for it is several suites; give it to "
+                "one of accuracy, contention, purgatory\n",
+            )
+            self.assertFalse(self.out.exists())
+
+
 class PresetTest(unittest.TestCase):
     def test_the_program_that_has_the_backends_is_built(self) -> None:
         for choice, preset in (
@@ -1252,6 +1316,7 @@ class PresetTest(unittest.TestCase):
             (["purgatory", "--backends=timerfds"], "peers"),
             (["accuracy"], "release"),
             (["processes"], "peers"),
+            (["service_peers"], "peers"),
             (["--backends=log_wheel,netty_wheel"], "peers"),
             (["full", "--out", "peers"], "release"),
         ):

@@ -30,7 +30,7 @@ RUNTIMES = ROOT / "results" / "2026-11-25-amd-epyc-processes" / "table.md"
 TIMERBENCH = "build/release/timerbench"
 # The same program with libraries and engines that CI lacks.
 WITH_MORE = ("build/peers/timerbench", "build/durable/timerbench")
-OF_PEERS = ("peers", "processes")  # suites that only it can measure
+OF_PEERS = ("peers", "processes", "service_peers")  # suites that only it can measure
 PATIENCE = 600  # seconds, after which a command counts as hanging
 HEADERS = [  # of backends and services
     header for header in sorted((ROOT / "impls").glob("**/*.h")) if ".paper =" in header.read_text()

@@ -146,6 +146,12 @@ TEST_F(DoctorTest, WhereNothingCanBeReadAllIsUnknown) {
 }
 
 // As other kernels may have it: no crash, no answer made up.
+// As a process's own, if it ends between the opening and the reading: the stream itself would throw.
+TEST_F(DoctorTest, AFileThatOpensButCannotBeReadHasNoLine) {
+  EXPECT_EQ(first_line("/proc"), std::nullopt);  // a folder
+  EXPECT_EQ(field("/proc", "wchar"), std::nullopt);
+}
+
 TEST_F(DoctorTest, FilesWithoutSenseAreUnknown) {
   make_ideal();
   for (const char* file :

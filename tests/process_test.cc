@@ -178,6 +178,47 @@ TEST_F(ProcessTest, AProgramThatFailsSaysWhy) {
   std::system("rm -f /dev/shm/timerbench_test_*");
 }
 
+// What it writes in all is limited, whoever of its children writes it and wherever.
+TEST_F(ProcessTest, OneThatWritesManyFilesIsEnded) {
+  const std::string folder = scratch_.path("many");
+  const auto write_while = [&](std::string_view condition) {
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directory(folder);
+    SupervisedProgram writer(
+        {"/bin/bash", "-c",
+         fmt::format("for ((i = 0; {}; ++i)); do head -c 900000 /dev/zero > {}/$i & wait; done",
+                     condition, folder)},
+        1 << 20);
+    writer.next_line(20s, kNoStop);
+  };
+  const std::string_view failure = "error: it writes more than 4 MiB";
+  EXPECT_EQ(error_of([&] { write_while("1"); }), failure);
+  EXPECT_EQ(error_of([&] { write_while("i < 6"); }), failure);  // though it may end before a look
+  EXPECT_NO_THROW(write_while("i < 4"));
+}
+
+// Also if it writes to one file again and again.
+TEST_F(ProcessTest, AllThatItStartsEndsWithOneThatWritesTooMuch) {
+  const std::string failure = error_of([&] {
+    SupervisedProgram writer({"/bin/bash", "-c",
+                              fmt::format("setsid {} & while :; do (head -c 900000 /dev/zero > "
+                                          "{}; setsid true) & wait $!; done",
+                                          kSleeper, scratch_.path("again").string())},
+                             1 << 20);
+    writer.next_line(20s, kNoStop);
+  });
+  EXPECT_EQ(failure, "error: it writes more than 4 MiB");
+  expect_nobody_asleep();
+}
+
+// What it prints is no file.
+TEST_F(ProcessTest, OneMayPrintAsMuchAsItLikes) {
+  SupervisedProgram talker({"/bin/sh", "-c", "seq 1000000; seq 1000000 >&2"}, 1 << 20);
+  std::size_t lines = 0;
+  while (talker.next_line(20s, kNoStop)) ++lines;
+  EXPECT_EQ(lines, 1'000'000u);
+}
+
 TEST_F(ProcessTest, AMissingProgramIsNamed) {
   EXPECT_EQ(failure_of("/nowhere/peer"),
             "'/nowhere/peer describe': error: it ends with exit code 127: sh: 1: /nowhere/peer: "

@@ -491,7 +491,8 @@ TEST(PrivateRedisCluster, HidesItsPasswordAndListensOnLoopback) {
     EXPECT_EQ(file.st_mode & 07777, 0600U);
     RedisConnection connection(node.endpoint());
     const auto bind = connection.call(REDIS_REPLY_ARRAY, {"CONFIG", "GET", "bind"});
-    EXPECT_EQ(std::string(bind->element[1]->str), "127.0.0.1");
+    EXPECT_EQ(std::string(bind->element[1]->str), node.endpoint().host);
+    EXPECT_EQ(node.endpoint().host.find("127.0.0."), 0U);
     RedisEndpoint stranger = node.endpoint();
     stranger.password.clear();
     expect_contains(error_of<BackendUnavailable>([&] { RedisConnection probe(stranger); }),
@@ -566,6 +567,21 @@ TEST(RedisPair, IsFollowedWhenTheMasterIsMadeAReplica) {
                 .call(REDIS_REPLY_INTEGER, {"ZCARD", "timerbench:durable:{pair}:due"})
                 ->integer,
             2);
+}
+
+// The claims that only the old master knew are gone, so there is nothing to complete, nothing to write.
+TEST(RedisPair, IsFollowedThoughNothingIsToBeWritten) {
+  PrivateRedisPair pair;
+  RedisQueue queue(std::make_unique<RedisLink>(pair.endpoints(), 5s), {.queue = "pair"},
+                   {.replicas = 1});
+  const DurableTimer timer{1, 0, "x"};
+  queue.schedule({&timer, 1});
+  pair.part();
+  const auto claims = queue.claim(1, kLease).timers;
+  ASSERT_EQ(claims.size(), 1U);
+  pair.heal();
+  EXPECT_EQ(queue.complete(claims), std::vector<bool>{false});
+  EXPECT_EQ(queue.claim(1, kLease).timers.size(), 1U);
 }
 
 TEST(RedisPair, WithoutAReplicaAcknowledgesNothing) {

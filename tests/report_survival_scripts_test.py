@@ -17,7 +17,19 @@ from scripts_testing import ROOT
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from survival_testing import BROKEN, LOSSY, SAFE, WHY, results, skipped, survived, timelines, write
+from survival_testing import (
+    BROKEN,
+    LOSSY,
+    NO_START,
+    SAFE,
+    WHY,
+    results,
+    skipped,
+    survived,
+    timeline,
+    timelines,
+    write,
+)
 
 TILE = "[data-key='tile:{}/{}']"
 
@@ -133,6 +145,18 @@ class SurvivalTest(ReportTest):
         lines[f"faults/engine_stopped/5/{BROKEN}"][0]["timeline"]["mended_seconds"] = 0
         self.open(self.page(distributions=lines), "survival")
         self.assertIn("fault, never mended", self.saved("SVG", "figure"))
+
+    def test_an_engine_that_does_not_start_again(self) -> None:
+        entries = [survived("power_cut", SAFE, "may lose all", lost=50, no_starts=2)]
+        lines = {f"faults/power_cut/5/{SAFE}": [{"timeline": timeline(1, no_start=NO_START)}]}
+        self.open(self.page(entries, lines), "survival")
+        self.assertEqual(self.tile(SAFE, "power_cut").text, "50‡×\nof 2.1k")
+        self.assertIn(
+            f"after 2 of 5 runs the engine does not start again: {NO_START}", self.chosen()
+        )
+        legend = str(self.run_js("document.querySelector('.legend').innerText"))
+        self.assertIn("× it does not start again", legend)
+        self.assertNotIn("†", legend)
 
     def test_without_time_lines_the_figures_stand(self) -> None:
         self.open(self.page(distributions={}), "survival")

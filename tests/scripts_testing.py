@@ -103,11 +103,11 @@ def option(name, default=""):
 ACTS = dict(act.split("=") for act in os.environ.get("ACTS", "").split(",") if act)
 IS_OTHER = sys.argv[0].endswith("other")  # a second build
 SUITE = os.path.basename(option("--suite")).removesuffix(".toml")
-REALTIME = SUITE == "purgatory"
+REALTIME = SUITE in ("accuracy", "contention", "purgatory")
 KNOWN = ["delay_queue", "system_timer"] if REALTIME else ["scan", "ring_512"]
 BACKENDS = [name for name in option("--backends").split(",") if name] or KNOWN
-WORKLOADS = ["low"] if REALTIME else option("--workloads", "fill").split(",")
-SIZES = option("--sizes", "1000,10000" if REALTIME else "10").split(",")
+WORKLOADS = option("--workloads", "low" if REALTIME else "fill").split(",")
+SIZES = option("--sizes", "1000,10000" if REALTIME else "10").replace("k", "000").split(",")
 TAIL = "/iterations:1/manual_time" if REALTIME else "/manual_time"
 
 def hang():
@@ -199,6 +199,7 @@ else:
     elif REALTIME:
         saturated = ", saturated" if act == "saturated" else ""
         entry |= dict(label="granular, per request" + saturated, cpu_share=0.029,
+                      lateness_p50_ns=50.0, calls_per_second=1e6,
                       processors=len(os.sched_getaffinity(0)),
                       cpu_ns_per_request=100.0 * (1 + ("/10000/" in name) * random.random()))
     else:

@@ -244,6 +244,17 @@ TEST_P(RealTimeTest, PassesTheAudits) {
   }
 }
 
+// So that a slow stop on a busy machine is not taken for one that hangs.
+TEST_P(RealTimeTest, TheAuditOfStoppingShowsProgressAfterEachStop) {
+  const StopFlag never = false;
+  int signs = 0;
+  for (const ServiceAudit& audit : service_audits()) {
+    if (audit.name != "stop") continue;
+    audit.run(backend_, {.seconds = 0.03, .progress = [&signs] { ++signs; }}, never);
+  }
+  EXPECT_EQ(signs, 3);
+}
+
 TEST_P(RealTimeTest, EveryArmingEndsOnceUnderStress) {
   SteadyClock clock;
   expect_every_arming_to_end_once(backend_, clock, 3 * kMillisecond);

@@ -21,6 +21,7 @@ from scripts_testing import ROOT, BenchScratch, Scratch, texts_of
 from survival_testing import (
     BROKEN,
     LOSSY,
+    NO_START,
     SAFE,
     WHY,
     results,
@@ -192,6 +193,30 @@ class TableTest(SurvivalScratch):
         )
         first, *_ = answer_lines(self.load(entries[:1]))
         self.assertTrue(first.startswith("The queue breaks its promise, in 5 runs"), first)
+
+    def test_an_engine_that_does_not_start_again(self) -> None:
+        """It breaks its promise, unless it promises nothing."""
+        name = "redis_memory"
+        none = survived(
+            "last_block_spoilt", name, "may lose all", lost=50, no_starts=2, worst_seed=2
+        )
+        told = {
+            f"faults/last_block_spoilt/5/{name}": [{"timeline": timeline(2, no_start=NO_START)}]
+        }
+        report = self.open([none], told)
+        self.assertEqual(report.results.fates["last_block_spoilt", name].verdict, Verdict.ALLOWED)
+        self.assertIn("The queue keeps what is promised", report.markdown())
+        for part in (
+            " 50 of 2\u202f100 ‡× |",
+            "× the engine does not start again after a run",
+            f"- {name} in last_block_spoilt: after 2 of 5 runs: {NO_START}. Repeat: `scripts/bench ",
+        ):
+            self.assertIn(part, report.markdown())
+        broken = survived("disk_full", name, lost=50, no_starts=2, breaches=3, worst_seed=2)
+        report = self.open([broken])
+        said = f"{name} does not start again in disk_full (2 of 5 runs)."
+        self.assertIn(said, answer_lines(report.results)[0])
+        self.assertIn(" **50 of 2\u202f100 ×!** |", report.markdown())
 
     def test_a_long_breach_is_cut_between_words(self) -> None:
         words = " ".join(["reason"] * 40)

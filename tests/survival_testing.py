@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 SAFE, LOSSY, BROKEN = "sqlite_full", "redis_everysec", "redis_always"
-WHY = "cannot start a private redis-server: Bad file format reading the append only file"
+WHY = "acknowledged timer 17 never fired"
+NO_START = "cannot start a private redis-server: Bad file format reading the append only file"
 
 CONTEXT: dict[str, Any] = {
     "processor": "Test 1000",
@@ -29,7 +30,14 @@ def survived(
 ) -> dict[str, Any]:
     """The entry of one round of five runs."""
     usual: dict[str, float] = {
-        **{"runs": 5, "breaches": 0, "acknowledged": 2100, "lost": 0, "fired_twice": 0},
+        **{
+            "runs": 5,
+            "breaches": 0,
+            "no_starts": 0,
+            "acknowledged": 2100,
+            "lost": 0,
+            "fired_twice": 0,
+        },
         **{"fired_without_acknowledgement": 0, "fired_after_cancel": 0},
         **{"latest_seconds": 0.25, "silent_seconds": 0.125, "worst_seed": 1},
     }
@@ -50,12 +58,13 @@ def skipped(fault: str, queue: str, why: str) -> dict[str, Any]:
     }
 
 
-def timeline(seed: int = 1, lost: int = 0, breach: str = "") -> dict[str, Any]:
+def timeline(seed: int = 1, lost: int = 0, breach: str = "", no_start: str = "") -> dict[str, Any]:
     """Nobody fires from 0.4 s to 0.8 s; `fired` has no entry in the last steps."""
     counts = [2] * 50
     return {
         "seed": seed,
         "breach": breach,
+        "no_start": no_start,
         "acknowledged_timers": 100,
         "lost_timers": lost,
         "step_seconds": 0.02,

@@ -200,7 +200,7 @@ void Crew::work(DurableQueue& queue, std::uint64_t seed) {
   while (shared_->works.load(std::memory_order_relaxed)) {
     try {
       if (worker.step(handle).handled > 0) continue;
-      ++shared_->empty_claims;
+      if (!shared_->produces && queue.size() == 0) ++shared_->empty_answers;
       std::this_thread::sleep_for(kBetweenTimers);
     } catch (const BackendError&) {
       std::this_thread::sleep_for(kAfterAnError);

@@ -62,8 +62,9 @@ class Crew {
 
   // They arm no more timers. Their last calls may still wait for an answer.
   void end_producers() { shared_->produces.store(false, std::memory_order_relaxed); }
-  // How often a worker has asked so far, was answered, and was handed nothing.
-  std::uint64_t empty_claims() const { return shared_->empty_claims.load(); }
+  // How often, since end_producers(), a worker was answered that nothing is due, and that the queue
+  // holds nothing at all.
+  std::uint64_t empty_answers() const { return shared_->empty_answers.load(); }
   // Workers end too. Kills who has not ended in time. Returns what the first one said that failed;
   // empty if none did.
   std::string end();
@@ -72,7 +73,7 @@ class Crew {
   struct Shared {
     std::atomic<bool> produces = true;
     std::atomic<bool> works = true;
-    std::atomic<std::uint64_t> empty_claims = 0;
+    std::atomic<std::uint64_t> empty_answers = 0;
     std::atomic<bool> has_failed = false;
     char error[400] = {};
   };

@@ -19,6 +19,7 @@
 #include "durable/engine.h"
 #include "faults/crew.h"
 #include "faults/loop_disk.h"
+#include "faults/own_network.h"
 #include "faults/proxy.h"
 #include "faults/survival_audit.h"
 #include "system/stop.h"
@@ -32,7 +33,8 @@ struct FaultScene {
   const Fault& fault;
   DurableEngine& engine;
   Crew& crew;
-  LoopDisk* disk;  // that the engine's files are on; nullptr unless Fault::needs_disk
+  LoopDisk* disk;       // that the engine's files are on; nullptr unless Fault::needs_disk
+  OwnNetwork* network;  // of the engine; nullptr unless Fault::needs_network
   const std::vector<std::unique_ptr<Proxy>>& proxies;  // of its sockets; none unless needs_proxies
   std::mt19937_64& random;
 };
@@ -48,6 +50,7 @@ struct Fault {
   void (*strike)(FaultScene&);
   std::string_view engine_switch = "";  // that it turns on and off
   bool needs_disk = false;
+  bool needs_network = false;
   bool needs_proxies = false;
   Delivery delivery = Delivery::at_least_once;
   Handlers handlers = Handlers::quick;
@@ -64,8 +67,8 @@ std::chrono::nanoseconds patience_with(const DurableTraits& traits);
 // Throws BackendError, CellFailure if the clients failed otherwise, and Interrupted. `queue` is a
 // name that nobody has used. REQUIRES: left_out() is empty; this process has one thread.
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
-               LoopDisk* disk, const std::string& queue, std::uint64_t seed, SurvivalLedger& ledger,
-               const StopFlag& stop);
+               LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
+               SurvivalLedger& ledger, const StopFlag& stop);
 
 // What the run must keep.
 SurvivalTerms terms_of(const Fault& fault, const DurableTraits& traits);

@@ -39,7 +39,7 @@ constexpr auto kLongEnough = 500ms;
 
 // For an engine that has been mended to answer.
 constexpr auto kLongestRecovery = 60s;
-constexpr std::uint64_t kEnoughEmptyClaims = 50;
+constexpr std::uint64_t kEnoughEmptyAnswers = 20;
 // What fires again and again although nothing is missing is not waited for.
 constexpr auto kLongestEcho = 5s;
 
@@ -53,10 +53,7 @@ bool is_past(Tick when, std::chrono::nanoseconds time) {
 Kept keeps_all(const DurablePromise&) { return Kept::all; }
 Kept when_killed(const DurablePromise& promise) { return promise.when_killed; }
 Kept when_power_fails(const DurablePromise& promise) { return promise.when_power_fails; }
-// Nobody promises to keep the block that is overwritten, and what was acknowledged last is in it.
-Kept but_the_block(const DurablePromise& promise) {
-  return promise.when_killed == Kept::none ? Kept::none : Kept::but_the_latest;
-}
+Kept when_block_is_spoilt(const DurablePromise& promise) { return promise.when_block_is_spoilt; }
 
 // What cannot happen to whom.
 
@@ -84,6 +81,10 @@ std::string_view to_those_on_sockets(DurableEngine& engine, const DurableTraits&
 std::string_view to_those_with_files(DurableEngine& engine, const DurableTraits& traits) {
   if (const auto reason = to_private(engine, traits); !reason.empty()) return reason;
   return traits.promise.when_power_fails == Kept::none ? "it keeps nothing on disk" : "";
+}
+
+std::string_view to_clusters(DurableEngine& engine, const DurableTraits&) {
+  return engine.nodes().empty() ? "it has no nodes that agree who is a master" : "";
 }
 
 // What happens.
@@ -174,6 +175,15 @@ void spoil_files(FaultScene& scene) {
   scene.crew.start();
 }
 
+// Long enough for the others to find that it is gone, and to choose another.
+void part_master(FaultScene& scene) {
+  const std::vector<std::string> masters = scene.engine.masters(), nodes = scene.engine.nodes();
+  const std::string& master = masters[scene.random() % masters.size()];
+  scene.network->part(master, nodes);
+  sleep(3s);
+  scene.network->heal(master, nodes);
+}
+
 template <Proxy::Mode mode>
 void break_connections(FaultScene& scene) {
   for (const auto& proxy : scene.proxies) proxy->set(mode);
@@ -244,7 +254,7 @@ std::span<const Fault> faults() {
        .needs_disk = true},
       {.name = "last_block_spoilt",
        .summary = "the engine is killed, and the last block that it wrote is overwritten",
-       .promised = but_the_block,
+       .promised = when_block_is_spoilt,
        .possible = to_those_with_files,
        .strike = spoil_files},
       {.name = "disk_full",
@@ -295,6 +305,12 @@ std::span<const Fault> faults() {
        .possible = to_private,
        .strike = turn_switch,
        .engine_switch = "partition"},
+      {.name = "master_parted",
+       .summary = "the other nodes do not reach a master for 3 s, but its clients do",
+       .promised = when_killed,
+       .possible = to_clusters,
+       .strike = part_master,
+       .needs_network = true},
       {.name = "slots_moved",
        .summary = "each slot of a cluster that has timers moves to another master",
        .promised = keeps_all,
@@ -322,8 +338,8 @@ std::chrono::nanoseconds patience_with(const DurableTraits& traits) {
 }
 
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
-               LoopDisk* disk, const std::string& queue, std::uint64_t seed, SurvivalLedger& ledger,
-               const StopFlag& stop) {
+               LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
+               SurvivalLedger& ledger, const StopFlag& stop) {
   constexpr Tick kMs = 1'000'000;
   constexpr Tick kLongestDelay = 600 * kMs;
   std::mt19937_64 random(seed);
@@ -356,25 +372,26 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   const auto never = [] { return false; };
   wait(10s, [&] { return has_begun(ledger, Happening::fired); });
   wait(std::chrono::nanoseconds(age) + 100ms + std::chrono::milliseconds(random() % 300), never);
-  FaultScene scene{fault, engine, crew, disk, proxies, random};
+  FaultScene scene{fault, engine, crew, disk, network, proxies, random};
   ledger.add(Happening::fault);
   fault.strike(scene);
   ledger.add(Happening::mended);
   wait(300ms, never);
   crew.end_producers();
   // A lease may end once more, and then a timer fires twice. What is missing is lost if workers are
-  // answered for a while that nothing is due; a busy engine may need long for that.
+  // answered for a while that nothing is left; a busy engine may need long for that, as it may hold
+  // what a client that gave up has claimed.
   const auto lease_is_over = std::chrono::nanoseconds(lease) + 100ms;
-  std::uint64_t before = crew.empty_claims();
+  std::uint64_t before = crew.empty_answers();
   Tick last = 0;
   const Tick ended = unix_now();
   wait(kLongestRecovery, [&] {
-    if (std::exchange(last, last_time(ledger)) != last) before = crew.empty_claims();
+    if (std::exchange(last, last_time(ledger)) != last) before = crew.empty_answers();
     if (missing(ledger, fault.delivery) == 0) {
       return is_past(last, lease_is_over) || is_past(ended, kLongestEcho);
     }
     return is_past(last, lease_is_over + patience_with(traits)) &&
-           crew.empty_claims() > before + kEnoughEmptyClaims;
+           crew.empty_answers() > before + kEnoughEmptyAnswers;
   });
   if (const std::string error = crew.end(); !error.empty()) throw BackendError(error);
 }

@@ -4,19 +4,17 @@
 #include <fmt/format.h>
 #include <linux/loop.h>
 #include <sched.h>
-#include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "core/backend_error.h"
+#include "faults/run_program.h"
 
 namespace timerbench {
 namespace {
@@ -52,21 +50,9 @@ class File {
 
 void make_file_system(const std::filesystem::path& image) {
   // All tables are written at once: else the kernel writes them later, in the middle of a run.
-  std::array<const char*, 9> arguments{
-      "mkfs.ext4",   "-q",   "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0",
-      image.c_str(), nullptr};
-  const char* const environment[] = {"PATH=/usr/sbin:/sbin:/usr/bin:/bin", nullptr};
-  pid_t process = 0;
-  for (const char* program : {"/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"}) {
-    if (posix_spawn(&process, program, nullptr, nullptr, const_cast<char* const*>(arguments.data()),
-                    const_cast<char* const*>(environment)) == 0) {
-      int status = 0;
-      waitpid(process, &status, 0);
-      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-      throw BackendUnavailable("mkfs.ext4 failed; its error is above");
-    }
-  }
-  throw BackendUnavailable("mkfs.ext4 is missing; install it (apt-get install e2fsprogs)");
+  run_program(
+      {"mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", image},
+      "install it (apt-get install e2fsprogs)");
 }
 
 // Only what was written: a copy of a new file system is small.
@@ -126,7 +112,7 @@ void have_own_mounts() {
 std::string LoopDisk::unavailable() {
   if (geteuid() != 0) return "mounting a file needs root";
   if (access("/dev/loop-control", R_OK | W_OK) != 0) return "there are no loop devices";
-  return "";
+  return has_program("mkfs.ext4") ? "" : "mkfs.ext4 is missing (apt-get install e2fsprogs)";
 }
 
 LoopDisk::LoopDisk() : folder_("timerbench-disk"), image_(folder_ / "image") {

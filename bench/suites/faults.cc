@@ -42,7 +42,8 @@ class OtherTemporaryFolder {
   std::optional<std::string> before_;
 };
 
-// An engine for some runs. Its files are on a disk whose power can be cut, if the fault needs one.
+// An engine for some runs, on a disk whose power can be cut and in a network that can be parted, if the
+// fault needs them.
 class Patient {
  public:
   Patient(const Fault& fault, const DurableContender& contender) {
@@ -51,6 +52,12 @@ class Patient {
         throw CellFailure("skipped: " + reason);
       }
       disk_ = std::make_unique<LoopDisk>();
+    }
+    if (fault.needs_network) {
+      if (const std::string reason = OwnNetwork::unavailable(); !reason.empty()) {
+        throw CellFailure("skipped: " + reason);
+      }
+      network_ = std::make_unique<OwnNetwork>();
     }
     const OtherTemporaryFolder here(disk_ ? disk_->path() : std::filesystem::temp_directory_path());
     files_.emplace("timerbench-faults");
@@ -63,9 +70,11 @@ class Patient {
 
   DurableEngine& engine() { return *engine_; }
   LoopDisk* disk() { return disk_.get(); }
+  OwnNetwork* network() { return network_.get(); }
 
  private:
   std::unique_ptr<LoopDisk> disk_;
+  std::unique_ptr<OwnNetwork> network_;
   std::optional<TemporaryFolder> files_;
   std::unique_ptr<DurableEngine> engine_;
 };
@@ -74,11 +83,12 @@ struct Run {
   std::uint64_t seed = 0;
   Survival survival{};
   SurvivalTimeline timeline{};
+  std::string no_start{};  // why the engine did not start again; empty: it did
 
   // Runs that tell more are larger.
   auto rank() const {
-    return std::tuple(!survival.breach.empty(), survival.lost, survival.fired_after_cancel,
-                      survival.fired_twice, survival.silent_seconds);
+    return std::tuple(!survival.breach.empty(), !no_start.empty(), survival.lost,
+                      survival.fired_after_cancel, survival.fired_twice, survival.silent_seconds);
   }
 };
 
@@ -94,6 +104,7 @@ class Runs {
     total_.latest_seconds = std::max(total_.latest_seconds, one.latest_seconds);
     total_.silent_seconds = std::max(total_.silent_seconds, one.silent_seconds);
     breaches_ += one.breach.empty() ? 0 : 1;
+    no_starts_ += run.no_start.empty() ? 0 : 1;
     if (count_++ == 0 || run.rank() > worst_.rank()) worst_ = std::move(run);
   }
 
@@ -105,6 +116,7 @@ class Runs {
         .summary = summary(promised),
         .counters = {{"runs", count(count_)},
                      {"breaches", count(breaches_)},
+                     {"no_starts", count(no_starts_)},
                      {"acknowledged", count(total_.acknowledged)},
                      {"lost", count(total_.lost)},
                      {"fired_twice", count(total_.fired_twice)},
@@ -123,6 +135,10 @@ class Runs {
         "{:>5} of {:<6} lost  {:>4} twice  {:>4} after cancel  latest {:.2f} s  silent {:.2f} s",
         total_.lost, total_.acknowledged, total_.fired_twice, total_.fired_after_cancel,
         total_.latest_seconds, total_.silent_seconds);
+    if (no_starts_ > 0) {
+      text += fmt::format("  does not start again in {} of {} runs: {}", no_starts_, count_,
+                          worst_.no_start);
+    }
     if (breaches_ > 0) {
       text += fmt::format("  BROKEN in {} of {} runs ({}): {} (seed {})", breaches_, count_,
                           ranking(promised), worst_.survival.breach, worst_.seed);
@@ -135,6 +151,7 @@ class Runs {
     const SurvivalTimeline& line = worst_.timeline;
     return {{"seed", worst_.seed},
             {"breach", worst_.survival.breach},
+            {"no_start", worst_.no_start},
             {"acknowledged_timers", worst_.survival.acknowledged},
             {"lost_timers", worst_.survival.lost},
             {"step_seconds", line.step_seconds},
@@ -147,7 +164,7 @@ class Runs {
   }
 
   Survival total_{};
-  std::uint64_t count_ = 0, breaches_ = 0;
+  std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0;
   Run worst_{};
 };
 
@@ -162,18 +179,17 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
     if (!patient) patient.emplace(fault, contender);
     SurvivalLedger ledger;
     Run run{.seed = first_seed + i};
-    std::string ended;
     try {
-      run_fault(fault, patient->engine(), contender.traits, patient->disk(),
+      run_fault(fault, patient->engine(), contender.traits, patient->disk(), patient->network(),
                 fmt::format("run_{}", i), run.seed, ledger, interrupted());
     } catch (const BackendUnavailable& error) {
       // It does not start again, which is a finding: all that it held is lost.
       if (!has_begun(ledger, Happening::fault)) throw;
-      ended = error.what();
+      run.no_start = error.what();
     }
     run.survival = audit(ledger, terms);
-    if (!ended.empty()) {
-      run.survival.breach = ended;
+    if (!run.no_start.empty()) {
+      if (terms.kept != Kept::none) run.survival.breach = "it does not start again";
       patient.reset();
     }
     run.timeline = timeline(ledger);

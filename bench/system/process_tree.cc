@@ -7,11 +7,12 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
 #include <system_error>
+
+#include "system/kernel_files.h"
 
 namespace timerbench {
 namespace {
@@ -23,8 +24,7 @@ struct Process {
 
 // The fields of /proc/PID/stat behind the name, which may hold spaces; see proc(5).
 Process read_stat(const std::filesystem::path& folder) {
-  std::ifstream file(folder / "stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = first_line(folder / "stat").value_or("");
   const std::size_t end_of_name = text.rfind(')');
   if (end_of_name == std::string::npos) return {};
   std::istringstream fields(text.substr(end_of_name + 1));
@@ -96,6 +96,19 @@ ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
     ++usage.processes;
   }
   return usage;
+}
+
+std::uint64_t bytes_written(pid_t process) {
+  const std::string file = fmt::format("/proc/{}/io", process);
+  const auto by_calls = number(field(file, "wchar")).value_or(0);
+  const auto to_disk = number(field(file, "write_bytes")).value_or(0);
+  return static_cast<std::uint64_t>(std::max(by_calls, to_disk));
+}
+
+std::uint64_t bytes_written_by_tree(pid_t root) {
+  std::uint64_t bytes = 0;
+  for (const pid_t process : processes_of_trees({root})) bytes += bytes_written(process);
+  return bytes;
 }
 
 }  // namespace timerbench

@@ -20,4 +20,11 @@ struct ProcessTreeUsage {
 // Of these and all their descendants. Reads /proc once, which takes a millisecond or two.
 ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots);
 
+// What the process and its children that have ended have written, to files, pipes and mapped files
+// on a disk; 0 if the kernel does not tell. What is reserved without writing is not in it.
+std::uint64_t bytes_written(pid_t process);
+
+// The same of this process and all its descendants. Reads /proc once, too.
+std::uint64_t bytes_written_by_tree(pid_t root);
+
 }  // namespace timerbench

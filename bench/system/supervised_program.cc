@@ -20,6 +20,8 @@
 #include <system_error>
 #include <utility>
 
+#include "system/process_tree.h"
+
 namespace timerbench {
 namespace {
 
@@ -28,8 +30,18 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLongestLine = 1 << 16;
 constexpr std::size_t kKeptErrors = 1 << 12;
 constexpr std::chrono::milliseconds kLook{50};  // between two looks at the stop flag
+// Between two looks at what it has written. Each takes a millisecond from the program that is
+// measured; in the time between, it may write some 100 MB.
+constexpr std::chrono::milliseconds kLookAtWritten{200};
+constexpr std::uint64_t kFiles = 4;  // of the largest size, that may be written
 
 std::system_error system_error(const char* what) { return {errno, std::generic_category(), what}; }
+
+// What the supervisor tells.
+struct End {
+  int how = W_EXITCODE(127, 0);  // the program's status, as of wait()
+  std::uint64_t written = 0;     // bytes, by the program and all that it started
+};
 
 // The two ends of a pipe, closed at the end unless released.
 class Pipe {
@@ -114,7 +126,8 @@ void kill_children() {
   if (program == 0) become(arguments, output, errors, most_file_bytes);
   close(output);
   close(errors);
-  int how = program < 0 ? W_EXITCODE(127, 0) : 0;
+  End end;
+  if (program > 0) end.how = 0;
   for (bool is_over = program < 0; !is_over;) {
     int number = 0;
     if (sigwait(&awaited, &number) != 0 || number == SIGTERM) break;
@@ -122,21 +135,23 @@ void kill_children() {
     for (pid_t ended; (ended = waitpid(-1, &ended_how, WNOHANG)) > 0;) {
       if (ended != program) continue;
       is_over = true;
-      how = ended_how;
+      end.how = ended_how;
     }
   }
   do {
     if (program > 0) kill(-program, SIGKILL);
     kill_children();
   } while (waitpid(-1, nullptr, 0) > 0);
-  if (write(status, &how, sizeof how) < 0) _exit(EXIT_FAILURE);  // nobody listens any more
+  end.written = bytes_written(getpid());
+  if (write(status, &end, sizeof end) < 0) _exit(EXIT_FAILURE);  // nobody listens any more
   _exit(EXIT_SUCCESS);
 }
 
 }  // namespace
 
 SupervisedProgram::SupervisedProgram(const std::vector<std::string>& arguments,
-                                     std::uint64_t most_file_bytes) {
+                                     std::uint64_t most_file_bytes)
+    : most_bytes_(kFiles * most_file_bytes) {
   Pipe output, errors, status;
   std::fflush(nullptr);
   const pid_t parent = getpid();
@@ -176,6 +191,7 @@ bool SupervisedProgram::listen(Clock::time_point until) {
     const ssize_t count = read(descriptor, buffer.data(), buffer.size());
     if (count > 0) {
       text.append(buffer.data(), static_cast<std::size_t>(count));
+      told_bytes_ += static_cast<std::uint64_t>(count);
     } else if (count == 0 || errno != EINTR) {
       close(std::exchange(descriptor, -1));
     }
@@ -186,10 +202,25 @@ bool SupervisedProgram::listen(Clock::time_point until) {
     last_errors_.erase(0, last_errors_.size() - kKeptErrors);
   }
   if (events[2].revents != 0) {
-    int how = 0;
-    ended_ = read(status_, &how, sizeof how) == sizeof how ? how : W_EXITCODE(127, 0);
+    End end;
+    if (read(status_, &end, sizeof end) != sizeof end) end = {};
+    ended_ = end.how;
+    refuse_too_much(end.written);
   }
   return true;
+}
+
+void SupervisedProgram::look_at_what_is_written() {
+  const auto now = Clock::now();
+  if (ended_ || now < next_look_) return;
+  next_look_ = now + kLookAtWritten;
+  refuse_too_much(bytes_written_by_tree(supervisor_));
+}
+
+// What it has told is written, too, and not all of that has been read yet: a pipe is small.
+void SupervisedProgram::refuse_too_much(std::uint64_t written) const {
+  if (written <= most_bytes_ + told_bytes_) return;
+  throw ProgramFailure(fmt::format("error: it writes more than {} MiB", most_bytes_ >> 20));
 }
 
 std::optional<std::string> SupervisedProgram::take_line(bool has_ended) {
@@ -210,6 +241,7 @@ std::optional<std::string> SupervisedProgram::next_line(std::chrono::duration<do
                                                         const StopFlag& stop) {
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(patience);
   while (true) {
+    look_at_what_is_written();
     if (auto line = take_line(/*has_ended=*/false)) return line;
     if (stop) throw Interrupted();
     if (!listen(until)) break;

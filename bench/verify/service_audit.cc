@@ -49,6 +49,7 @@ std::optional<std::string> audit_stop(const ServiceBackend& backend,
                                        .seed = options.seed + static_cast<std::uint64_t>(i)},
                                       backend, AuditEnd::amid_calls, counts, stop);
     if (violation) return violation;
+    options.progress();  // a thread that polls may take long to stop on a busy machine
   }
   return std::nullopt;
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,7 @@ namespace timerbench {
 struct ServiceAuditOptions {
   double seconds = 0.3;  // of calls
   std::uint64_t seed = 1;
+  std::function<void()> progress = [] {};  // called now and then, unless the service hangs
 };
 
 struct ServiceAudit {

@@ -51,7 +51,8 @@ Verdict judge(const ServiceBackend& backend, std::uint64_t seed, double seconds,
     }
   }
   for (const ServiceAudit& audit : service_audits()) {
-    ServiceAuditOptions part{.seconds = 0, .seed = seed};
+    ServiceAuditOptions part{
+        .seconds = 0, .seed = seed, .progress = [&progress] { progress.beat(); }};
     for (double left = seconds; left > 0; left -= part.seconds, ++part.seed) {
       progress.begin(fmt::format("audit {}", audit.name));
       part.seconds = std::min(left, kLongestPart);

@@ -106,6 +106,8 @@ struct DurablePromise {
   Kept when_killed;       // kill -9 of the engine
   Kept when_power_fails;  // what was not synchronised to the disk is gone
   Kept when_disk_fails;   // the machine is lost, and another takes over
+  // The block that it wrote last is overwritten; most engines say nothing of that.
+  Kept when_block_is_spoilt = Kept::none;
   // How old what is lost may be when all but the latest is kept; kNever: as old as pages that were
   // not written yet.
   Tick latest = Tick{2} * 1'000'000'000;

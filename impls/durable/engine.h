@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +47,11 @@ class DurableEngine {
 
   // The unix sockets that its clients connect to, if they do.
   virtual std::vector<std::filesystem::path> sockets() const { return {}; }
+
+  // The addresses of 127.0.0.0/8 of its nodes, if each has its own: of all, and of those that are
+  // masters now. Throws BackendError, also if they do not come to agree who is.
+  virtual std::vector<std::string> nodes() { return {}; }
+  virtual std::vector<std::string> masters() { return {}; }
 
   // Where it keeps timers on disk, if it does.
   virtual std::vector<std::filesystem::path> folders() const { return {}; }

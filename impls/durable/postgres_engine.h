@@ -87,7 +87,8 @@ inline DurableContender postgres(std::string_view name, std::string_view summary
                      .engine = "postgresql",
                      .promise = {.when_killed = after_a_crash,
                                  .when_power_fails = after_a_crash,
-                                 .when_disk_fails = Kept::none},
+                                 .when_disk_fails = Kept::none,
+                                 .when_block_is_spoilt = Kept::but_the_latest},
                      .shared_by = SharedBy::machines,
                      .file = PostgresQueue::kFile},
           .start = [synchronous_commit](const std::filesystem::path&) {

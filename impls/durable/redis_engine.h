@@ -151,9 +151,22 @@ class RedisClusterEngine final : public DurableEngine {
   std::vector<EngineSwitch> switches() override {
     return {{"slots_moved", [this] { own_->move_slots(); }, [] {}}};
   }
+  std::vector<std::string> nodes() override {
+    return own_ ? hosts_of(own_->endpoints()) : std::vector<std::string>();
+  }
+  std::vector<std::string> masters() override {
+    own_->mend();
+    return hosts_of(own_->masters());
+  }
 
  private:
   static constexpr std::size_t kShards = 16;
+
+  static std::vector<std::string> hosts_of(const std::vector<RedisEndpoint>& endpoints) {
+    std::vector<std::string> hosts;
+    for (const RedisEndpoint& endpoint : endpoints) hosts.push_back(endpoint.host);
+    return hosts;
+  }
 
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
     DurableConfig unique = config;

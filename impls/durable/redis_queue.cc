@@ -39,8 +39,12 @@ constexpr const char* kCancel = R"(
   return redis.call('ZREM', KEYS[1], ARGV[1])
 )";
 
+// Those that may have nothing to write begin with a write of nothing: a server that was the master
+// and is a replica refuses it, and the client looks for the master. Else it would stay with a copy.
+
 // Returns the first score that is left, or -1, and then an id and a payload for each.
 constexpr const char* kClaim = R"(
+  redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0)
   local now, lease_end, most, token = unpack(ARGV)
   local claimed = {-1}
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, most)) do
@@ -56,6 +60,7 @@ constexpr const char* kClaim = R"(
 )";
 
 constexpr const char* kComplete = R"(
+  redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0)
   local held = {}
   for i = 1, #ARGV, 2 do
     local id, token = ARGV[i], ARGV[i + 1]
@@ -71,6 +76,7 @@ constexpr const char* kComplete = R"(
 )";
 
 constexpr const char* kGiveBack = R"(
+  redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0)
   local now = ARGV[#ARGV]
   for i = 1, #ARGV - 1, 2 do
     local id, token = ARGV[i], ARGV[i + 1]

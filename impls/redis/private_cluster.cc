@@ -18,6 +18,8 @@ using SteadyTime = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kClusterPatience{20};
 constexpr std::chrono::milliseconds kBetweenLooks{20};
+// Each node has an address of its own, so that a network can tell them apart.
+constexpr std::size_t kFirstAddress = 11;  // 127.0.0.11
 // Of silence, after which the others take a node for dead.
 constexpr std::string_view kNodeTimeout = "500";
 
@@ -28,12 +30,14 @@ std::string text_in(const RedisConnection::Reply& reply) { return {reply->str, r
 PrivateRedisCluster::PrivateRedisCluster() {
   const std::string password = random_password();
   for (std::size_t i = 0; i < kNodes; ++i) {
-    endpoints_.push_back(free_loopback(password));
-    bus_ports_.push_back(free_loopback_port());
+    endpoints_.push_back(free_loopback(password, fmt::format("127.0.0.{}", kFirstAddress + i)));
+    bus_ports_.push_back(free_loopback_port(endpoints_[i].host));
     PrivateRedisServer::Settings settings = PrivateRedisServer::kReplicates;
     settings.insert(settings.end(),
                     {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_ports_[i]),
-                     "--cluster-node-timeout", std::string(kNodeTimeout),
+                     // Else the others take the address that they see, which may be another.
+                     "--cluster-announce-ip", endpoints_[i].host, "--cluster-node-timeout",
+                     std::string(kNodeTimeout),
                      // The nodes know of a replica once it has had a byte, if only a ping.
                      "--repl-ping-replica-period", "1",
                      // The others go on while a master is down.
@@ -85,8 +89,16 @@ std::vector<pid_t> PrivateRedisCluster::processes() {
   return processes;
 }
 
+std::vector<RedisEndpoint> PrivateRedisCluster::masters() {
+  std::vector<RedisEndpoint> masters;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    if (is_master(i)) masters.push_back(endpoints_[i]);
+  }
+  return masters;
+}
+
 std::chrono::milliseconds PrivateRedisCluster::kill_master() {
-  const auto masters = [this] {
+  const auto running_masters = [this] {
     std::size_t count = 0;
     for (std::size_t i = 0; i < kNodes; ++i) count += nodes_[i]->running() && is_master(i) ? 1 : 0;
     return count;
@@ -96,7 +108,7 @@ std::chrono::milliseconds PrivateRedisCluster::kill_master() {
   }
   const auto start = SteadyTime::now();
   nodes_[next_victim_]->kill();
-  await("it does not replace a dead master", [&] { return masters() == kMasters; });
+  await("it does not replace a dead master", [&] { return running_masters() == kMasters; });
   const auto took =
       std::chrono::duration_cast<std::chrono::milliseconds>(SteadyTime::now() - start);
   next_victim_ = (next_victim_ + 1) % kNodes;
@@ -119,14 +131,11 @@ void PrivateRedisCluster::mend() {
 }
 
 void PrivateRedisCluster::move_slots() {
-  std::vector<const RedisEndpoint*> masters;
-  for (std::size_t i = 0; i < kNodes; ++i) {
-    if (is_master(i)) masters.push_back(&endpoints_[i]);
-  }
+  const std::vector<RedisEndpoint> masters = this->masters();
   // First of all masters: else a slot could be met again where it was moved to.
   std::vector<std::set<int>> slots;
-  for (const RedisEndpoint* master : masters) {
-    RedisConnection connection(*master);
+  for (const RedisEndpoint& master : masters) {
+    RedisConnection connection(master);
     const auto keys = connection.call(REDIS_REPLY_ARRAY, {"KEYS", "*"});
     slots.emplace_back();
     for (std::size_t i = 0; i < keys->elements; ++i) {
@@ -136,7 +145,7 @@ void PrivateRedisCluster::move_slots() {
   }
   for (std::size_t i = 0; i < masters.size(); ++i) {
     for (const int slot : slots[i]) {
-      SlotMove(slot, *masters[i], *masters[(i + 1) % masters.size()]).finish();
+      SlotMove(slot, masters[i], masters[(i + 1) % masters.size()]).finish();
     }
   }
 }

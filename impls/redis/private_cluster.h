@@ -1,5 +1,5 @@
-// A private Redis Cluster of three masters with a replica each, on 127.0.0.1. No node keeps timers on
-// disk.
+// A private Redis Cluster of three masters with a replica each, on 127.0.0.11 to 127.0.0.16.
+// No node keeps timers on disk.
 //
 // The password keeps clients out, but the nodes talk to each other on ports of their own (the cluster
 // bus), which know no password: another program of this machine that speaks the bus's protocol could
@@ -32,6 +32,8 @@ class PrivateRedisCluster {
   const std::vector<RedisEndpoint>& endpoints() const { return endpoints_; }
   PrivateRedisServer& node(std::size_t i) { return *nodes_[i]; }
   std::vector<pid_t> processes();
+  // Those that are masters now. REQUIRES: all nodes run.
+  std::vector<RedisEndpoint> masters();
 
   // Kills a master as by kill -9, each time the next, and waits until the others have put its replica
   // in its place. Returns how long that took. Throws BackendUnavailable.

@@ -1,5 +1,6 @@
 #include "redis/server.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
@@ -66,7 +67,8 @@ PrivateServer::Program redis_program(const std::optional<RedisEndpoint>& loopbac
             if (loopback) {
               const std::string passwords = folder / "passwords.conf";
               write_passwords(passwords, loopback->password);
-              add({passwords, "--bind", "127.0.0.1", "--port", std::to_string(loopback->port)});
+              add({passwords, "--bind", loopback->host, "--bind-source-addr", loopback->host,
+                   "--port", std::to_string(loopback->port)});
             } else {
               add({"--port", "0", "--unixsocket", folder / kSocketName, "--unixsocketperm", "700"});
             }
@@ -102,7 +104,7 @@ void await_redis_replica(const RedisEndpoint& master) {
   }
 }
 
-int free_loopback_port() {
+int free_loopback_port(const std::string& host) {
   std::random_device random;
   std::uniform_int_distribution<int> any_port(kFirstPort, kFirstOutgoingPort - 1);
   for (int tries = 0; tries < 100; ++tries) {
@@ -110,21 +112,21 @@ int free_loopback_port() {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    inet_pton(AF_INET, host.c_str(), &address.sin_addr);
     const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const bool is_free =
         bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
     close(probe);
     if (is_free) return port;
   }
-  throw BackendUnavailable(fmt::format("no port of 127.0.0.1 from {} to {} is free; close some",
+  throw BackendUnavailable(fmt::format("no port of {} from {} to {} is free; close some", host,
                                        kFirstPort, kFirstOutgoingPort - 1));
 }
 
-RedisEndpoint free_loopback(std::string password) {
+RedisEndpoint free_loopback(std::string password, std::string host) {
   RedisEndpoint endpoint;
-  endpoint.host = "127.0.0.1";
-  endpoint.port = free_loopback_port();
+  endpoint.host = std::move(host);
+  endpoint.port = free_loopback_port(endpoint.host);
   endpoint.password = std::move(password);
   return endpoint;
 }

@@ -1,7 +1,8 @@
 // The redis-server that the Redis backends use: the user's, or a private one.
 //
 // A private server (engines/private_server.h) listens on a unix socket in its folder and on no TCP
-// port. Servers that talk to each other need TCP: then it listens on 127.0.0.1 alone, and a random
+// port. Servers that talk to each other need TCP: then it listens on an address of 127.0.0.0/8 alone,
+// from which it also sends, and a random
 // password keeps others out. The password is in a file that only its owner may read, in the folder.
 #pragma once
 
@@ -29,7 +30,7 @@ class PrivateRedisServer {
   explicit PrivateRedisServer(std::chrono::milliseconds patience = kRedisPatience,
                               Settings settings = kKeepsNothing);
 
-  // On 127.0.0.1. Throws BackendUnavailable, also if another program has taken the port.
+  // On 127.0.0.1, or another address of the machine alone. Throws BackendUnavailable, also if another program has taken the port.
   explicit PrivateRedisServer(RedisEndpoint loopback, Settings settings,
                               std::chrono::milliseconds patience = kRedisPatience);
 
@@ -52,13 +53,13 @@ class PrivateRedisServer {
 // Returns when a replica of this master has a copy. Throws BackendUnavailable.
 void await_redis_replica(const RedisEndpoint& master);
 
-// A port of 127.0.0.1 that nobody listens on, at the time of the call. It is none of those that Linux
+// A port of that address that nobody listens on, at the time of the call. It is none of those that Linux
 // takes for outgoing connections: else one of them might have it while a server restarts. Throws
 // BackendUnavailable.
-int free_loopback_port();
+int free_loopback_port(const std::string& host = "127.0.0.1");
 
-// 127.0.0.1, a free port, and this password.
-RedisEndpoint free_loopback(std::string password);
+// This address, a free port, and this password.
+RedisEndpoint free_loopback(std::string password, std::string host = "127.0.0.1");
 
 // 128 random bits, in hexadecimal digits.
 std::string random_password();

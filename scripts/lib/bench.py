@@ -9,6 +9,8 @@ allows. Four suites measure on the wall clock and need a quiet machine, and one 
   purgatory    requests that are answered or time out: processor time against their rate
   durable      timers that outlive the process, on engines that scripts/setup --durable installs
   faults       what such timers survive: which are lost, and which fire twice or late
+The suite service_peers is the first three of these, one after another, for the services over
+libraries and five own ones, in half an hour. Its results go to a folder for each.
 
 A cell is a backend on a workload at a size. Each round measures each cell once, in a process of its
 own that is bound to one processor; the backends take turns. Each measurement goes to the journal at
@@ -85,7 +87,19 @@ PEERS = {"libraries", "processes"}
 PEERS |= {header.stem for header in (ROOT / "impls" / "peers").glob("**/*.h")}
 for file in (ROOT / "impls" / "peers").rglob("*.cmake"):
     PEERS |= set(re.findall(r"add_(?:\w+_)?process\((\w+)", file.read_text()))
-PEER_SUITES = ("peers", "processes")
+SERVICE_PEERS = "service_peers"
+PEER_SUITES = ("peers", "processes", SERVICE_PEERS)
+
+# What service_peers stands for: suites, and what each measures.
+OF_SERVICE_PEERS = {
+    "accuracy": ("--workloads=rate,herd", "--sizes=1k,10k,100k", "--seconds=1"),
+    "contention": ("--workloads=own", "--sizes=1,2"),
+    "purgatory": ("--workloads=low", "--sizes=10k,100k"),
+}
+WITH_LIBRARIES = (
+    "--backends=libraries,java_timer,delay_queue,ring_timer,system_timer,locked_binary_heap"
+)
+SHARED = {"--backends", "--seconds", "--seed"}  # options that all of them take
 
 CACHE = ROOT / "build" / "traces"
 
@@ -107,6 +121,8 @@ CONTROL = "null"
 # difference between others must exceed the difference between twins.
 TWINS = ("kafka_wheel_256", "binary_heap", "delay_queue")
 
+INTERRUPTED = 2  # by the user, before the campaign was finished
+
 BAD = ("wrong", "error", "crash", "unavailable", "oom")  # statuses that set the exit code to 1
 
 
@@ -116,12 +132,50 @@ def main() -> int:
     folder = _folder(arguments, choice)
     if not choice:
         choice = _begun_there(folder)
+    campaigns = campaigns_of(arguments, folder, choice)
     preset = preset_of(choice)
     if which_preset:  # scripts/bench asks, to build it
         print(preset)
         return 0
     program = TIMERBENCH if preset == "release" else ROOT / "build" / preset / "timerbench"
-    return run_campaign(arguments, folder, choice, _command(choice), {"": program})
+    code = 0
+    for folder, choice in campaigns:
+        command = _command(choice)
+        if len(campaigns) > 1:
+            say(command)
+        code = max(code, run_campaign(arguments, folder, choice, command, {"": program}))
+        if code == INTERRUPTED:
+            break
+    return min(code, 1)
+
+
+def campaigns_of(
+    arguments: argparse.Namespace, folder: Path, choice: list[str]
+) -> list[tuple[Path, list[str]]]:
+    """Returns the folders and choices of the campaigns that a choice stands for: of itself, but for
+    service_peers.
+    """
+    suite, *options = choice
+    if suite != f"--suite={SERVICE_PEERS}":
+        campaigns = [(folder, choice)]
+    else:
+        given = {option.partition("=")[0] for option in options if option.startswith("-")}
+        given |= {"--budget"} if arguments.budget else set()
+        for option in sorted(given - SHARED):
+            raise UsageError(
+                f"{SERVICE_PEERS} takes no {option}, for it is several suites; give it to one of "
+                f"{', '.join(OF_SERVICE_PEERS)}"
+            )
+        campaigns = []
+        for name, narrowings in OF_SERVICE_PEERS.items():
+            usual = [
+                one for one in (*narrowings, WITH_LIBRARIES) if one.partition("=")[0] not in given
+            ]
+            campaigns.append((folder / name, [f"--suite={name}", *usual, *options]))
+    for one, _ in campaigns:
+        if (one / "results.json").exists() and choice_of(one) is None:
+            raise UsageError(f"{one}: has results already, without a journal; choose another --out")
+    return campaigns
 
 
 def preset_of(choice: Sequence[str]) -> str:
@@ -144,7 +198,7 @@ def run_campaign(
     command: str,
     builds: Mapping[str, Path],
 ) -> int:
-    """Begins a campaign in the folder or continues it; returns the exit code.
+    """Begins a campaign in the folder or continues it; returns 0, 1 if cells failed, or INTERRUPTED.
 
     `command`: the command as the user would type it. `builds`: the programs that measure, by the
     variant of their cells.
@@ -170,7 +224,7 @@ def run_campaign(
 def _campaign(
     arguments: argparse.Namespace, folder: Path, journal: Journal, builds: Mapping[str, Path]
 ) -> int:
-    """Measures and writes what is missing; returns the exit code."""
+    """Measures and writes what is missing; returns what run_campaign() does."""
     variants = (AGAIN, SLOWER) if arguments.slow_down else (AGAIN,)
     deadline = arguments.budget and time.monotonic() + arguments.budget
     plan = make_or_recall_plan(journal, builds, variants, arguments.budget)
@@ -205,6 +259,7 @@ def _campaign(
     for pass_ in passes[1:]:
         runners.append(Runner(plan, journal, options, unverified, pass_, runners[0]))
     complaints = []
+    code = 0
     is_finished = all(runner.settled == runner.total for runner in runners)
     if is_finished and not deadline:
         files = [PASSES[runner.pass_] for runner in runners]
@@ -231,6 +286,7 @@ def _campaign(
         told = "; ".join(str(runner) for runner in runners)
         took = duration(time.monotonic() - begin)
         if stop.is_set:
+            code = INTERRUPTED
             complaints.append(
                 f"interrupted after {took} at {told}; the same command goes on where it was"
             )
@@ -243,7 +299,7 @@ def _campaign(
         complaints.append(f"cells failed: {', '.join(bad)}")
     for complaint in complaints:
         complain(f"scripts/bench: {complaint}")
-    return 1 if complaints else 0
+    return code or bool(bad)
 
 
 def _counts(plan: Plan) -> bool:
@@ -432,14 +488,10 @@ def _bytes(text: str) -> int:
 
 def _folder(arguments: argparse.Namespace, choice: list[str]) -> Path:
     if arguments.out:
-        folder: Path = arguments.out
-    else:
-        suite, *options = choice
-        name = Path(suite.partition("=")[2]).stem + (f"-{digest(options)[:6]}" if options else "")
-        folder = ROOT / "results" / "local" / name
-    if (folder / "results.json").exists() and choice_of(folder) is None:
-        raise UsageError(f"{folder}: has results already, without a journal; choose another --out")
-    return folder
+        return Path(arguments.out)
+    suite, *options = choice
+    name = Path(suite.partition("=")[2]).stem + (f"-{digest(options)[:6]}" if options else "")
+    return ROOT / "results" / "local" / name
 
 
 def _begun_there(folder: Path) -> list[str]:

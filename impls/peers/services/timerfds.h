@@ -14,7 +14,7 @@
 //   cancel    the same
 //   fire      an interrupt, a wake-up of the thread unless it is awake, 1/64 of epoll_wait(), a
 //             mutex, and the handler
-//   12 bytes a timer here; in the kernel a file, a timer and an entry of epoll, some 800 bytes
+//   12 bytes a timer here; in the kernel a file, a timer and an entry of epoll, some 900 bytes
 //
 // Good: for some hundred timers without a library; late by the kernel's part alone.
 // Bad: for many: files are scarce, and each call enters the kernel.

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from figures.parts import FOOTER, INK, LEGEND_SIZE, footer_height, write_footer, write_title
 from results.survival import Fate, SurvivalResults, Verdict
-from tables.survival import BROKEN, MARKS, matrix
+from tables.survival import BROKEN, MARKS, NO_START, matrix, signs
 
 ROW, LETTER = 0.27, 0.068  # inches of a row, and of a letter of a name
 COLUMN = 0.47  # inches, of the least
@@ -92,7 +92,7 @@ def tile_text(fate: Fate) -> str:
     """Returns how many timers were lost, with marks; nothing if the fault was left out."""
     if not fate.has_figure:
         return ""
-    return short_count(fate.lost) + MARKS.get(fate.promise, "") + BROKEN * bool(fate.breaches)
+    return short_count(fate.lost) + signs(fate)
 
 
 def short_count(number: int) -> str:
@@ -109,5 +109,6 @@ def _note(results: SurvivalResults) -> str:
     marks = "; ".join(f"{mark} it {promise}" for promise, mark in MARKS.items())
     return (
         f"acknowledged timers that never fired, in {each} runs for each tile; the engine promises to "
-        f"keep all, except: {marks}; {BROKEN} the promise is broken"
+        f"keep all, except: {marks}; {NO_START} the engine does not start again; {BROKEN} the promise "
+        "is broken"
     )

@@ -262,26 +262,39 @@ def _of_survival(results: survival.SurvivalResults) -> dict[str, Any]:
         "sureness": [],
         "counters": survival.SUMS
         | {name: f"{title}, s" for name, title in survival.MAXIMA.items()}
-        | {"breaches": "runs that broke the promise"},
+        | {
+            "breaches": "runs that broke the promise",
+            "no_starts": "runs after which the engine did not start again",
+        },
         "size_is": {name: "runs" for name in results.scenarios},
         "happens": {name: results.summary_of(name) for name in results.scenarios},
         "verdicts": {verdict.name: verdict.value for verdict in survival.Verdict},
-        "promises": survival_table.MARKS,
+        "signs": _signs(results),
         "lines": survival.LINES,
     }
+
+
+def _signs(results: survival.SurvivalResults) -> dict[str, str]:
+    """Returns what the signs mean that occur."""
+    said = {mark: f"the engine {promise}" for promise, mark in survival_table.MARKS.items()}
+    said[survival_table.NO_START] = "it does not start again"
+    found = "".join(map(survival_table.signs, results.fates.values()))
+    return {mark: meaning for mark, meaning in said.items() if mark in found}
 
 
 def _row_of_fate(results: survival.SurvivalResults, fate: survival.Fate) -> list[Any]:
     if not fate.has_figure:
         [size, *_] = results.sizes(fate.fault, fate.queue)
         return [fate.fault, size, fate.queue, None, fate.failure]
-    values = fate.sums | fate.maxima | {"breaches": fate.breaches}
+    values = fate.sums | fate.maxima
+    values |= {"breaches": fate.breaches, "no_starts": fate.no_starts}
     counters = {name: [_rounded(value, 15)] for name, value in values.items()}
     run = fate.worst and {
         "step": _rounded(fate.worst.step, 4),
         "fault": _rounded(fate.worst.fault, 4),
         "mended": _rounded(fate.worst.mended, 4),
         "breach": fate.worst.breach,
+        "no_start": fate.worst.no_start,
         "acknowledged": fate.worst.acknowledged,
         "lost": fate.worst.lost,
         "lines": fate.worst.lines,
@@ -289,6 +302,7 @@ def _row_of_fate(results: survival.SurvivalResults, fate: survival.Fate) -> list
     told = {
         "verdict": fate.verdict.name,
         "promise": fate.promise,
+        "signs": survival_table.signs(fate),
         "seed": str(fate.worst_seed),  # JavaScript's numbers are too short
         "repeat": fate.repeat_line,
         "run": run,

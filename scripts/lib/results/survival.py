@@ -49,6 +49,7 @@ class Timeline:
 
     seed: int
     breach: str  # how the run broke the promise; empty: it did not
+    no_start: str  # why the engine did not start again; empty: it did
     acknowledged: int
     lost: int
     step: float  # seconds
@@ -69,6 +70,7 @@ class Timeline:
         return cls(
             seed=int(content["seed"]),
             breach=str(content["breach"]),
+            no_start=str(content["no_start"]),
             acknowledged=int(content["acknowledged_timers"]),
             lost=int(content["lost_timers"]),
             step=step,
@@ -78,9 +80,9 @@ class Timeline:
         )
 
     @property
-    def rank(self) -> tuple[bool, int]:
+    def rank(self) -> tuple[bool, bool, int]:
         """Runs that tell more are larger."""
-        return bool(self.breach), self.lost
+        return bool(self.breach), bool(self.no_start), self.lost
 
 
 @dataclass
@@ -104,6 +106,7 @@ class Fate:
     promise: str = ""
     runs: int = 0
     breaches: int = 0  # runs that broke the promise
+    no_starts: int = 0  # runs after which the engine did not start again
     sums: dict[str, int] = field(default_factory=dict)  # by SUMS
     maxima: dict[str, float] = field(default_factory=dict)  # by MAXIMA; seconds
     worst: Timeline | None = None  # the run that tells the most, if it was recorded
@@ -117,7 +120,7 @@ class Fate:
             return Verdict.LEFT_OUT if is_skipped else Verdict.UNKNOWN
         if self.breaches:
             return Verdict.BROKEN
-        return Verdict.ALLOWED if self.lost else Verdict.KEPT
+        return Verdict.ALLOWED if self.lost or self.no_starts else Verdict.KEPT
 
     @property
     def lost(self) -> int:
@@ -135,6 +138,11 @@ class Fate:
     def breach(self) -> str:
         """How the worst run broke the promise; empty if it did not, or if that is not recorded."""
         return self.worst.breach if self.worst else ""
+
+    @property
+    def no_start(self) -> str:
+        """Likewise, why the engine did not start again."""
+        return self.worst.no_start if self.worst else ""
 
     @property
     def repeat_line(self) -> str:
@@ -157,7 +165,7 @@ class SurvivalResults(Grid[SurvivalCell]):
 
     def add_figures(self, cell: SurvivalCell, entry: Any, flags: list[str]) -> None:
         cell.promise = entry["label"].partition(", per ")[0]
-        for name in ("runs", "breaches", "worst_seed", *SUMS, *MAXIMA):
+        for name in ("runs", "breaches", "no_starts", "worst_seed", *SUMS, *MAXIMA):
             if not entry[name] >= 0:
                 raise ValueError(name)
         cell.add_counters(entry)
@@ -226,6 +234,7 @@ def _fate(fault: str, queue: str, cells: Sequence[SurvivalCell]) -> Fate:
         promise=measured[0].promise,
         runs=int(sum(values("runs"))),
         breaches=int(sum(values("breaches"))),
+        no_starts=int(sum(values("no_starts"))),
         sums={name: int(sum(values(name))) for name in SUMS},
         maxima={name: max(values(name)) for name in MAXIMA},
         worst=worst,

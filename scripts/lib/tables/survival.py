@@ -18,8 +18,9 @@ WHAT_TO_DO = "What to do: "
 MOST_NAMED, MOST_LOSING = 6, 3  # queues in a sentence
 LONGEST_BREACH = 100  # letters in a sentence; the list has all
 
-# Marks of an entry: a promise is broken, or is less than to keep all.
-BROKEN = "!"
+# Marks of an entry: a promise is broken; the engine does not start again; the promise is less than to
+# keep all.
+BROKEN, NO_START = "!", "×"
 MARKS = {"may lose the latest": "†", "may lose all": "‡"}
 
 DETAILS = ["queue", "promise", "runs", *SUMS.values(), *MAXIMA.values(), "outcome"]
@@ -76,9 +77,15 @@ def _worst(fates: Iterable[Fate]) -> Fate:
 
 
 def _how_broken(fate: Fate) -> str:
+    if fate.no_starts:
+        return f"does not start again in {fate.fault} ({_share(fate, fate.no_starts)})"
     if fate.lost and fate.promise == KEEPS_ALL:
         return f"loses {_lost(fate)} acknowledged timers in {fate.fault}"
     return f"in {fate.fault}{f': {shortened(fate.breach)}' if fate.breach else ''}"
+
+
+def _share(fate: Fate, count: int) -> str:
+    return f"{grouped(count)} of {counted_grouped(fate.runs, 'run')}"
 
 
 def shortened(text: str) -> str:
@@ -172,8 +179,13 @@ def entry(fate: Fate | None) -> str:
         return NOT_RUN
     if not fate.has_figure:
         return fate.failure.partition(":")[0]
-    marks = MARKS.get(fate.promise, "") + BROKEN * bool(fate.breaches)
-    return " ".join(filter(None, (_lost(fate), marks)))
+    return " ".join(filter(None, (_lost(fate), signs(fate))))
+
+
+def signs(fate: Fate) -> str:
+    """Returns the marks of a fate."""
+    marks = {NO_START: fate.no_starts, BROKEN: fate.breaches}
+    return MARKS.get(fate.promise, "") + "".join(mark for mark, runs in marks.items() if runs)
 
 
 def marks_note(results: SurvivalResults) -> str:
@@ -184,6 +196,8 @@ def marks_note(results: SurvivalResults) -> str:
         for promise, mark in MARKS.items()
         if any(fate.promise == promise for fate in fates)
     ]
+    if any(fate.no_starts for fate in fates):
+        told.append(f"{NO_START} the engine does not start again after a run, see below")
     if any(fate.breaches for fate in fates):
         told.append(f"{BROKEN} the promise is broken in a run, see below")
     if any(fate.verdict is Verdict.LEFT_OUT for fate in fates):
@@ -193,16 +207,26 @@ def marks_note(results: SurvivalResults) -> str:
 
 def broken_lines(results: SurvivalResults) -> list[str]:
     """Returns a line for each broken promise, with the command that repeats it."""
-    lines = []
-    for fate in results.fates.values():
-        if fate.breaches:
-            share = f"{fate.breaches} of {counted(fate.runs, 'run')}"
-            why = f": {fate.breach}" if fate.breach else ""
-            lines.append(
-                f"{fate.queue} in {fate.fault}: {share} broke the promise ({fate.promise}){why}. "
-                f"Repeat: `{fate.repeat_line}`"
-            )
-    return lines
+    return [
+        f"{fate.queue} in {fate.fault}: {_share(fate, fate.breaches)} broke the promise "
+        f"({fate.promise}){_why(fate.breach)}{_why(fate.no_start)}. Repeat: `{fate.repeat_line}`"
+        for fate in results.fates.values()
+        if fate.breaches
+    ]
+
+
+def no_start_lines(results: SurvivalResults) -> list[str]:
+    """Likewise for each engine that does not start again, and has not promised to."""
+    return [
+        f"{fate.queue} in {fate.fault}: after {_share(fate, fate.no_starts)}{_why(fate.no_start)}. "
+        f"Repeat: `{fate.repeat_line}`"
+        for fate in results.fates.values()
+        if fate.no_starts and not fate.breaches
+    ]
+
+
+def _why(reason: str) -> str:
+    return f": {reason}" if reason else ""
 
 
 def left_out_lines(results: SurvivalResults) -> list[str]:
@@ -282,6 +306,7 @@ def markdown(results: SurvivalResults) -> str:
     ]
     for title, told in (
         ("Broken promises:", broken_lines(results)),
+        ("Does not start again, and has not promised to:", no_start_lines(results)),
         ("Left out, or without a figure:", left_out_lines(results)),
     ):
         if told:
@@ -319,6 +344,9 @@ def print_on_terminal(results: SurvivalResults) -> None:
         console.print()
     for line in broken_lines(results):
         console.print(line.replace("`", ""), style="bold red", highlight=False, markup=False)
+    for line in no_start_lines(results):
+        said = f"Does not start again: {line}".replace("`", "")
+        console.print(said, style="yellow", highlight=False, markup=False)
     for sheet in sheets(results):
         console.print(f"\n{sheet.fault}", style="bold", highlight=False, markup=False, end="")
         console.print(f"  {sheet.summary}", style="dim", highlight=False, markup=False)

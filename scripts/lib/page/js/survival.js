@@ -98,8 +98,8 @@ function survivalCard(view, campaign, chosen) {
         .map(([verdict, text]) =>
           h('li', {}, h('span', {class: `tile ${verdict}`}, SIGNS[verdict]), text),
         ),
-      Object.entries(campaign.promises).map(([promise, mark]) =>
-        h('li', {}, h('b', {}, mark), ` the engine ${promise}`),
+      Object.entries(campaign.signs).map(([sign, meaning]) =>
+        h('li', {}, h('b', {}, sign), ` ${meaning}`),
       ),
     ),
     h(
@@ -126,7 +126,6 @@ function tileOfCell(view, campaign, cell, chosen) {
   if (!cell) return null;
   const place = keyOfTile(cell.backend, cell.scenario);
   const verdict = verdictOf(cell);
-  const signs = (campaign.promises[cell.promise] ?? '') + (verdict === 'BROKEN' ? '!' : '');
   const text = `${cell.backend}, ${cell.scenario}: ${fateText(campaign, cell)}`;
   return h(
     'button',
@@ -146,7 +145,7 @@ function tileOfCell(view, campaign, cell, chosen) {
     cell.hasFigure
       ? [
           shortCount(cell.value('lost')),
-          h('sup', {}, signs),
+          h('sup', {}, cell.signs),
           h('small', {}, `of ${shortCount(cell.value('acknowledged'))}`),
         ]
       : SIGNS[verdict],
@@ -212,6 +211,11 @@ function factsOfCell(campaign, cell) {
         `${seconds('latest_seconds')} behind the deadline at most; nobody fired for ${seconds('silent_seconds')} while a timer was due`,
       ],
     );
+    if (cell.value('no_starts'))
+      facts.push([
+        'No start',
+        `after ${cell.value('no_starts')} of ${counted(cell.size, 'run')} the engine does not start again${cell.run?.no_start ? `: ${cell.run.no_start}` : ''}`,
+      ]);
     if (verdict === 'BROKEN')
       facts.push([
         'Broken',
