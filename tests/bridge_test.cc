@@ -1,6 +1,6 @@
-// The bridge to programs of other languages, and the queues over it, BullMQ's and etcd's: what becomes
-// of them when the program, its client or the server is killed or stopped, and what they do that the
-// contract leaves open.
+// The bridge to programs of other languages, and the queues over it, BullMQ's and etcd's: what
+// becomes of them when the program, its client or the server is killed or stopped, and what they do
+// that the contract leaves open.
 #include "durable/bridge.h"
 
 #include <gtest/gtest.h>

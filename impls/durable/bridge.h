@@ -1,11 +1,11 @@
-// A program that a client of a durable queue starts for itself, because the library that it needs is
-// of another language: requests go to it, and answers come back, as lines of JSON.
+// A program that a client of a durable queue starts for itself, because the library that it needs
+// is of another language: requests go to it, and answers come back, as lines of JSON.
 //
 // The program reads requests from its standard input and writes an answer to each, in turn, to its
 // standard output; both are one socket. It first writes {}, when it is ready. An answer with an
 // "error" is a failure that it survived. It ends when its input ends, so it does not outlive this
-// process, however that ends. bridge/serve.js does all this for programs of Node.js. It has a session
-// of its own, so that a Ctrl-C does not end it before its client.
+// process, however that ends. bridge/serve.js does all this for programs of Node.js. It has a
+// session of its own, so that a Ctrl-C does not end it before its client.
 //
 // Bytes that are no text travel as the characters U+0000 to U+00FF: to_text() and to_bytes().
 #pragma once
@@ -46,7 +46,8 @@ class Bridge {
   // Throws BackendError. What was asked for may have been done all the same.
   nlohmann::json ask(const nlohmann::json& request);
 
-  // False after it has ended, or has not answered in time: the next answer may be of an old request.
+  // False after it has ended, or has not answered in time: the next answer may be of an old
+  // request.
   bool usable() const { return socket_ >= 0; }
 
   // None if it has ended.

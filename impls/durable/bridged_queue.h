@@ -1,8 +1,8 @@
 // A durable timer queue whose client is a program of another language, over a bridge.
 //
 // The program is called with what finds the engine, and the name of the queue. It answers these
-// requests of bridge.h (ids, instants, durations and tokens are numbers as text, since JavaScript has
-// no integers beyond 2^53; instants are in ns since 1970, and durations in ns):
+// requests of bridge.h (ids, instants, durations and tokens are numbers as text, since JavaScript
+// has no integers beyond 2^53; instants are in ns since 1970, and durations in ns):
 //
 //   {"call": "schedule", "timers": [[ID, DEADLINE, PAYLOAD], ...]}                   {}
 //   {"call": "cancel", "id": ID}                                      {"done": BOOLEAN}
@@ -13,7 +13,8 @@
 //   {"call": "first"}                                         {"first": INSTANT or null}
 //   {"call": "size"}                                                        {"size": N}
 //
-// `first` tells when something that nobody holds is due first, as far as the program knows; 0: it is.
+// `first` tells when something that nobody holds is due first, as far as the program knows; 0: it
+// is.
 #pragma once
 
 #include <sys/types.h>

@@ -14,8 +14,8 @@
 namespace timerbench {
 namespace {
 
-// etcd wants a host and a port in the URL of a socket, and makes a file of them where it is started.
-// One that it has left when it was killed is in its way.
+// etcd wants a host and a port in the URL of a socket, and makes a file of them where it is
+// started. One that it has left when it was killed is in its way.
 constexpr std::string_view kSocketName = "localhost:1";
 constexpr const char* kStart = R"(cd "$0" && rm -f localhost:* && exec etcd \
   --name=timerbench --data-dir=data \

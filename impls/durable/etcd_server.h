@@ -1,5 +1,5 @@
-// A private etcd (engines/private_server.h): one server that listens on unix sockets in its folder and
-// on no TCP port; its data is in that folder.
+// A private etcd (engines/private_server.h): one server that listens on unix sockets in its folder
+// and on no TCP port; its data is in that folder.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +20,8 @@ class PrivateEtcdServer {
   pid_t process() { return server_.process(); }
 
   void kill() { server_.kill(); }
-  // Kills it, as by kill -9, and starts it again with what is in its folder. Returns when it answers.
-  // Throws BackendUnavailable.
+  // Kills it, as by kill -9, and starts it again with what is in its folder. Returns when it
+  // answers. Throws BackendUnavailable.
   void restart() { server_.restart(); }
 
  private:
