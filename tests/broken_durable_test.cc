@@ -1,19 +1,25 @@
 // Durable queues that break one rule each: the scenarios, or random calls, must find them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "durable/durable_load.h"
 #include "durable/engine.h"
 #include "scratch.h"
 #include "system/stop.h"
+#include "verify/durable_audit.h"
 #include "verify/durable_contract.h"
 #include "verify/durable_differential.h"
 #include "verify/violation.h"
@@ -61,6 +67,17 @@ struct SaysTooLateWhatIsNext : Wrapped {
   }
 };
 
+struct ForgetsTheFirstCompletion : Wrapped {
+  using Wrapped::Wrapped;
+  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
+    for (const ClaimedTimer& claim : claims) {
+      if (!completed_.insert(claim.timer.id).second) queue_->complete({&claim, 1});
+    }
+    return std::vector<bool>(claims.size(), true);
+  }
+  std::set<DurableId> completed_;
+};
+
 struct CancelsWhateverIsAsked : Wrapped {
   using Wrapped::Wrapped;
   bool cancel(DurableId id) override {
@@ -73,6 +90,87 @@ struct GivesNothingBack : Wrapped {
   using Wrapped::Wrapped;
   void give_back(std::span<const ClaimedTimer>) override {}
 };
+
+struct SleepsInstead : Wrapped {
+  using Wrapped::Wrapped;
+  bool await_earlier(Tick, std::chrono::nanoseconds longest) override {
+    std::this_thread::sleep_for(longest);
+    return false;
+  }
+};
+
+struct WakesInVain : Wrapped {
+  using Wrapped::Wrapped;
+  bool await_earlier(Tick, std::chrono::nanoseconds) override { return true; }
+};
+
+struct MissesWhatCameBefore : Wrapped {
+  using Wrapped::Wrapped;
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
+    if (!queue_->await_earlier(next_wakeup, std::chrono::nanoseconds(0))) {
+      return queue_->await_earlier(next_wakeup, longest);
+    }
+    std::this_thread::sleep_for(longest);
+    return false;
+  }
+};
+
+// As an engine would that wakes those who wait only when something is armed.
+struct SleepsWhenSomethingIsGivenBack : Wrapped {
+  using Wrapped::Wrapped;
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
+    if (has_given_back_) std::this_thread::sleep_for(longest);
+    return !has_given_back_ && queue_->await_earlier(next_wakeup, longest);
+  }
+  void give_back(std::span<const ClaimedTimer> claims) override {
+    has_given_back_ = true;
+    queue_->give_back(claims);
+  }
+  inline static std::atomic<bool> has_given_back_ = false;
+};
+
+struct DropsWhatIsPosted : Wrapped {
+  using Wrapped::Wrapped;
+  void post(std::span<const DurableTimer>) override {}
+};
+
+// So that no call of this client finds it in time.
+struct PostsOneLater : Wrapped {
+  using Wrapped::Wrapped;
+  ~PostsOneLater() override { queue_->post(kept_); }
+  void post(std::span<const DurableTimer> timers) override {
+    queue_->post(kept_);
+    kept_.assign(timers.begin(), timers.end());
+  }
+  std::vector<DurableTimer> kept_;
+};
+
+struct DropsWhatItHasPostedWhenDestroyed : Wrapped {
+  using Wrapped::Wrapped;
+  void post(std::span<const DurableTimer> timers) override {
+    posted_.insert(posted_.end(), timers.begin(), timers.end());
+  }
+  void schedule(std::span<const DurableTimer> timers) override {
+    send();
+    queue_->schedule(timers);
+  }
+  bool cancel(DurableId id) override {
+    send();
+    return queue_->cancel(id);
+  }
+  Claims claim(std::size_t most, Tick lease) override {
+    send();
+    return queue_->claim(most, lease);
+  }
+  std::size_t size() override {
+    send();
+    return queue_->size();
+  }
+  void send() { queue_->post(std::exchange(posted_, {})); }
+  std::vector<DurableTimer> posted_;
+};
+
+constexpr std::string_view kOfProcesses = "redis_memory";
 
 // The scenarios that find it broken.
 std::vector<std::string> broken_scenarios(const DurableContender& contender) {
@@ -113,6 +211,24 @@ TEST(BrokenDurableQueue, IsFoundByScenarios) {
   EXPECT_NE(broken_scenarios(contender<GivesNothingBack>()), std::vector<std::string>());
 }
 
+TEST(BrokenDurableQueue, IsFoundByScenariosOfWaiting) {
+  const auto finds = ::testing::Contains("rule_7_waiting");
+  EXPECT_THAT(broken_scenarios(contender<SleepsInstead>()), finds);
+  EXPECT_THAT(broken_scenarios(contender<WakesInVain>()), finds);
+  EXPECT_THAT(broken_scenarios(contender<MissesWhatCameBefore>()), finds);
+  EXPECT_THAT(broken_scenarios(contender<SleepsWhenSomethingIsGivenBack>()), finds);
+}
+
+TEST(BrokenDurableQueue, IsFoundByScenariosOfPosting) {
+  using ::testing::IsSupersetOf;
+  EXPECT_THAT(broken_scenarios(contender<DropsWhatIsPosted>()),
+              IsSupersetOf({"rule_7_posted", "rule_8_posting", "rule_8_many", "rule_8_clients"}));
+  EXPECT_THAT(broken_scenarios(contender<PostsOneLater>()),
+              IsSupersetOf({"rule_7_posted", "rule_8_posting", "rule_8_many"}));
+  EXPECT_THAT(broken_scenarios(contender<DropsWhatItHasPostedWhenDestroyed>()),
+              IsSupersetOf({"rule_7_posted", "rule_8_clients"}));
+}
+
 TEST(BrokenDurableQueue, IsFoundByRandomCalls) {
   EXPECT_FALSE(random_calls_find(contender<Wrapped>()));
   EXPECT_TRUE(random_calls_find(contender<FiresEarly>()));
@@ -120,30 +236,23 @@ TEST(BrokenDurableQueue, IsFoundByRandomCalls) {
   EXPECT_TRUE(random_calls_find(contender<SaysThatAllWereHeld>()));
   EXPECT_TRUE(random_calls_find(contender<CompletesNothing>()));
   EXPECT_TRUE(random_calls_find(contender<GivesNothingBack>()));
+  EXPECT_TRUE(random_calls_find(contender<DropsWhatIsPosted>()));
 }
 
-// --- The loads audit what they count ---
-
-TEST(DurableLoadTest, CountsWhatAWholeQueueDoes) {
-  const DurableLoad load{.clients = 2, .batch = 10, .pending = 100, .seconds = 0.1};
-  const DurableFigures churned = measure_churn(load, contender<Wrapped>(), StopFlag(false));
-  EXPECT_EQ(churned.failure, "");
-  EXPECT_GT(churned.timers, 0U);
-  EXPECT_EQ(churned.second.count(), churned.timers);
-  const DurableFigures fired = measure_fire(load, 500, contender<Wrapped>(), StopFlag(false));
-  EXPECT_EQ(fired.failure, "");
-  EXPECT_EQ(fired.timers, 500U);
-  const DurableFigures late = measure_late(load, 100, contender<Wrapped>(), StopFlag(false));
-  EXPECT_EQ(late.failure, "");
-  EXPECT_FALSE(late.saturated);
-  EXPECT_EQ(late.lateness.count(), 10U);
+// What an audit says of it, if anything.
+std::string audit(std::string_view name, const DurableContender& contender) {
+  const Scratch folder;
+  const auto engine = contender.start(folder.path());
+  for (const DurableAudit& audit : durable_audits()) {
+    if (audit.name == name) return audit.run(*engine, contender.traits, "audit").value_or("");
+  }
+  throw std::logic_error(std::string(name));
 }
 
-TEST(DurableLoadTest, HasNoFiguresForABrokenQueue) {
-  const DurableLoad load{.clients = 1, .batch = 10, .pending = 100, .seconds = 0.1};
-  EXPECT_NE(measure_fire(load, 500, contender<CompletesNothing>(), StopFlag(false)).failure, "");
-  EXPECT_NE(measure_churn(load, contender<LosesTheLastOfMany>(), StopFlag(false)).failure, "");
-  EXPECT_NE(measure_late(load, 100, contender<FiresEarly>(), StopFlag(false)).failure, "");
+TEST(BrokenDurableQueue, IsFoundByAudits) {
+  EXPECT_EQ(audit("killed_at_most_once", contender<Wrapped>(kOfProcesses)), "");
+  EXPECT_NE(audit("killed_at_most_once", contender<ForgetsTheFirstCompletion>(kOfProcesses)), "");
+  EXPECT_NE(audit("many_processes", contender<ForgetsTheFirstCompletion>(kOfProcesses)), "");
 }
 
 }  // namespace

@@ -145,6 +145,53 @@ def purgatory(services: tuple[str, ...] = ("delay_queue", "system_timer")) -> En
     ]
 
 
+QUEUES = {
+    "journal_wheel_0": "keeps all",
+    "redis_always": "keeps all",
+    "redis_cluster": "may lose all",
+}
+
+
+def durable(queues: dict[str, str] = QUEUES) -> Entries:
+    """Each scenario of the suite; the control is beside what is late."""
+    entries: Entries = []
+    for i, (queue, promise) in enumerate(queues.items()):
+        label, server = f"{promise}, per timer", {"server_cpu_ns_per_timer": 5e3 + i}
+        for scenario, size in itertools.product(("clients", "batch"), (1, 4, 16)):
+            entries += measured(
+                f"durable/{scenario}/{size}/{queue}",
+                label,
+                timers_per_second=1000 * size / (i + 1),
+                client_cpu_ns_per_timer=9e3,
+                fsyncs_per_timer=2 / size if promise == "keeps all" else 0,
+                **server,
+                **({"network_bytes_per_timer": 1300} if i == 2 else {}),
+            )
+        for scenario in ("rate", "orders", "jobs"):
+            for size in (1000, 10_000):
+                full = ", saturated" * (size == 10_000)
+                entries += late(f"durable/{scenario}/{size}/{queue}", label + full, 1 + i)
+        entries += measured(
+            f"durable/idle/1000/{queue}",
+            f"{promise}, per hour",
+            cpu_ns_per_hour=4e9 * (i + 1),
+            worker_wakeups_per_hour=72_000,
+            fsyncs_per_hour=0,
+            **({"server_wakeups_per_hour": 4e6, "network_bytes_per_hour": 3.4e9} if i == 2 else {}),
+        )
+        entries += measured(
+            f"durable/pending/1000000/{queue}",
+            label,
+            timers_per_second=900,
+            bytes_in_memory=150 + i,
+            bytes_on_disk=41,
+            restart_seconds=0.5,
+        )
+    for scenario, size in itertools.product(("rate", "orders", "jobs"), (1000, 10_000)):
+        entries += late(f"durable/{scenario}/{size}/control", "none, per timer")
+    return entries
+
+
 HISTOGRAM = {"count": 4, "mean": 1e5, "max": 2e5, "edges": [5e4, 1e5, 2e5], "counts": [3, 1]}
 NONE = {"count": 0, "mean": 0, "max": 0, "edges": [], "counts": []}
 PARTS = {"lateness": HISTOGRAM, "wakeup": HISTOGRAM, "rounding": NONE, "processing": HISTOGRAM}
@@ -306,6 +353,14 @@ class FigureTest(RealtimeScratch):
         self.assertIn("7.87 % of the requests time out", texts)
         self.assertIn("saturated: achieved < 99 %", texts)
 
+    def test_durable(self) -> None:
+        report = self.open(durable())
+        names = ["durable_throughput", "durable_lateness", "durable_size", "durable_syncs"]
+        self.assertEqual(self.names(report), [*names, "durable_idle"])
+        figures = {name: texts_of(draw()) for name, draw in report.figures()}
+        self.assertIn("control", figures["durable_lateness"])
+        self.assertNotIn("control", figures["durable_throughput"])
+
     def test_one_service_and_one_size_are_enough(self) -> None:
         one = late("accuracy/rate/100/java_timer")
         names = ["lateness_ecdf", "lateness_by_rate"]
@@ -380,6 +435,30 @@ class TableTest(RealtimeScratch):
         text = self.open(purgatory()).markdown()
         self.assertIn("7.80 %", self.row(text, "10³", "delay_queue"))
         self.assertIn("| requests/s | service ", text)
+
+    def test_durable(self) -> None:
+        text = self.open(durable()).markdown()
+
+        def sheet(scenario: str) -> str:
+            return text[text.index(f"## {scenario}") :].partition("\n## ")[0]
+
+        titles = sheet("clients").splitlines()[2]
+        self.assertRegex(titles, r"\| fsyncs a timer \| TCP bytes a timer \|$")
+        self.assertEqual(self.row(sheet("clients"), "1", "redis_always")[-2:], ["2.00", "–"])
+        self.assertEqual(self.row(sheet("clients"), "1", "redis_cluster")[-2:], ["0", "1\u202f300"])
+        self.assertEqual(
+            self.row(sheet("orders"), "10³", "control")[:5],
+            ["100.0 %", "60.0 µs", "150 µs", "900 µs", "2.00 ms"],
+        )
+        self.assertIn("100.0 %, saturated", self.row(sheet("jobs"), "10⁴", "redis_always"))
+        self.assertRegex(sheet("orders").splitlines()[2], r"^\| orders +\| service ")
+        self.assertEqual(
+            self.row(sheet("idle"), "10³", "redis_cluster"),
+            ["72\u202f000", "4\u202f000\u202f000", "12.0 s", "0", "3\u202f400"],
+        )
+        self.assertIn("- idle, 10³ timers, keeps all: journal_wheel_0 4.00 s of CPU", text)
+        self.assertIn("- orders, 10³ orders, keeps all: journal_wheel_0 60.0 µs late", text)
+        self.assertIn("`control`: how late the machine itself wakes up", text)
 
     def test_a_size_narrows_it(self) -> None:
         text = self.open(contention(), size=4).markdown()

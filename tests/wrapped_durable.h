@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -19,12 +20,16 @@ class Wrapped : public DurableQueue {
   explicit Wrapped(std::unique_ptr<DurableQueue> queue) : queue_(std::move(queue)) {}
 
   void schedule(std::span<const DurableTimer> timers) override { queue_->schedule(timers); }
+  void post(std::span<const DurableTimer> timers) override { queue_->post(timers); }
   bool cancel(DurableId id) override { return queue_->cancel(id); }
   Claims claim(std::size_t most, Tick lease) override { return queue_->claim(most, lease); }
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
     return queue_->complete(claims);
   }
   void give_back(std::span<const ClaimedTimer> claims) override { queue_->give_back(claims); }
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
+    return queue_->await_earlier(next_wakeup, longest);
+  }
   std::size_t size() override { return queue_->size(); }
 
  protected:

@@ -42,6 +42,7 @@ void print_json() {
     out["durable"].push_back({{"name", queue.traits.name},
                               {"summary", queue.traits.summary},
                               {"engine", queue.traits.engine},
+                              {"poll_ns", queue.traits.poll_interval},
                               {"when_killed", to_text(queue.traits.promise.when_killed)},
                               {"when_power_fails", to_text(queue.traits.promise.when_power_fails)},
                               {"when_disk_fails", to_text(queue.traits.promise.when_disk_fails)}});

@@ -1,7 +1,7 @@
 #include "durable/clients.h"
 
-#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,10 +11,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "system/process_tree.h"
 
 namespace timerbench {
 namespace {
@@ -25,51 +26,54 @@ using std::chrono_literals::operator""ms;
 // For clients to begin, and to end once it is over. Longer than the patience of any call.
 constexpr std::chrono::seconds kLongestWait{20};
 
-std::size_t pages_of(std::size_t bytes) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return (bytes + page - 1) / page * page;
-}
-
-std::size_t reports_begin() { return pages_of(64); }
-
-// Of the thread, which is the process if it is one.
-double own_cpu_seconds() {
+// Of the thread, which is the process if it is one, and of what the queue has started for it.
+double cpu_seconds_of(const DurableQueue& queue) {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  const std::vector<pid_t> helpers = queue.helpers();
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9 +
+         (helpers.empty() ? 0 : usage_of_trees(helpers).cpu_seconds);
+}
+
+template <class Call>
+struct AtEnd {
+  const Call call;
+  ~AtEnd() { call(); }
+};
+
+// How often the thread has waited.
+std::uint64_t own_wakeups() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return static_cast<std::uint64_t>(usage.ru_nvcsw);
 }
 
 }  // namespace
 
-void ClientReport::add(std::size_t kind, double ns) {
+void ClientReport::add(Timed what, double ns) {
+  const auto kind = static_cast<std::size_t>(what);
   if (counts_[kind] < kSamples) ns_[kind][counts_[kind]] = static_cast<float>(ns);
   ++counts_[kind];
 }
 
-void ClientReport::add_to(std::size_t kind, Durations& durations) const {
+Durations ClientReport::durations(Timed what) const {
+  const auto kind = static_cast<std::size_t>(what);
+  Durations durations;
   const std::size_t samples = std::min<std::size_t>(counts_[kind], kSamples);
   for (std::size_t i = 0; i < samples; ++i) durations.add(ns_[kind][i]);
+  return durations;
 }
-
-Clients::Clients(std::size_t count)
-    : count_(count),
-      memory_(mmap(nullptr, reports_begin() + count * sizeof(ClientReport), PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
-  if (memory_ == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
-  static_assert(sizeof(Shared) <= 64);
-  shared_ = new (memory_) Shared;
-  reports_ = reinterpret_cast<ClientReport*>(static_cast<char*>(memory_) + reports_begin());
-  for (std::size_t i = 0; i < count; ++i) new (&reports_[i]) ClientReport;
-}
-
-Clients::~Clients() { munmap(memory_, reports_begin() + count_ * sizeof(ClientReport)); }
 
 double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConfig& config,
-                    double seconds, const Work& work, const StopFlag& stop) {
+                    double seconds, const Work& work, const std::function<void()>& look,
+                    const StopFlag& stop) {
+  Shared& shared = shared_[0];
   const bool are_processes = shared_by != SharedBy::threads;
   std::vector<pid_t> processes;
   std::vector<std::jthread> threads;
-  for (std::size_t client = 0; client < count_; ++client) {
+  // Else the threads would wait for ever if something is thrown.
+  const AtEnd let_all_end{[&] { shared.begins = shared.is_over = shared.may_close = true; }};
+  for (std::size_t client = 0; client < count(); ++client) {
     if (!are_processes) {
       threads.emplace_back(
           [&, client] { be_client(engine, config, client, /*is_process=*/false, work); });
@@ -88,47 +92,57 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   const auto wait_until = [&](Steady::time_point end, const auto& is_done) {
     while (!is_done() && Steady::now() < end && !stop) std::this_thread::sleep_for(1ms);
   };
-  const auto all_ended = [&] { return shared_->ended == count_; };
-  wait_until(Steady::now() + kLongestWait,
-             [&] { return shared_->ready + shared_->ended >= count_; });
+  const auto all_worked = [&] { return shared.worked == count(); };
+  const auto all_ended = [&] { return shared.ended == count(); };
+  wait_until(Steady::now() + kLongestWait, [&] { return shared.ready + shared.ended >= count(); });
+  look();
   const auto begin = Steady::now();
-  shared_->begins = true;
+  shared.begins = true;
   wait_until(
       begin + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds)),
-      all_ended);
-  shared_->is_over = true;
+      all_worked);
+  shared.is_over = true;
+  wait_until(Steady::now() + kLongestWait, all_worked);
+  const std::chrono::duration<double> elapsed = Steady::now() - begin;
+  look();
+  shared.may_close = true;
   wait_until(Steady::now() + kLongestWait, all_ended);
-  const double elapsed = std::chrono::duration<double>(Steady::now() - begin).count();
   const bool is_late = !all_ended();
   for (const pid_t process : processes) {
     if (is_late) kill(process, SIGKILL);
     waitpid(process, nullptr, 0);
   }
   threads.clear();
-  for (std::size_t i = 0; i < count_; ++i) {
+  for (std::size_t i = 0; i < count(); ++i) {
     if (*reports_[i].error() != '\0') throw BackendError(reports_[i].error());
   }
   if (stop) throw Interrupted();
   if (is_late) throw BackendError("a client has not ended 20 s after the others; it was killed");
-  return elapsed;
+  return elapsed.count();
 }
 
 void Clients::be_client(DurableEngine& engine, const DurableConfig& config, std::size_t client,
                         bool is_process, const Work& work) {
+  Shared& shared = shared_[0];
   ClientReport& report = reports_[client];
   try {
     const std::unique_ptr<DurableQueue> queue = engine.open(config);
-    ++shared_->ready;
-    while (!shared_->begins) std::this_thread::sleep_for(1ms);
-    const double cpu_before = own_cpu_seconds();
+    ++shared.ready;
+    while (!shared.begins) std::this_thread::sleep_for(1ms);
+    const double cpu_before = cpu_seconds_of(*queue);
+    const std::uint64_t wakeups_before = own_wakeups();
     work(*queue, client, report);
-    report.cpu_seconds_ = own_cpu_seconds() - cpu_before;
+    report.cpu_seconds_ = cpu_seconds_of(*queue) - cpu_before;
+    report.wakeups_ = own_wakeups() - wakeups_before;
+    ++shared.worked;
+    while (!shared.may_close) std::this_thread::sleep_for(1ms);
   } catch (const std::exception& error) {
     const std::string_view text = error.what();
     std::copy_n(text.begin(), std::min(text.size(), report.error_.size() - 1),
                 report.error_.begin());
+    ++shared.worked;
   }
-  ++shared_->ended;
+  ++shared.ended;
   if (is_process) _exit(EXIT_SUCCESS);
 }
 

@@ -6,36 +6,39 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "durable/engine.h"
+#include "durable/shared_array.h"
 #include "replay/durations.h"
 #include "system/stop.h"
 
 namespace timerbench {
 
+// The calls whose durations a client reports.
+enum class Timed { arm, cancel, claim, complete };
+
 // What a client reports, in memory that it shares with the process that started it.
 class ClientReport {
  public:
-  static constexpr std::size_t kKinds = 3;  // of durations: of two calls, and of lateness
-
-  void add(std::size_t kind, double ns);
+  void add(Timed what, double ns);
   void add_timers(std::uint64_t count) { timers_ += count; }
 
   std::uint64_t timers() const { return timers_; }
-  std::uint64_t calls() const { return counts_[0] + counts_[1]; }
   double cpu_seconds() const { return cpu_seconds_; }
+  std::uint64_t wakeups() const { return wakeups_; }  // how often it had to wait
   const char* error() const { return error_.data(); }
-  void add_to(std::size_t kind, Durations& durations) const;
+  Durations durations(Timed what) const;
 
  private:
   friend class Clients;
+  static constexpr std::size_t kKinds = 4;
   static constexpr std::size_t kSamples = 1 << 15;  // the first of each kind
 
   std::uint64_t timers_ = 0;
   std::array<std::uint64_t, kKinds> counts_{};
   double cpu_seconds_ = 0;
+  std::uint64_t wakeups_ = 0;
   std::array<char, 400> error_{};
   std::array<std::array<float, kSamples>, kKinds> ns_{};
 };
@@ -46,38 +49,36 @@ class Clients {
   using Work = std::function<void(DurableQueue&, std::size_t client, ClientReport&)>;
 
   // Throws std::system_error. REQUIRES: this process has one thread.
-  explicit Clients(std::size_t count);
-  ~Clients();
-  Clients(const Clients&) = delete;
-  Clients& operator=(const Clients&) = delete;
+  explicit Clients(std::size_t count) : reports_(count) {}
 
-  // Each opens the queue; when all have, they work, for `seconds` or until they return. Returns the
-  // seconds from the begin until the last has ended. Throws BackendError with what the first client
-  // said that failed, and Interrupted.
+  // Each opens the queue; when all have, they work, for `seconds` or until they return. `look` is
+  // called before the first works, and when all have done so, before any of them closes the queue.
+  // Returns the seconds in between. Throws BackendError with what the
+  // first client said that failed, and Interrupted.
   double run(DurableEngine& engine, SharedBy shared_by, const DurableConfig& config, double seconds,
-             const Work& work, const StopFlag& stop);
+             const Work& work, const std::function<void()>& look, const StopFlag& stop);
 
   // For the work.
-  bool is_over() const { return shared_->is_over.load(std::memory_order_relaxed); }
+  bool is_over() const { return shared_[0].is_over.load(std::memory_order_relaxed); }
 
-  std::size_t count() const { return count_; }
+  std::size_t count() const { return reports_.size(); }
   const ClientReport& operator[](std::size_t client) const { return reports_[client]; }
 
  private:
   struct Shared {
     std::atomic<std::size_t> ready = 0;
+    std::atomic<std::size_t> worked = 0;
     std::atomic<std::size_t> ended = 0;
     std::atomic<bool> begins = false;
     std::atomic<bool> is_over = false;
+    std::atomic<bool> may_close = false;
   };
 
   void be_client(DurableEngine& engine, const DurableConfig& config, std::size_t client,
                  bool is_process, const Work& work);
 
-  const std::size_t count_;
-  void* memory_;  // holds the two
-  Shared* shared_;
-  ClientReport* reports_;
+  SharedArray<Shared> shared_{1};
+  SharedArray<ClientReport> reports_;
 };
 
 }  // namespace timerbench

@@ -7,11 +7,15 @@
 //          paid in time. A call is one message; `batch` timers are armed by one call, and cancelled
 //          one by one, as they are in life.
 //   fire   `timers` are due at once. Workers claim `batch` of them with a call, and complete them.
-//   late   a producer arms timers at a rate, each some half a second before its deadline. Workers
-//          sleep until the first deadline that they know of, but look every 50 ms at least.
+//   timed  producers arm and cancel timers at the instants of a plan. Workers wait for the first
+//          deadline that they know of, or until an earlier one wakes them. The control is one thread that
+//          knows all deadlines and sleeps until each: how late the machine itself is, while the same
+//          producers call a queue that does nothing.
+//   idle   nothing is due. Workers wait, as under a load.
 //
 // All is counted, and the count is audited: what was armed and not cancelled is there, what was due
-// was completed once and by one worker. A load that fails the audit has no figures.
+// was completed once and by one worker, and nothing that was cancelled. A load that fails the audit
+// has no figures.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +24,7 @@
 #include <string>
 
 #include "durable/engine.h"
+#include "durable/plan.h"
 #include "replay/durations.h"
 #include "system/stop.h"
 
@@ -28,9 +33,10 @@ namespace timerbench {
 inline constexpr std::size_t kMostClients = 64;
 
 struct DurableLoad {
-  std::size_t clients = 1;   // 1 .. kMostClients
-  std::size_t batch = 1;     // timers a call
-  std::size_t payload = 16;  // bytes
+  std::size_t clients = 1;    // 1 .. kMostClients; of a timed load the workers
+  std::size_t producers = 1;  // of a timed load
+  std::size_t batch = 1;      // timers a call
+  std::size_t payload = 16;   // bytes
   std::uint64_t pending = 1'000;
   double seconds = 1;
 };
@@ -38,23 +44,37 @@ struct DurableLoad {
 struct DurableFigures {
   std::string failure{};  // if not empty, why the rest is invalid; the status comes first
   double seconds = 0;
-  std::uint64_t timers = 0;  // armed and cancelled, or fired
-  std::uint64_t calls = 0;
+  std::uint64_t timers = 0;  // armed and cancelled, or fired; of a timed load both
   double client_cpu_seconds = 0;
-  std::optional<double> server_cpu_seconds{};  // nothing if the engine is in the clients
-  Durations first{};                           // calls of schedule() or claim()
-  Durations second{};                          // calls of cancel() or complete()
+  std::optional<double> server_cpu_seconds{};         // nothing if the engine is in the clients
+  std::optional<double> server_living_cpu_seconds{};  // finer, but of no process that has ended
+  std::uint64_t client_wakeups = 0;                   // how often the clients have waited
+  std::optional<std::uint64_t> server_wakeups{};      // likewise
+  // How often the engine had the system write to the disk; nothing if it is a server of the user's, or
+  // if its calls cannot be counted (see counting_syncs.h).
+  std::optional<std::uint64_t> syncs{};
+  // Over TCP, between clients and servers, and among servers; nothing if there is no such
+  // connection, or if the kernel does not tell.
+  std::optional<std::uint64_t> network_bytes{};
+  // Calls of the clients.
+  Durations arm{};
+  Durations cancel{};
+  Durations claim{};
+  Durations complete{};
+  // Of a timed load:
   Durations lateness{};
-  double offered_per_second = 0;
-  std::uint64_t armed = 0;  // at that rate
-  bool saturated = false;   // not all have fired two seconds after the last deadline
+  Durations generator{};          // how late the producers made their calls
+  double offered_per_second = 0;  // timers that are due
+  double achieved_per_second = 0;
+  bool saturated = false;
   // Of the timers that were armed before, what the engine and its files have grown by.
   double bytes_in_memory = 0;  // a timer
   double bytes_on_disk = 0;    // a timer
   double restart_seconds = 0;  // from kill -9 to the first claim; only of measure_pending()
 };
 
-// All throw BackendError, which says what failed, and Interrupted.
+// All throw BackendError, which says what failed, Interrupted, and ProgramFailure if it would take
+// too long to arm the timers before the load.
 DurableFigures measure_churn(const DurableLoad& load, const DurableContender& contender,
                              const StopFlag& stop);
 
@@ -62,12 +82,17 @@ DurableFigures measure_churn(const DurableLoad& load, const DurableContender& co
 DurableFigures measure_fire(const DurableLoad& load, std::uint64_t timers,
                             const DurableContender& contender, const StopFlag& stop);
 
-// `rate`: timers a second.
-DurableFigures measure_late(const DurableLoad& load, double rate, const DurableContender& contender,
-                            const StopFlag& stop);
-
 // measure_churn(), and then how long a killed engine takes to be back.
 DurableFigures measure_pending(const DurableLoad& load, const DurableContender& contender,
                                const StopFlag& stop);
+
+DurableFigures measure_idle(const DurableLoad& load, const DurableContender& contender,
+                            const StopFlag& stop);
+
+// The seconds are the plan's.
+DurableFigures measure_timed(const DurableLoad& load, const DurablePlan& plan,
+                             const DurableContender& contender, const StopFlag& stop);
+DurableFigures measure_timed_control(const DurableLoad& load, const DurablePlan& plan,
+                                     const StopFlag& stop);
 
 }  // namespace timerbench

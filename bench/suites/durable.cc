@@ -4,37 +4,41 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "durable/durable_load.h"
+#include "durable/plan.h"
+#include "services/timer_service.h"
 #include "suites/realtime_suite.h"
 #include "system/stop.h"
+#include "workloads/jobs.h"
+#include "workloads/orders.h"
 
 namespace timerbench {
 namespace {
 
-using Measure =
-    std::function<DurableFigures(DurableLoad, std::uint64_t size, const DurableContender&)>;
+using Measure = std::function<DurableFigures(const DurableLoad&, const DurableContender&)>;
 
 std::string in_us(const Durations& durations, double q) {
   const auto ns = durations.quantile(q);
   return ns ? fmt::format("{:.1f} us", *ns / 1e3) : "-";
 }
 
-RealtimeFigures figures_of(const DurableFigures& measured, const DurableContender& contender,
-                           std::string_view first, std::string_view second) {
+RealtimeFigures figures_of(const DurableFigures& measured, std::string_view ranking) {
   const double timers = static_cast<double>(std::max<std::uint64_t>(measured.timers, 1));
   const double rate = timers / measured.seconds;
   RealtimeFigures figures{
       .failure = measured.failure,
       .seconds = measured.seconds,
       .saturated = measured.saturated,
-      .label = fmt::format("{}, per timer", ranking(contender.traits)),
-      .summary = fmt::format("{:>9.0f} timers/s  {} {}  {} {}  late by {}", rate, first,
-                             in_us(measured.first, 0.5), second, in_us(measured.second, 0.5),
-                             in_us(measured.lateness, 0.5)),
+      .label = fmt::format("{}, per timer", ranking),
+      .summary = measured.offered_per_second > 0
+                     ? fmt::format("{:>9.0f} of {:.0f} timers/s", measured.achieved_per_second,
+                                   measured.offered_per_second)
+                     : fmt::format("{:>9.0f} timers/s", rate),
       .counters = {{"client_cpu_ns_per_timer", measured.client_cpu_seconds * 1e9 / timers}}};
   const auto add = [&](const char* name, double value) {
     if (value > 0) figures.counters.emplace_back(name, value);
@@ -42,46 +46,142 @@ RealtimeFigures figures_of(const DurableFigures& measured, const DurableContende
   if (measured.server_cpu_seconds) {
     add("server_cpu_ns_per_timer", *measured.server_cpu_seconds * 1e9 / timers);
   }
+  if (measured.syncs) {
+    figures.counters.emplace_back("fsyncs_per_timer",
+                                  static_cast<double>(*measured.syncs) / timers);
+  }
+  if (measured.network_bytes) {
+    add("network_bytes_per_timer", static_cast<double>(*measured.network_bytes) / timers);
+  }
   add("bytes_in_memory", measured.bytes_in_memory);
   add("bytes_on_disk", measured.bytes_on_disk);
   add("restart_seconds", measured.restart_seconds);
   if (measured.offered_per_second > 0) {  // the load sets the rate
-    add("offered_per_second", measured.offered_per_second);
-    add("achieved_per_second",
-        measured.offered_per_second * timers / static_cast<double>(measured.armed));
+    figures.counters.insert(figures.counters.end(),
+                            {{"offered_per_second", measured.offered_per_second},
+                             {"achieved_per_second", measured.achieved_per_second}});
   } else {
     add("timers_per_second", rate);
   }
   const auto distribution = [&](std::string_view name, const Durations& durations) {
-    if (durations.count() > 0) figures.distributions.emplace_back(std::string(name), durations);
+    if (durations.count() == 0) return;
+    figures.summary += fmt::format("  {} {}", name, in_us(durations, 0.5));
+    figures.distributions.emplace_back(std::string(name), durations);
   };
-  distribution(first, measured.first);
-  distribution(second, measured.second);
+  distribution("arm", measured.arm);
+  distribution("cancel", measured.cancel);
+  distribution("claim", measured.claim);
+  distribution("complete", measured.complete);
   distribution("lateness", measured.lateness);
+  distribution("generator", measured.generator);
   return figures;
 }
 
+// Of a load that only waits: what that costs in an hour.
+RealtimeFigures figures_of_waiting(const DurableFigures& measured, std::size_t workers,
+                                   std::string_view ranking) {
+  const double hours = measured.seconds / 3600;
+  const double client_cpu = measured.client_cpu_seconds;
+  const double server_cpu = measured.server_living_cpu_seconds.value_or(0);
+  RealtimeFigures figures{
+      .failure = measured.failure,
+      .seconds = measured.seconds,
+      .label = fmt::format("{}, per hour", ranking),
+      .counters = {{"cpu_ns_per_hour", (client_cpu + server_cpu) * 1e9 / hours},
+                   {"worker_wakeups_per_hour", static_cast<double>(measured.client_wakeups) /
+                                                   static_cast<double>(workers) / hours}}};
+  const auto add = [&](const char* name, const std::optional<std::uint64_t>& count) {
+    if (count) figures.counters.emplace_back(name, static_cast<double>(*count) / hours);
+  };
+  add("server_wakeups_per_hour", measured.server_wakeups);
+  add("fsyncs_per_hour", measured.syncs);
+  add("network_bytes_per_hour", measured.network_bytes);
+  figures.summary = "in an hour:";
+  for (const auto& [name, value] : figures.counters) {
+    figures.summary += fmt::format("  {:.3g} {}", value, name.substr(0, name.rfind("_per_hour")));
+  }
+  if (!measured.network_bytes) figures.summary += "  no TCP";
+  return figures;
+}
+
+// `change` sets what the size counts in the load.
 DurableLoadScenario scenario(std::string name, std::string summary,
-                             std::vector<std::uint64_t> sizes, std::string_view first,
-                             std::string_view second, Measure measure) {
+                             std::vector<std::uint64_t> sizes,
+                             std::function<void(DurableLoad&, std::uint64_t size)> change,
+                             Measure measure) {
   return {.name = std::move(name),
           .summary = std::move(summary),
           .sizes = std::move(sizes),
           .measure = [=](const DurableContender& contender, std::uint64_t size,
                          const RealtimeOptions& options) {
-            const DurableLoad load{.seconds = options.seconds};
-            return figures_of(measure(load, size, contender), contender, first, second);
+            DurableLoad load{.seconds = options.seconds};
+            change(load, size);
+            return figures_of(measure(load, contender), ranking(contender.traits));
           }};
+}
+
+DurableFigures churn(const DurableLoad& load, const DurableContender& contender) {
+  return measure_churn(load, contender, interrupted());
+}
+
+DurableLoadScenario waiting_workers() {
+  return {.name = "idle",
+          .summary = "so many timers are pending for an hour, and four workers wait for them",
+          .sizes = {1'000, 100'000},
+          .measure = [](const DurableContender& contender, std::uint64_t size,
+                        const RealtimeOptions& options) {
+            const DurableLoad load{
+                .clients = 4, .batch = 100, .pending = size, .seconds = 5 * options.seconds};
+            return figures_of_waiting(measure_idle(load, contender, interrupted()), load.clients,
+                                      ranking(contender.traits));
+          }};
+}
+
+using MakePlan = std::function<DurablePlan(std::uint64_t size, const RealtimeOptions&)>;
+
+// Timers at the instants of a plan, and the control.
+DurableLoadScenario planned(std::string name, std::string summary, std::vector<std::uint64_t> sizes,
+                            const DurableLoad& load, const MakePlan& make_plan) {
+  return {.name = std::move(name),
+          .summary = std::move(summary),
+          .sizes = std::move(sizes),
+          .measure =
+              [=](const DurableContender& contender, std::uint64_t size, const auto& options) {
+                return figures_of(
+                    measure_timed(load, make_plan(size, options), contender, interrupted()),
+                    ranking(contender.traits));
+              },
+          .control =
+              [=](std::uint64_t size, const auto& options) {
+                return figures_of(
+                    measure_timed_control(load, make_plan(size, options), interrupted()),
+                    to_string(Precision::none));
+              }};
+}
+
+// A workload that runs so many times faster, for six times the seconds of the other scenarios: few
+// of its timers fire.
+template <class Workload>
+DurableLoadScenario traced(std::string summary, std::vector<std::uint64_t> sizes, double faster) {
+  return planned(std::string(Workload::name), std::move(summary), std::move(sizes),
+                 {.clients = 2, .producers = 4, .batch = 100},
+                 [faster](std::uint64_t size, const RealtimeOptions& options) {
+                   const double seconds = 6 * options.seconds;
+                   // In the mean, each is pending for a second at least.
+                   const auto items = static_cast<double>(size) * (1 + seconds);
+                   return plan_of_trace(
+                       Workload().generate({.size = static_cast<TimerId>(size),
+                                            .items = static_cast<std::uint64_t>(items),
+                                            .seed = options.seed}),
+                       faster, seconds);
+                 });
 }
 
 }  // namespace
 
 DurableSuite durable_suite() {
-  const auto churn = [](auto change) -> Measure {
-    return [change](DurableLoad load, std::uint64_t size, const DurableContender& contender) {
-      change(load, size);
-      return measure_churn(load, contender, interrupted());
-    };
+  const auto set = [](auto member) {
+    return [member](DurableLoad& load, std::uint64_t size) { load.*member = size; };
   };
   return {
       .name = "durable",
@@ -91,33 +191,31 @@ DurableSuite durable_suite() {
       .scenarios =
           {scenario("clients",
                     "each of so many clients arms a timer and cancels it, again and again",
-                    {1, 4, 16}, "arm", "cancel",
-                    churn([](DurableLoad& load, std::uint64_t size) { load.clients = size; })),
+                    {1, 4, 16, 64}, set(&DurableLoad::clients), churn),
            scenario("batch", "one client arms so many timers with a call, and cancels each",
-                    {1, 10, 100, 1000}, "arm", "cancel",
-                    churn([](DurableLoad& load, std::uint64_t size) { load.batch = size; })),
+                    {1, 10, 100, 1000}, set(&DurableLoad::batch), churn),
            scenario("payload", "one client arms and cancels timers with so many bytes",
-                    {16, 256, 4096}, "arm", "cancel",
-                    churn([](DurableLoad& load, std::uint64_t size) { load.payload = size; })),
+                    {16, 256, 4096}, set(&DurableLoad::payload), churn),
            scenario("workers",
                     "20 000 timers are due; so many workers claim and complete 100 a time",
-                    {1, 4, 16}, "claim", "complete",
-                    [](DurableLoad load, std::uint64_t size, const DurableContender& contender) {
-                      load.clients = size;
+                    {1, 4, 16}, set(&DurableLoad::clients),
+                    [](DurableLoad load, const DurableContender& contender) {
                       load.batch = 100;
                       return measure_fire(load, 20'000, contender, interrupted());
                     }),
-           scenario("rate", "so many timers a second are armed half a second before they are due",
-                    {100, 1'000, 10'000}, "claim", "complete",
-                    [](DurableLoad load, std::uint64_t size, const DurableContender& contender) {
-                      load.batch = 100;
-                      return measure_late(load, static_cast<double>(size), contender,
-                                          interrupted());
-                    }),
+           planned("rate", "so many timers a second are armed half a second before they are due",
+                   {100, 1'000, 10'000}, {.batch = 100},
+                   [](std::uint64_t size, const RealtimeOptions& options) {
+                     return plan_at_rate(static_cast<double>(size), options.seconds);
+                   }),
+           traced<Orders>("so many unpaid orders, 60 times as fast: a minute in a second",
+                          {1'000, 10'000}, 60),
+           traced<Jobs>("so many jobs, 86 400 times as fast: a day in a second", {1'000, 10'000},
+                        86'400),
+           waiting_workers(),
            scenario("pending", "so many timers are pending while one client arms and cancels",
-                    {1'000, 10'000, 100'000}, "arm", "cancel",
-                    [](DurableLoad load, std::uint64_t size, const DurableContender& contender) {
-                      load.pending = size;
+                    {1'000, 10'000, 100'000, 1'000'000}, set(&DurableLoad::pending),
+                    [](const DurableLoad& load, const DurableContender& contender) {
                       return measure_pending(load, contender, interrupted());
                     })},
       .rounds = 3,

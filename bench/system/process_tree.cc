@@ -10,8 +10,10 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 
+#include "system/entries.h"
 #include "system/kernel_files.h"
 
 namespace timerbench {
@@ -51,18 +53,36 @@ std::uint64_t proportional_bytes(pid_t process) {
   return 0;
 }
 
+// The number after `name` in /proc/PID/task/TID/status.
+std::uint64_t number_in_status(const std::filesystem::path& thread, std::string_view name) {
+  std::ifstream file(thread / "status");
+  std::uint64_t number = 0;
+  for (std::string word; file >> word;) {
+    if (word == name && file >> number) break;
+  }
+  return number;
+}
+
+void add_threads(pid_t process, ProcessTreeUsage& usage) {
+  for_each_entry(fmt::format("/proc/{}/task", process), [&](const auto& thread) {
+    usage.wakeups += number_in_status(thread.path(), "voluntary_ctxt_switches:");
+    double on_processor_ns = 0;
+    std::ifstream(thread.path() / "schedstat") >> on_processor_ns;
+    usage.living_cpu_seconds += on_processor_ns * 1e-9;
+  });
+}
+
 // By their numbers: all processes, and those of trees.
 std::map<pid_t, Process> all_processes() {
   std::map<pid_t, Process> all;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+  for_each_entry("/proc", [&](const auto& entry) {
     const std::string name = entry.path().filename();
     pid_t process = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
     if (error == std::errc{} && end == name.data() + name.size()) {
       all[process] = read_stat(entry.path());
     }
-  }
+  });
   return all;
 }
 
@@ -93,6 +113,7 @@ ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
   for (const auto& [process, facts] : trees(roots)) {
     usage.cpu_seconds += facts.cpu_seconds;
     usage.bytes += proportional_bytes(process);
+    add_threads(process, usage);
     ++usage.processes;
   }
   return usage;

@@ -12,8 +12,10 @@ namespace timerbench {
 std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots);
 
 struct ProcessTreeUsage {
-  double cpu_seconds = 0;   // of those that live, and of their children that have ended
-  std::uint64_t bytes = 0;  // resident; what they share counts once
+  double cpu_seconds = 0;         // of those that live, and of their children that have ended
+  double living_cpu_seconds = 0;  // of the threads that live, in ns and not in ticks of 10 ms
+  std::uint64_t wakeups = 0;      // how often they have waited
+  std::uint64_t bytes = 0;        // resident; what they share counts once
   std::uint64_t processes = 0;
 };
 

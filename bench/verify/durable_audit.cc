@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "durable/worker.h"
+
 namespace timerbench {
 namespace {
 
@@ -111,27 +113,31 @@ class ToldProcess {
   int status_ = 0;
 };
 
-// Arms timers that are due within 50 ms.
-void produce(DurableQueue& queue, DurableId first, DurableId end, const Tell& tell) {
+// Arms timers that are due within 50 ms. Who ends in peace may post some.
+void produce(DurableQueue& queue, DurableId first, DurableId end, const Tell& tell,
+             bool posts = false) {
   for (DurableId id = first; id < end; ++id) {
     const DurableTimer timer{id, unix_now() + id % 50 * kMs, "payload"};
-    queue.schedule({&timer, 1});
+    if (posts && id % 2 == 1) {
+      queue.post({&timer, 1});
+    } else {
+      queue.schedule({&timer, 1});
+    }
     tell(id);
   }
 }
 
-// Ends when nothing was due for `patience`.
-void work(DurableQueue& queue, Tick lease, std::chrono::nanoseconds patience, const Tell& tell) {
+// Tells what it handles. Ends when nothing was due for `patience`.
+void work(DurableQueue& queue, Delivery delivery, Tick lease, std::chrono::nanoseconds patience,
+          const Tell& tell) {
+  DurableWorker worker(queue, {.delivery = delivery, .batch = 10, .lease = lease});
   auto last = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - last < patience) {
-    const auto claimed = queue.claim(10, lease).timers;
-    if (claimed.empty()) {
+    if (worker.step([&](const DurableTimer& timer) { tell(timer.id); }).handled > 0) {
+      last = std::chrono::steady_clock::now();
+    } else {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      continue;
     }
-    for (const ClaimedTimer& claim : claimed) tell(claim.timer.id);
-    queue.complete(claimed);
-    last = std::chrono::steady_clock::now();
   }
 }
 
@@ -142,10 +148,11 @@ std::optional<std::string> audit_many_processes(DurableEngine& engine, const Dur
   std::vector<std::unique_ptr<ToldProcess>> producers, workers;
   for (DurableId i = 0; i < kClients; ++i) {
     producers.push_back(std::make_unique<ToldProcess>([&, i](const Tell& tell) {
-      produce(*open(engine, name, kLongLease), i * kEach, (i + 1) * kEach, tell);
+      produce(*open(engine, name, kLongLease), i * kEach, (i + 1) * kEach, tell, /*posts=*/true);
     }));
     workers.push_back(std::make_unique<ToldProcess>([&](const Tell& tell) {
-      work(*open(engine, name, kLongLease), kLongLease, patience_of(traits), tell);
+      work(*open(engine, name, kLongLease), Delivery::at_least_once, kLongLease,
+           patience_of(traits), tell);
     }));
   }
   std::vector<DurableId> armed, fired;
@@ -174,41 +181,76 @@ std::optional<std::string> audit_many_processes(DurableEngine& engine, const Dur
   return std::nullopt;
 }
 
-// What was acknowledged fires although producers and workers are killed.
-std::optional<std::string> audit_killed_clients(DurableEngine& engine, const DurableTraits& traits,
-                                                const std::string& name) {
+// Producers and workers are killed again and again, and the last worker is not.
+struct KilledClients {
+  std::vector<DurableId> armed, handled;  // what they told
+  bool last_succeeded;
+};
+
+KilledClients kill_clients(DurableEngine& engine, const DurableTraits& traits,
+                           const std::string& name, Delivery delivery) {
   constexpr DurableId kRounds = 4;
-  std::set<DurableId> armed, fired;
+  KilledClients told{};
+  const auto add = [](std::vector<DurableId>& all, ToldProcess& process) {
+    std::ranges::copy(process.await_end(), std::back_inserter(all));
+  };
+  const auto work_until_killed = [&](const Tell& tell) {
+    work(*open(engine, name, kShortLease), delivery, kShortLease, patience_of(traits), tell);
+  };
   for (DurableId round = 0; round < kRounds; ++round) {
     ToldProcess producer([&](const Tell& tell) {
       produce(*open(engine, name, kShortLease), round * 1'000'000, (round + 1) * 1'000'000, tell);
     });
-    ToldProcess worker([&](const Tell& tell) {
-      work(*open(engine, name, kShortLease), kShortLease, patience_of(traits), tell);
-    });
+    ToldProcess worker(work_until_killed);
     producer.await_told(20 + 13 * round);
     producer.kill();
     // The worker has the most to do when delays that were rounded up end.
     std::this_thread::sleep_for(std::chrono::nanoseconds(traits.resolution));
     worker.kill();
-    for (const DurableId id : producer.await_end()) armed.insert(id);
-    for (const DurableId id : worker.await_end()) fired.insert(id);
+    add(told.armed, producer);
+    add(told.handled, worker);
   }
-  ToldProcess last([&](const Tell& tell) {
-    work(*open(engine, name, kShortLease), kShortLease, patience_of(traits), tell);
-  });
-  for (const DurableId id : last.await_end()) fired.insert(id);
-  if (!last.has_succeeded()) return "a worker failed";
-  if (armed.empty()) return "no timer was armed within ten seconds";
-  std::vector<DurableId> lost;
-  std::ranges::set_difference(armed, fired, std::back_inserter(lost));
-  if (!lost.empty()) {
-    return fmt::format("rule 2: of {} timers {} were not handed out after their holders had died",
-                       armed.size(), lost.size());
-  }
+  ToldProcess last(work_until_killed);
+  add(told.handled, last);
+  told.last_succeeded = last.has_succeeded();
+  std::ranges::sort(told.armed);
+  std::ranges::sort(told.handled);
+  return told;
+}
+
+std::optional<std::string> audit_end(DurableEngine& engine, const std::string& name,
+                                     const KilledClients& told) {
+  if (!told.last_succeeded) return "a worker failed";
+  if (told.armed.empty()) return "no timer was armed within ten seconds";
   const std::size_t left = engine.open({.queue = name})->size();
   if (left > 0) return fmt::format("rule 3: {} timers are left after all were completed", left);
   return std::nullopt;
+}
+
+// What was acknowledged fires although producers and workers are killed.
+std::optional<std::string> audit_killed_clients(DurableEngine& engine, const DurableTraits& traits,
+                                                const std::string& name) {
+  const KilledClients told = kill_clients(engine, traits, name, Delivery::at_least_once);
+  const std::set<DurableId> handled(told.handled.begin(), told.handled.end());
+  std::vector<DurableId> lost;
+  std::ranges::set_difference(told.armed, handled, std::back_inserter(lost));
+  if (told.last_succeeded && !lost.empty()) {
+    return fmt::format("rule 2: of {} timers {} were not handed out after their holders had died",
+                       told.armed.size(), lost.size());
+  }
+  return audit_end(engine, name, told);
+}
+
+// Nothing is handled twice, although workers are killed, if it is completed before.
+std::optional<std::string> audit_killed_at_most_once(DurableEngine& engine,
+                                                     const DurableTraits& traits,
+                                                     const std::string& name) {
+  const KilledClients told = kill_clients(engine, traits, name, Delivery::at_most_once);
+  if (const auto twice = std::ranges::adjacent_find(told.handled); twice != told.handled.end()) {
+    return fmt::format("rule 3: complete() has let timer {} be handled twice", *twice);
+  }
+  if (told.last_succeeded && told.handled.empty()) return "rule 3: no timer was ever handled";
+  return audit_end(engine, name, told);
 }
 
 // What was acknowledged is there after the engine was killed, as far as it promises that.
@@ -248,6 +290,7 @@ std::span<const DurableAudit> durable_audits() {
   static constexpr DurableAudit kAudits[] = {
       {"many_processes", DurableAudit::Needs::processes, audit_many_processes},
       {"killed_clients", DurableAudit::Needs::processes, audit_killed_clients},
+      {"killed_at_most_once", DurableAudit::Needs::processes, audit_killed_at_most_once},
       {"killed_engine", DurableAudit::Needs::a_restart, audit_killed_engine},
   };
   return kAudits;

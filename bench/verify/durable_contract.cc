@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <future>
 #include <initializer_list>
 #include <stdexcept>
 #include <thread>
@@ -16,6 +18,7 @@ namespace timerbench {
 namespace {
 
 constexpr std::size_t kMany = 10'000;
+constexpr Tick kHour = Tick{3600} * 1'000'000'000;
 
 using Timers = std::vector<DurableTimer>;
 
@@ -238,6 +241,7 @@ void cancels_what_is_there(DurableScene& scene) {
 }
 
 void cancels_what_somebody_holds(DurableScene& scene) {
+  scene.lease = 2 * scene.unit;
   const auto queue = scene.open();
   arm(*queue, {{1, scene.start}, {2, scene.start}});
   const auto held = queue->claim(1, scene.lease).timers;
@@ -277,17 +281,109 @@ void refuses_a_queue_that_cannot_be_named(DurableScene& scene) {
 }
 
 void outlives_its_clients(DurableScene& scene) {
+  auto queue = scene.open();
   const DurableTimer kept{1, scene.start + scene.unit, "x"}, done{3, scene.start, "x"};
-  {
-    const auto queue = scene.open();
-    arm(*queue, {kept, {2, scene.start + scene.unit, "x"}, done});
-    require_cancelled(*queue, 2, true);
-    require_completed(*queue, require_due(scene, *queue, {done}, 2), {true});
-  }
-  const auto queue = scene.open();
+  arm(*queue, {kept, {2, scene.start + scene.unit, "x"}, done});
+  require_cancelled(*queue, 2, true);
+  require_completed(*queue, require_due(scene, *queue, {done}, 2), {true});
+  queue.reset();
+  queue = scene.open();
   require_size(*queue, 1);
-  scene.go_to(scene.start + scene.unit);
+  scene.go_to(kept.deadline);
   require_due(scene, *queue, {kept}, 5);
+}
+
+// Lets another client make something due at once, while this one waits for something later.
+void require_woken(DurableScene& scene, DurableQueue& waiter, std::string_view by,
+                   const std::function<void()>& make_due) {
+  constexpr std::chrono::nanoseconds kLongest{kLongestAwait};
+  const Claims claims = waiter.claim(kMany, scene.lease);
+  require(claims.timers.empty(), 7, "claim() hands out {} timers before something is {}",
+          claims.timers.size(), by);
+  std::future<void> other = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    make_due();
+  });
+  const auto is_due = [&] {
+    return other.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  bool is_woken = false;
+  // It may be due before this waits, if the machine is busy.
+  while (!is_woken && !is_due()) is_woken = waiter.await_earlier(claims.next_wakeup, kLongest);
+  is_woken = is_woken || waiter.await_earlier(claims.next_wakeup, kLongest);
+  other.get();
+  require(is_woken, 7, "await_earlier() does not wake who waits when something is {}", by);
+}
+
+void wakes_who_waits_when_something_is_due_earlier(DurableScene& scene) {
+  const auto waiter = scene.open(), other = scene.open();
+  const DurableTimer late{1, scene.start + kHour, "late"}, moved{1, scene.start, "moved"},
+      second{2, scene.start, "second"}, third{3, scene.start, "third"};
+  arm(*other, {late});
+  // It may wake in vain, but not all the time.
+  bool is_woken = true;
+  for (int attempt = 0; is_woken && attempt < 10; ++attempt) {
+    const Tick next = waiter->claim(kMany, scene.lease).next_wakeup;
+    is_woken = waiter->await_earlier(next, std::chrono::milliseconds(20));
+  }
+  require(!is_woken, 7, "await_earlier() wakes ten times in vain");
+
+  const Tick next = waiter->claim(kMany, scene.lease).next_wakeup;
+  arm(*other, {second});
+  require(waiter->await_earlier(next, std::chrono::nanoseconds(kLongestAwait)), 7,
+          "await_earlier() misses what was armed before it was called");
+  require_completed(*waiter, require_due(scene, *waiter, {second}, 7), {true});
+
+  require_woken(scene, *waiter, "armed", [&] { arm(*other, {third}); });
+  require_completed(*waiter, require_due(scene, *waiter, {third}, 7), {true});
+  require_woken(scene, *waiter, "moved", [&] { arm(*other, {moved}); });
+  const auto held = require_due(scene, *other, {moved}, 7);
+  require_woken(scene, *waiter, "given back", [&] { other->give_back(held); });
+  require_due(scene, *waiter, {moved}, 7);
+}
+
+void finds_what_was_posted(DurableScene& scene) {
+  const auto queue = scene.open(), other = scene.open();
+  const auto post = [](DurableQueue& to, const DurableTimer& timer) { to.post({&timer, 1}); };
+  const Tick soon = scene.start + 2 * scene.unit;
+  const DurableTimer due{1, scene.start, "due"}, moved{3, soon, "moved"}, again{4, soon, "again"};
+  post(*queue, due);
+  require_completed(*queue, require_due(scene, *queue, {due}, 8), {true});
+  post(*queue, {2, soon, "cancelled"});
+  require_cancelled(*queue, 2, true);
+  post(*queue, {3, scene.start, "posted"});
+  arm(*queue, {moved});
+  arm(*queue, {{4, scene.start, "armed"}});
+  post(*queue, again);
+  queue->post({});
+  require_due(scene, *queue, {}, 8);
+  scene.go_to(soon);
+  // What this client has asked for since, others see.
+  require_completed(*other, require_due(scene, *other, {moved, again}, 8), {true, true});
+}
+
+void posts_many(DurableScene& scene) {
+  const auto queue = scene.open();
+  Timers timers;
+  for (DurableId id = 0; id < 1000; ++id) timers.push_back({id, scene.start, "x"});
+  for (const DurableTimer& timer : timers) queue->post({&timer, 1});
+  require_size(*queue, timers.size());
+  require_due(scene, *queue, timers, 8);
+}
+
+void waits_for_what_it_has_posted_when_destroyed(DurableScene& scene) {
+  const DurableTimer timer{1, scene.start, std::string(kLongestPayload, 'x')};
+  scene.open()->post({&timer, 1});
+  const auto queue = scene.open();
+  require_due(scene, *queue, {timer}, 8);
+}
+
+void wakes_who_waits_when_something_is_posted(DurableScene& scene) {
+  const auto waiter = scene.open(), other = scene.open();
+  const DurableTimer late{1, scene.start + kHour, "late"}, posted{2, scene.start, "posted"};
+  arm(*waiter, {late});
+  require_woken(scene, *waiter, "posted", [&] { other->post({&posted, 1}); });
+  require_due(scene, *waiter, {posted}, 8);
 }
 
 // How long a busy machine may sleep too long, or calls may take, without harm to a scenario.
@@ -367,6 +463,11 @@ std::span<const DurableScenario> durable_contract() {
       {"rule_5_names", keeps_queues_of_other_names_apart},
       {"rule_5_bad_names", refuses_a_queue_that_cannot_be_named},
       {"rule_5_clients", outlives_its_clients},
+      {"rule_7_waiting", wakes_who_waits_when_something_is_due_earlier},
+      {"rule_7_posted", wakes_who_waits_when_something_is_posted},
+      {"rule_8_posting", finds_what_was_posted},
+      {"rule_8_many", posts_many},
+      {"rule_8_clients", waits_for_what_it_has_posted_when_destroyed},
   };
   return kScenarios;
 }

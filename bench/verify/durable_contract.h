@@ -34,9 +34,12 @@ class DurableScene {
         now_(start),
         arrived_(start) {}
 
+  // On an own clock a scenario begins when its clients are open, which may take them a while.
   std::unique_ptr<DurableQueue> open(std::string_view suffix = "") {
-    return engine_.open(
+    auto queue = engine_.open(
         {.queue = name_ + std::string(suffix), .now = [this] { return now(); }, .lease = lease});
+    if (traits.own_clock) start = arrived_ = unix_now();
+    return queue;
   }
 
   // Throws std::invalid_argument for a name that no queue may have.
@@ -55,9 +58,9 @@ class DurableScene {
   bool is_disturbed() const;
 
   const DurableTraits& traits;
-  const Tick unit;   // all times of scenarios are multiples of it
-  const Tick start;  // of the scenario
-  Tick lease;        // of all clients that are opened after it was set
+  const Tick unit;  // all times of scenarios are multiples of it
+  Tick start;       // of the scenario
+  Tick lease;       // of all clients that are opened after it was set
 
  private:
   void wait_until(Tick instant);

@@ -17,12 +17,12 @@ namespace {
 
 constexpr int kMostCalls = 60;
 
-enum class Kind { schedule, cancel, claim, complete, give_back, wait };
+enum class Kind { schedule, post, cancel, claim, complete, give_back, wait };
 
 struct Call {
   Kind kind;
   int client;
-  DurableId id;        // of schedule and cancel
+  DurableId id;        // of schedule, post and cancel
   Tick ms;             // the delay, the lease, or how long to wait
   std::size_t most;    // of claim, and the length of a payload
   std::uint32_t held;  // a bit for each claim so far, of complete and give_back
@@ -31,8 +31,10 @@ struct Call {
 std::string to_text(const Call& call) {
   switch (call.kind) {
     case Kind::schedule:
-      return fmt::format("client {}: schedule({}, in {} ms, {} bytes)", call.client, call.id,
-                         call.ms, call.most);
+    case Kind::post:
+      return fmt::format("client {}: {}({}, in {} ms, {} bytes)", call.client,
+                         call.kind == Kind::post ? "post" : "schedule", call.id, call.ms,
+                         call.most);
     case Kind::cancel: return fmt::format("client {}: cancel({})", call.client, call.id);
     case Kind::claim:
       return fmt::format("client {}: claim({}, for {} ms)", call.client, call.most, call.ms);
@@ -47,7 +49,7 @@ std::string to_text(const Call& call) {
 
 rc::Gen<Call> any_call() {
   return rc::gen::build<Call>(
-      rc::gen::set(&Call::kind, rc::gen::element(Kind::schedule, Kind::schedule, Kind::cancel,
+      rc::gen::set(&Call::kind, rc::gen::element(Kind::schedule, Kind::post, Kind::cancel,
                                                  Kind::claim, Kind::claim, Kind::complete,
                                                  Kind::give_back, Kind::wait, Kind::wait)),
       rc::gen::set(&Call::client, rc::gen::inRange(0, 2)),
@@ -75,10 +77,11 @@ class Comparison {
   void make(const Call& call) {
     DurableQueue& client = *clients_[static_cast<std::size_t>(call.client)];
     switch (call.kind) {
-      case Kind::schedule: {
+      case Kind::schedule:
+      case Kind::post: {
         const DurableTimer timer{call.id, now_ + call.ms * kMillisecond,
                                  std::string(call.most, 'x')};
-        client.schedule({&timer, 1});
+        call.kind == Kind::post ? client.post({&timer, 1}) : client.schedule({&timer, 1});
         entries_[call.id] = {timer, timer.deadline};
         break;
       }
@@ -92,6 +95,7 @@ class Comparison {
       case Kind::give_back: give_back(client, some_claims(call.held)); break;
       case Kind::wait: now_ += call.ms * kMillisecond;
     }
+    // Of the same client, so other clients see what it has posted.
     const std::size_t size = client.size();
     require(size == entries_.size(), 1, "size() is {} instead of {}", size, entries_.size());
   }

@@ -172,7 +172,8 @@ bool BeanstalkConnection::usable() const {
          errno == EAGAIN;
 }
 
-void BeanstalkConnection::run(std::span<const std::string> commands, const Take& take) {
+void BeanstalkConnection::run(std::span<const std::string> commands, const Take& take,
+                              std::chrono::milliseconds longer) {
   if (socket_ < 0) lose("the connection was lost before", "run this again");
   std::string output, input;
   for (const std::string& command : commands) output.append(command).append(kLineEnd);
@@ -181,7 +182,8 @@ void BeanstalkConnection::run(std::span<const std::string> commands, const Take&
   std::optional<BackendError> refused;
   while (answered < commands.size()) {
     // Reads while it sends, because the server reads no further when its answers do not get away.
-    await(static_cast<short>(unsent.empty() ? POLLIN : POLLIN | POLLOUT), Clock::now() + patience_);
+    await(static_cast<short>(unsent.empty() ? POLLIN : POLLIN | POLLOUT),
+          Clock::now() + patience_ + longer);
     if (!unsent.empty()) {
       const ssize_t sent = send(socket_, unsent.data(), unsent.size(), MSG_NOSIGNAL);
       if (sent > 0) unsent.remove_prefix(static_cast<std::size_t>(sent));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "durable/tokens.h"
@@ -26,6 +27,8 @@ constexpr int kJobBits = 40;
 constexpr std::uint64_t kJobMask = (std::uint64_t{1} << kJobBits) - 1;
 
 constexpr std::size_t kLongestHeader = 100;
+
+constexpr std::chrono::nanoseconds kPause = std::chrono::milliseconds(50);
 
 constexpr Tick whole_seconds(Tick duration) {
   return duration / kSecond + (duration % kSecond > 0 ? 1 : 0);
@@ -273,6 +276,34 @@ void BeanstalkQueue::give_back(std::span<const ClaimedTimer> claims) {
   }
   server.run(releases,
              [](std::size_t, const Answer& answer) { return is_done(answer, "RELEASED"); });
+}
+
+// What it reserves goes back at once, for a lease is to begin with a claim.
+bool BeanstalkQueue::await_earlier(Tick, std::chrono::nanoseconds longest) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(longest);
+  const std::string reserve = fmt::format("reserve-with-timeout {}", seconds.count());
+  std::string release;
+  bool ends_soon = false;
+  BeanstalkConnection& server = connection();
+  server.run(
+      {&reserve, 1},
+      [&](std::size_t, const Answer& answer) {
+        if (answer.word == "RESERVED") {
+          const auto body = parse(answer.body);
+          release = fmt::format("release {} {} 0", answer.number,
+                                body ? priority_of(body->timer.deadline) : 0);
+        }
+        ends_soon = answer.word == "DEADLINE_SOON";
+        return ends_soon || answer.word == "RESERVED" || answer.word == "TIMED_OUT";
+      },
+      seconds);
+  if (!release.empty()) {
+    server.run({&release, 1},
+               [](std::size_t, const Answer& answer) { return is_done(answer, "RELEASED"); });
+  }
+  // The lease of something that this client holds ends within a second, so the server does not wait.
+  if (ends_soon) std::this_thread::sleep_for(std::min(longest, kPause));
+  return ends_soon || !release.empty();
 }
 
 std::size_t BeanstalkQueue::size() {

@@ -28,9 +28,14 @@
 //
 // Cost:
 //   schedule  1 round trip for 64; one more for those that are moved
+//   post      as schedule: without the answer, no timer could be cancelled or moved
 //   cancel    1 round trip
 //   claim     1 round trip, and one more whenever what was handed out has doubled; one to learn
 //             what is due next if nothing is due
+//   await_earlier
+//             1 round trip: it reserves what is ready first, and 1 more to release that at once. It
+//             waits in whole seconds, so for one. (Who cancels the timer between the two is told
+//             that it was not there.)
 //   complete, give_back
 //             1 round trip, of any number of timers
 //   on the server  O(log n) a timer; all jobs are in its memory, some 300 bytes a timer and its
@@ -60,6 +65,7 @@
 // binlog, and synchronises it as it was started, whichever contender's name is used.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -92,6 +98,7 @@ class BeanstalkQueue final : public DurableQueue {
   Claims claim(std::size_t most, Tick lease) override;
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
   void give_back(std::span<const ClaimedTimer> claims) override;
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override;
   std::size_t size() override;
 
  private:

@@ -35,12 +35,25 @@
 //  6. No call waits longer than DurableConfig::patience for the engine; then it throws BackendError.
 //     What it asked for may have been done, or may still be done; it may be asked for once more.
 //     The next call connects again.
+//  7. await_earlier() waits until something may be due earlier than the last claim() of this client
+//     has told, because somebody has armed, moved or given it back since. It says so by the time
+//     when that is due, and misses nothing; it may say so in vain, but not all the time. It waits a
+//     second at most. So what is due later than in a second wakes nobody, and a client that was
+//     killed after it armed a timer, and before it woke the others, makes it a second late. (An
+//     engine with DurableTraits::poll_interval wakes nobody: it looks so often.)
+//  8. post() arms or moves timers as schedule() does, but they are not acknowledged when it returns.
+//     All later calls of this client find them armed, and so do those of other clients soon. When
+//     something breaks, which may be this client, they may be lost, all or some of them. Then a later
+//     call of this client throws, which has not done what it was asked for; or nobody is told. A
+//     client that is destroyed waits for what it has posted.
 //
 // The contract is a virtual class, unlike that of TimerQueue: a call is a message or a write to a
 // disk, and takes a thousand times what a virtual call does.
 //
 // tests/durable_queue_test.cc checks all rules for all queues.
 #pragma once
+
+#include <sys/types.h>
 
 #include <algorithm>
 #include <chrono>
@@ -64,6 +77,9 @@ using DurableId = std::uint64_t;
 inline constexpr Tick kLastDeadline = Tick{4'611'686'018} * 1'000'000'000;
 
 inline constexpr std::size_t kLongestPayload = 60'000;  // bytes; beanstalkd takes 65 535 in all
+
+// What is due later than in a second wakes nobody.
+inline constexpr Tick kLongestAwait = Tick{1} * 1'000'000'000;
 
 struct DurableTimer {
   DurableId id;
@@ -132,6 +148,7 @@ struct DurableTraits {
   bool silence_keeps_leases = false;
   bool lease_when_armed = false;  // the lease is DurableConfig::lease, not that of claim()
   bool own_clock = false;         // time is the engine's, not DurableConfig::now
+  Tick poll_interval = 0;         // of await_earlier(), in ns; 0: it is woken
   const char* file;               // the queue's header
 };
 
@@ -145,6 +162,11 @@ inline Tick unix_now() {
 // The instant that is `by` later, or kLastDeadline if that is beyond it.
 constexpr Tick lease_end(Tick now, Tick lease) {
   return now + std::min(lease, kLastDeadline - std::min(now, kLastDeadline));
+}
+
+// Whether those who wait must be told of what is due then.
+constexpr bool is_soon(Tick deadline, Tick now) {
+  return deadline <= lease_end(now, kLongestAwait);
 }
 
 // In a word, for tables.
@@ -179,6 +201,8 @@ class DurableQueue {
 
   // REQUIRES: no deadline beyond kLastDeadline; no payload longer than kLongestPayload; no id twice.
   virtual void schedule(std::span<const DurableTimer> timers) = 0;
+  // Its default is for an engine that would gain nothing.
+  virtual void post(std::span<const DurableTimer> timers) { schedule(timers); }
   virtual bool cancel(DurableId id) = 0;
 
   // REQUIRES: `most` and `lease` are at least 1.
@@ -187,8 +211,15 @@ class DurableQueue {
   // What this client does not hold any more is left as it is.
   virtual void give_back(std::span<const ClaimedTimer> claims) = 0;
 
+  // Waits until something may be due before `next_wakeup`, which the last claim() has told, or for
+  // `longest`. Returns whether to claim now. REQUIRES: `longest` is at most kLongestAwait.
+  virtual bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) = 0;
+
   // Timers in the queue, those that are held included.
   virtual std::size_t size() = 0;
+
+  // Processes that this client has started for itself; what they cost is a cost of the client.
+  virtual std::vector<pid_t> helpers() const { return {}; }
 };
 
 }  // namespace timerbench

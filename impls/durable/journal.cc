@@ -283,6 +283,11 @@ std::uint64_t Journal::bytes() const {
   return file_bytes_ + buffer_.size();
 }
 
+std::uint64_t Journal::unwritten_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return buffer_.size();
+}
+
 std::uint64_t Journal::synchronisations() const {
   const std::lock_guard lock(mutex_);
   return synchronisations_;

@@ -66,6 +66,7 @@ class Journal {
 
   // Of all records.
   std::uint64_t bytes() const;
+  std::uint64_t unwritten_bytes() const;
   std::uint64_t cut_bytes() const { return cut_bytes_; }
   std::uint64_t synchronisations() const;
 

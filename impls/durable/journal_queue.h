@@ -6,7 +6,11 @@
 // Cost:
 //   schedule, cancel, complete  O(1) in a log wheel, one append to a buffer, and the wait for the
 //     next synchronisation of the disk, which all threads share
+//   post                        the same without the wait: it is on the disk with the next change of
+//     any client, or when a megabyte has come together; until then a crash of the process loses it
 //   claim, give_back            O(1) a timer in memory, nothing on disk
+//   await_earlier               a condition variable, which is signalled if the first instant has
+//     become an earlier one
 //   fsync    1 for all calls that came during the one before, and, with `gather`, while it waited
 //   on disk  25 bytes a timer that is armed, and its payload, and as much when it is gone; at most
 //     twice what is armed, and 1 MiB
@@ -21,6 +25,7 @@
 // Deviates: a call waits for the disk as long as that takes, whatever DurableConfig::patience says.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -46,6 +51,7 @@ class JournalQueue final : public DurableQueue {
       : store_(std::move(store)), config_(std::move(config)) {}
 
   void schedule(std::span<const DurableTimer> timers) override { store_->schedule(timers); }
+  void post(std::span<const DurableTimer> timers) override { store_->post(timers); }
   bool cancel(DurableId id) override { return store_->cancel(id); }
   Claims claim(std::size_t most, Tick lease) override {
     return store_->claim(most, lease, config_.now());
@@ -54,6 +60,9 @@ class JournalQueue final : public DurableQueue {
     return store_->complete(claims);
   }
   void give_back(std::span<const ClaimedTimer> claims) override { store_->give_back(claims); }
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
+    return store_->await_earlier(next_wakeup, longest);
+  }
   std::size_t size() override { return store_->size(); }
 
  private:

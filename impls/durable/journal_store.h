@@ -13,6 +13,8 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -50,14 +52,27 @@ class JournalStore {
     longest_journal_ = std::max(kShortestJournal, 2 * live_bytes_);
   }
 
+  ~JournalStore() {
+    try {
+      journal_.commit(journal_.end());
+    } catch (const BackendError&) {  // a destructor cannot report it
+    }
+  }
+  JournalStore(const JournalStore&) = delete;
+  JournalStore& operator=(const JournalStore&) = delete;
+
   void schedule(std::span<const DurableTimer> timers) {
     change([&] {
-      for (const DurableTimer& timer : timers) {
-        journal_.append(record_of(timer));
-        arm(timer);
-      }
+      arm(timers);
       return timers.size();
     });
+  }
+
+  // They are written with the next change of any client, or when they are many.
+  void post(std::span<const DurableTimer> timers) {
+    if (journal_.unwritten_bytes() >= kMostPosted) return schedule(timers);
+    const std::lock_guard lock(mutex_);
+    arm(timers);
   }
 
   bool cancel(DurableId id) {
@@ -108,6 +123,12 @@ class JournalStore {
       entries_[*place].token = Tokens::kNobody;
       if (queue_->cancel(*place)) put_in_line(*place);  // else its lease has ended: it is in line
     }
+    if (!line_.empty()) earlier_.notify_all();
+  }
+
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) {
+    std::unique_lock lock(mutex_);
+    return earlier_.wait_for(lock, longest, [&] { return first_due() < next_wakeup; });
   }
 
   std::size_t size() const {
@@ -130,6 +151,7 @@ class JournalStore {
 
   static constexpr std::size_t kHeadBytes = sizeof(DurableId) + sizeof(Tick) + sizeof(Kind);
   static constexpr std::uint64_t kShortestJournal = 1 << 20;
+  static constexpr std::uint64_t kMostPosted = 1 << 20;  // bytes that wait for a change
 
   static std::string record(Kind kind, DurableId id, Tick deadline, std::string_view payload) {
     std::string text(kHeadBytes, '\0');
@@ -156,6 +178,9 @@ class JournalStore {
     }
   }
 
+  // What stands in line is due.
+  Tick first_due() const { return line_.empty() ? queue_->next_wakeup() : 0; }
+
   // Changes the timers, and returns what `change` returns when the change is on the disk.
   auto change(const auto& change) {
     std::unique_lock lock(mutex_);
@@ -165,6 +190,15 @@ class JournalStore {
     lock.unlock();
     journal_.commit(place);
     return result;
+  }
+
+  void arm(std::span<const DurableTimer> timers) {
+    const Tick before = first_due();
+    for (const DurableTimer& timer : timers) {
+      journal_.append(record_of(timer));
+      arm(timer);
+    }
+    if (first_due() < before) earlier_.notify_all();
   }
 
   // REQUIRES: the journal has a record of it.
@@ -260,6 +294,7 @@ class JournalStore {
   }
 
   const Tick granularity_;
+  std::condition_variable earlier_;
   mutable std::mutex mutex_;  // of all that follows
   Tick now_;
   std::optional<Queue> queue_;

@@ -171,13 +171,39 @@ PGresult* PostgresConnection::next_result() {
     const int unsent = PQflush(connection_.get());
     if (unsent < 0) lose("connection lost");
     if (unsent == 0 && PQisBusy(connection_.get()) == 0) return PQgetResult(connection_.get());
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - Clock::now()).count();
-    if (left <= 0) lose(fmt::format("no answer within {} ms", patience_.count()));
-    pollfd events{PQsocket(connection_.get()),
-                  static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN), 0};
-    const int ready = poll(&events, 1, static_cast<int>(left));
-    if (ready < 0 && errno != EINTR) lose(std::strerror(errno));
-    if (ready > 0 && PQconsumeInput(connection_.get()) == 0) lose("connection lost");
+    if (Clock::now() >= give_up) lose(fmt::format("no answer within {} ms", patience_.count()));
+    await(static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN), give_up);
+  }
+}
+
+void PostgresConnection::await(short events, Clock::time_point end) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+  pollfd socket{PQsocket(connection_.get()), events, 0};
+  const int ready = poll(&socket, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+  if (ready < 0 && errno != EINTR) lose(std::strerror(errno));
+  if (ready > 0 && PQconsumeInput(connection_.get()) == 0) lose("connection lost");
+}
+
+bool PostgresConnection::await_notification(std::chrono::nanoseconds longest) {
+  const Clock::time_point end = Clock::now() + longest;
+  take_notifications();
+  while (!is_notified_ && Clock::now() < end) {
+    await(POLLIN, end);
+    take_notifications();
+  }
+  return is_notified_;
+}
+
+void PostgresConnection::forget_notifications() {
+  take_notifications();
+  is_notified_ = false;
+}
+
+// Those that came with answers wait in libpq, which keeps them until they are taken.
+void PostgresConnection::take_notifications() {
+  while (PGnotify* const notification = PQnotifies(connection_.get())) {
+    PQfreemem(notification);
+    is_notified_ = true;
   }
 }
 

@@ -75,12 +75,20 @@ class PostgresConnection {
 
   static constexpr std::size_t kDepth = 256;
 
+  // Waits until a notification comes to this connection (LISTEN), or for `longest`. Returns whether
+  // one has come since forget_notifications().
+  bool await_notification(std::chrono::nanoseconds longest);
+  void forget_notifications();
+
  private:
   struct Finish {
     void operator()(PGconn* connection) const { PQfinish(connection); }
   };
   // The next result; null at the end of those of a statement.
   PGresult* next_result();
+  // Waits for the socket, until then at the latest.
+  void await(short events, std::chrono::steady_clock::time_point end);
+  void take_notifications();
   void send(bool is_sent);
   [[noreturn]] void fail(std::string_view what, std::string_view advice) const;
   [[noreturn]] void lose(std::string_view what);
@@ -89,6 +97,7 @@ class PostgresConnection {
   std::unique_ptr<PGconn, Finish> connection_;
   std::string name_;  // of the server, for errors
   bool lost_ = false;
+  bool is_notified_ = false;
 };
 
 }  // namespace timerbench

@@ -10,12 +10,14 @@ namespace timerbench {
 namespace {
 
 constexpr const char* kSchedule = "schedule";
+constexpr const char* kPost = "post";
 constexpr const char* kCancel = "cancel";
 constexpr const char* kClaim = "claim";
 constexpr const char* kComplete = "complete";
 constexpr const char* kGiveBack = "give_back";
 constexpr const char* kFirst = "first";
 constexpr const char* kSize = "size";
+constexpr const char* kWake = "wake";
 
 using Parameters = PostgresConnection::Parameters;
 
@@ -35,7 +37,8 @@ PostgresQueue::PostgresQueue(std::string where, const DurableConfig& config,
     : where_(std::move(where)),
       config_(config),
       synchronous_commit_(synchronous_commit),
-      table_("timerbench.timers_of_" + config.queue) {
+      table_("timerbench.timers_of_" + config.queue),
+      channel_("timers_of_" + config.queue) {
   try {
     make_table();
     connection();
@@ -69,12 +72,15 @@ PostgresConnection& PostgresQueue::connection() {
   if (connection_ && connection_->usable()) return *connection_;
   auto fresh = std::make_unique<PostgresConnection>(where_, config_.patience);
   fresh->run(fmt::format("SET synchronous_commit = {}", synchronous_commit_ ? "on" : "off"));
-  fresh->prepare(
-      kSchedule,
-      fmt::format("INSERT INTO {} VALUES ($1, $2, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET "
-                  "due = excluded.due, deadline = excluded.deadline, holder = excluded.holder, "
-                  "payload = excluded.payload",
-                  table_));
+  const auto arming = [&](std::string_view from) {
+    return fmt::format(
+        "INSERT INTO {} SELECT $1::bigint, $2::bigint, $2::bigint, $3::bigint, $4::bytea {} ON "
+        "CONFLICT (id) DO UPDATE SET due = excluded.due, deadline = excluded.deadline, holder = "
+        "excluded.holder, payload = excluded.payload",
+        table_, from);
+  };
+  fresh->prepare(kSchedule, arming(""));
+  fresh->prepare(kPost, arming("FROM set_config('synchronous_commit', 'off', true)"));
   fresh->prepare(kCancel, fmt::format("DELETE FROM {} WHERE id = $1", table_));
   // ARRAY, because the planner may run an IN (SELECT ...) again for each row, which finds others
   // each time and so claims more than $4.
@@ -89,18 +95,48 @@ PostgresConnection& PostgresQueue::connection() {
       fmt::format("UPDATE {} SET due = $3, holder = $4 WHERE id = $1 AND holder = $2", table_));
   fresh->prepare(kFirst, fmt::format("SELECT min(due) FROM {}", table_));
   fresh->prepare(kSize, fmt::format("SELECT count(*) FROM {}", table_));
+  fresh->prepare(kWake, fmt::format("SELECT pg_notify('{}', '') FROM (SELECT min(due) AS due FROM "
+                                    "{}) AS first WHERE first.due >= $1",
+                                    channel_, table_));
   connection_ = std::move(fresh);
+  is_listening_ = false;
   return *connection_;
 }
 
-void PostgresQueue::schedule(std::span<const DurableTimer> timers) {
+void PostgresQueue::schedule(std::span<const DurableTimer> timers) { arm(kSchedule, timers); }
+
+void PostgresQueue::post(std::span<const DurableTimer> timers) { arm(kPost, timers); }
+
+void PostgresQueue::arm(const char* statement, std::span<const DurableTimer> timers) {
   std::vector<Parameters> each;
   each.reserve(timers.size());
   for (const std::size_t i : by_id(timers.size(), [&](std::size_t at) { return timers[at].id; })) {
     const auto& [id, deadline, payload] = timers[i];
     each.push_back(Parameters().add(id).add(deadline).add(Tokens::kNobody).add(payload));
   }
-  connection().run(kSchedule, each);
+  connection().run(statement, each);
+  if (timers.empty()) return;
+  wake(std::ranges::min(timers, {}, &DurableTimer::deadline).deadline);
+}
+
+// After the commit: who has claimed before it is told, and who claims after it finds the timer.
+// What is due earlier than that has been found, or told of, in the same way.
+void PostgresQueue::wake(Tick due) {
+  if (!is_soon(due, config_.now())) return;
+  try {
+    connection().run(kWake, Parameters().add(due));
+  } catch (const BackendError&) {
+    // The timers are there, and who waits looks again within a second.
+  }
+}
+
+// The first time it only begins to listen: something may have happened since the last claim.
+bool PostgresQueue::await_earlier(Tick, std::chrono::nanoseconds longest) {
+  PostgresConnection& server = connection();
+  if (is_listening_) return server.await_notification(longest);
+  server.run("LISTEN " + channel_);
+  is_listening_ = true;
+  return true;
 }
 
 bool PostgresQueue::cancel(DurableId id) {
@@ -110,6 +146,7 @@ bool PostgresQueue::cancel(DurableId id) {
 Claims PostgresQueue::claim(std::size_t most, Tick lease) {
   const Tick now = config_.now();
   const std::uint64_t token = tokens_.next();
+  connection().forget_notifications();
   const auto rows = connection().run(
       kClaim, Parameters().add(lease_end(now, lease)).add(token).add(now).add(most));
   Claims claims;
@@ -145,6 +182,7 @@ void PostgresQueue::give_back(std::span<const ClaimedTimer> claims) {
         Parameters().add(claims[i].timer.id).add(claims[i].token).add(now).add(Tokens::kNobody));
   }
   connection().run(kGiveBack, each);
+  if (!claims.empty()) wake(now);
 }
 
 std::size_t PostgresQueue::size() { return connection().run(kSize, Parameters()).bigint(0, 0); }

@@ -8,6 +8,11 @@
 // Cost:
 //   schedule, complete, give_back  a statement a timer, in a pipeline: 1 round trip for 256
 //   cancel, claim  1 round trip; claim asks for the first instant only if nothing is due
+//   schedule, give_back  1 round trip more if something of it is due within a second, to wake those
+//     who wait (NOTIFY) if nothing else is due earlier; no fsync, but the server takes one lock for
+//     all notifications at a time
+//   post  as schedule with synchronous_commit=off, whatever it is else
+//   await_earlier  1 round trip the first time (LISTEN), then none: it waits for the socket
 //   on the server  O(log n) pages a timer of the table and of two indexes; each change of `due`
 //     leaves a dead row and dead entries, until a vacuum
 //   fsync  1 a transaction with synchronous_commit=on, shared by those that commit together; with
@@ -48,23 +53,31 @@ class PostgresQueue final : public DurableQueue {
                           std::chrono::milliseconds patience);
 
   void schedule(std::span<const DurableTimer> timers) override;
+  void post(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;
   Claims claim(std::size_t most, Tick lease) override;
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
   void give_back(std::span<const ClaimedTimer> claims) override;
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override;
   std::size_t size() override;
 
  private:
   // The connection; a new one if it was lost.
   PostgresConnection& connection();
   void make_table();
+  // By this prepared statement.
+  void arm(const char* statement, std::span<const DurableTimer> timers);
+  // Tells those who wait, if nothing is due before `due`.
+  void wake(Tick due);
 
   const std::string where_;
   const DurableConfig config_;
   const bool synchronous_commit_;
   const std::string table_;
+  const std::string channel_;
   Tokens tokens_;
   std::unique_ptr<PostgresConnection> connection_;
+  bool is_listening_ = false;
 };
 
 }  // namespace timerbench

@@ -25,7 +25,7 @@
 
 namespace timerbench {
 
-class RedisEngine final : public ServerEngine<PrivateRedisServer> {
+class RedisEngine : public ServerEngine<PrivateRedisServer> {
  public:
   explicit RedisEngine(PrivateRedisServer::Settings settings) {
     server_.emplace(kRedisPatience, std::move(settings));
@@ -50,7 +50,7 @@ class RedisEngine final : public ServerEngine<PrivateRedisServer> {
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
     return std::make_unique<RedisQueue>(
         std::make_unique<RedisLink>(server_->endpoint(), config.patience), config,
-        RedisQueue::Settings{});
+        RedisQueue::Settings{.awaits_posts = false});
   }
 
   void tell(RedisConnection::Command command) {
@@ -98,7 +98,7 @@ class RedisPairEngine final : public DurableEngine {
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
     return std::make_unique<RedisQueue>(
         std::make_unique<RedisLink>(pair_.endpoints(), config.patience), config,
-        RedisQueue::Settings{.replicas = 1});
+        RedisQueue::Settings{.replicas = 1, .awaits_posts = false});
   }
 
   PrivateRedisPair pair_;

@@ -19,17 +19,26 @@ constexpr Tick kScoreUnit = 1000;
 
 constexpr Tick score_of(Tick instant) { return (instant + kScoreUnit - 1) / kScoreUnit; }
 
-// KEYS are the sorted set, the payloads and the holders. A server that is short of memory refuses a
+// KEYS are the sorted set, the payloads, the holders and, if it is in the same slot, the stream that
+// wakes those who wait. A server that is short of memory refuses a
 // write that needs some only if it is the first write of a script. So arming begins with one and
 // does all or nothing; claiming begins with another, so that timers fire although memory is short.
 
+// ARGV are the last score to wake others for, and a score, an id and a payload for each. Returns
+// whether the caller must wake others.
 constexpr const char* kSchedule = R"(
-  for i = 1, #ARGV, 3 do
-    local id, score, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local earliest = math.huge
+  for i = 2, #ARGV, 3 do
+    local score, id, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+    earliest = math.min(earliest, tonumber(score))
     redis.call('HSET', KEYS[2], id, payload)
     redis.call('ZADD', KEYS[1], score, id)
     redis.call('HDEL', KEYS[3], id)
   end
+  if earliest > tonumber(ARGV[1]) then return 0 end
+  if earliest > tonumber(redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]) then return 0 end
+  if not KEYS[4] then return 1 end
+  redis.call('XADD', KEYS[4], 'MAXLEN', 1, '*', 'w', '')
   return 0
 )";
 
@@ -75,16 +84,20 @@ constexpr const char* kComplete = R"(
   return held
 )";
 
+// Returns whether the caller must wake others.
 constexpr const char* kGiveBack = R"(
   redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0)
-  local now = ARGV[#ARGV]
+  local now, wakes = ARGV[#ARGV], 0
   for i = 1, #ARGV - 1, 2 do
     local id, token = ARGV[i], ARGV[i + 1]
     if redis.call('HGET', KEYS[3], id) == token then
       redis.call('HDEL', KEYS[3], id)
       redis.call('ZADD', KEYS[1], now, id)
+      wakes = 1
     end
   end
+  if wakes == 0 or not KEYS[4] then return wakes end
+  redis.call('XADD', KEYS[4], 'MAXLEN', 1, '*', 'w', '')
   return 0
 )";
 
@@ -101,8 +114,9 @@ constexpr Tick kSoon = 10'000'000;
 RedisQueue::RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig& config,
                        Settings settings) try
     : config_(config),
-      replicas_(settings.replicas),
+      settings_(settings),
       shards_(make_shards(config.queue, settings.shards)),
+      wake_(fmt::format("timerbench:durable:{{{}}}:wake", config.queue)),
       router_(std::move(router)),
       schedule_(load(kSchedule)),
       cancel_(load(kCancel)),
@@ -113,24 +127,55 @@ RedisQueue::RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig&
   throw BackendUnavailable(error.what());
 }
 
-void RedisQueue::schedule(std::span<const DurableTimer> timers) {
-  const Limits limits = this->limits();
+RedisQueue::~RedisQueue() {
+  if (!has_posted_) return;
+  try {
+    with(shards_[0].due, limits(), [](RedisConnection&) {});
+  } catch (const BackendError&) {  // a destructor cannot report it
+  }
+}
+
+void RedisQueue::schedule(std::span<const DurableTimer> timers) { arm(timers, settings_.replicas); }
+
+void RedisQueue::post(std::span<const DurableTimer> timers) {
+  if (settings_.awaits_posts) return arm(timers, 0);
+  const Words arguments = arming(timers)[0];
+  if (arguments.empty()) return;
+  auto command = command_of(shards_[0], arguments);
+  router_->with(shards_[0].due, limits(), [&](RedisConnection& connection) {
+    has_posted_ = true;
+    schedule_.post(connection, command);
+  });
+}
+
+std::vector<RedisQueue::Words> RedisQueue::arming(std::span<const DurableTimer> timers) const {
+  const Tick last = lease_end(config_.now(), kLongestAwait);
   std::vector<Words> arguments(shards_.size());
   for (const DurableTimer& timer : timers) {
     Words& words = arguments[shard_of(timer.id)];
-    words.push_back(fmt::to_string(timer.id));
+    if (words.empty()) words.push_back(fmt::to_string(score_of(last)));
     words.push_back(fmt::to_string(score_of(timer.deadline)));
+    words.push_back(fmt::to_string(timer.id));
     words.push_back(stored(timer));
   }
+  return arguments;
+}
+
+void RedisQueue::arm(std::span<const DurableTimer> timers, int replicas) {
+  const Limits limits = this->limits();
+  const std::vector<Words> arguments = arming(timers);
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     if (arguments[i].empty()) continue;
-    change(shards_[i], schedule_, REDIS_REPLY_INTEGER, arguments[i], limits);
+    const Reply reply =
+        change(shards_[i], schedule_, REDIS_REPLY_INTEGER, arguments[i], replicas, limits);
+    if (reply->integer != 0) wake(limits);
   }
 }
 
 bool RedisQueue::cancel(DurableId id) {
   const std::string argument = fmt::to_string(id);
-  return change(shards_[shard_of(id)], cancel_, REDIS_REPLY_INTEGER, {&argument, 1}, limits())
+  return change(shards_[shard_of(id)], cancel_, REDIS_REPLY_INTEGER, {&argument, 1},
+                settings_.replicas, limits())
              ->integer > 0;
 }
 
@@ -165,7 +210,8 @@ std::vector<bool> RedisQueue::complete(std::span<const ClaimedTimer> claims) {
   std::vector<Reply> replies(shards_.size());
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     if (arguments[i].empty()) continue;
-    replies[i] = change(shards_[i], complete_, REDIS_REPLY_ARRAY, arguments[i], limits);
+    replies[i] =
+        change(shards_[i], complete_, REDIS_REPLY_ARRAY, arguments[i], settings_.replicas, limits);
   }
   std::vector<bool> held;
   std::vector<std::size_t> read(shards_.size());  // of each reply
@@ -182,17 +228,48 @@ void RedisQueue::give_back(std::span<const ClaimedTimer> claims) {
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     if (arguments[i].empty()) continue;
     arguments[i].push_back(fmt::to_string(config_.now() / kScoreUnit));
-    router_->with(shards_[i].due, limits, [&](RedisConnection& connection) {
-      run(connection, shards_[i], give_back_, REDIS_REPLY_INTEGER, arguments[i]);
+    bool wakes = false;
+    with(shards_[i].due, limits, [&](RedisConnection& connection) {
+      wakes =
+          run(connection, shards_[i], give_back_, REDIS_REPLY_INTEGER, arguments[i])->integer != 0;
     });
+    if (wakes) wake(limits);
   }
+}
+
+void RedisQueue::wake(Limits limits) {
+  limits.await_recovery = false;
+  try {
+    with(wake_, limits, [&](RedisConnection& connection) {
+      connection.call(REDIS_REPLY_STRING, {"XADD", wake_, "MAXLEN", "1", "*", "w", ""});
+    });
+  } catch (const BackendError&) {
+    // The timers are there, and who waits looks again within a second.
+  }
+}
+
+bool RedisQueue::await_earlier(Tick, std::chrono::nanoseconds longest) {
+  const Limits limits{.give_up = std::chrono::steady_clock::now() + longest + config_.patience,
+                      .await_recovery = false};
+  // Redis takes 0 for "forever".
+  const std::string ms = fmt::to_string(
+      std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(longest).count()));
+  bool is_woken = false;
+  with(wake_, limits, [&](RedisConnection& connection) {
+    const Reply reply = connection.call(RedisConnection::kAnyType,
+                                        {"XREAD", "BLOCK", ms, "STREAMS", wake_, last_wake_});
+    is_woken = reply->type == REDIS_REPLY_ARRAY;  // else its time is over
+    // A list of streams, each a name and a list of entries, each an id and its fields.
+    if (is_woken) last_wake_ = reply->element[0]->element[1]->element[0]->element[0]->str;
+  });
+  return is_woken;
 }
 
 std::size_t RedisQueue::size() {
   const Limits limits = this->limits();
   std::size_t size = 0;
   for (const Shard& shard : shards_) {
-    router_->with(shard.due, limits, [&](RedisConnection& connection) {
+    with(shard.due, limits, [&](RedisConnection& connection) {
       size += static_cast<std::size_t>(
           connection.call(REDIS_REPLY_INTEGER, {"ZCARD", shard.due})->integer);
     });
@@ -240,8 +317,8 @@ std::vector<RedisQueue::Words> RedisQueue::sort_by_shard(
 
 RedisScript RedisQueue::load(std::string_view text) {
   std::optional<RedisScript> script;
-  router_->with(shards_[0].due, limits(),
-                [&](RedisConnection& connection) { script.emplace(connection, text); });
+  with(shards_[0].due, limits(),
+       [&](RedisConnection& connection) { script.emplace(connection, text); });
   return *script;
 }
 
@@ -249,32 +326,50 @@ RedisQueue::Limits RedisQueue::limits() const {
   return {.give_up = std::chrono::steady_clock::now() + config_.patience};
 }
 
+void RedisQueue::with(std::string_view key, const Limits& limits, const RedisRouter::Use& use) {
+  router_->with(key, limits, [&](RedisConnection& connection) {
+    if (std::exchange(has_posted_, false)) connection.sync();
+    use(connection);
+  });
+}
+
+std::vector<std::string_view> RedisQueue::command_of(const Shard& shard,
+                                                     std::span<const std::string> arguments) const {
+  std::vector<std::string_view> command{"EVALSHA", "", "3", shard.due, shard.payload, shard.holder};
+  if (shards_.size() == 1) {
+    command[2] = "4";
+    command.push_back(wake_);
+  }
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
 RedisQueue::Reply RedisQueue::run(RedisConnection& connection, const Shard& shard,
                                   const RedisScript& script, int type,
-                                  std::span<const std::string> arguments) {
-  std::vector<std::string_view> command{"EVALSHA", "", "3", shard.due, shard.payload, shard.holder};
-  command.insert(command.end(), arguments.begin(), arguments.end());
+                                  std::span<const std::string> arguments) const {
+  auto command = command_of(shard, arguments);
   return script.run(connection, type, command);
 }
 
 RedisQueue::Reply RedisQueue::change(const Shard& shard, const RedisScript& script, int type,
-                                     std::span<const std::string> arguments, const Limits& limits) {
+                                     std::span<const std::string> arguments, int replicas,
+                                     const Limits& limits) {
   Reply reply;
-  router_->with(shard.due, limits, [&](RedisConnection& connection) {
+  with(shard.due, limits, [&](RedisConnection& connection) {
     reply = run(connection, shard, script, type, arguments);
-    if (replicas_ == 0) return;
+    if (replicas == 0) return;
     // WAIT counts what its own connection has written. It takes half of what is left, because it may
     // end 100 ms late, and its answer must come within the patience.
     const auto left = limits.left();
     connection.set_patience(left);
     const std::string words[] = {
-        fmt::to_string(replicas_),
+        fmt::to_string(replicas),
         fmt::to_string(std::max(left / 2, std::chrono::milliseconds(1)).count())};
     const long long acknowledged =
         connection.call(REDIS_REPLY_INTEGER, {"WAIT", words[0], words[1]})->integer;
-    if (acknowledged >= replicas_) return;
+    if (acknowledged >= replicas) return;
     throw connection.error(
-        fmt::format("{} of {} replicas have acknowledged a change", acknowledged, replicas_),
+        fmt::format("{} of {} replicas have acknowledged a change", acknowledged, replicas),
         "check the replicas; the change is on this server");
   });
   return reply;
@@ -283,7 +378,7 @@ RedisQueue::Reply RedisQueue::change(const Shard& shard, const RedisScript& scri
 Claims RedisQueue::claim_from(const Shard& shard, std::size_t most, Tick lease, std::uint64_t token,
                               const Limits& limits) {
   Claims claims;
-  router_->with(shard.due, limits, [&](RedisConnection& connection) {
+  with(shard.due, limits, [&](RedisConnection& connection) {
     const Tick now = config_.now();
     const std::string arguments[] = {fmt::to_string(now / kScoreUnit),
                                      fmt::to_string(score_of(lease_end(now, lease))),

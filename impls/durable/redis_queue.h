@@ -24,6 +24,11 @@
 //                 and complete take one more with replicas, for WAIT
 //   cancel        1 round trip, and one more for WAIT
 //   claim, size   1 round trip for each shard; claim takes fewer if it soon has enough
+//   post          no round trip on one server: the next call reads the answer; in a cluster as
+//                 schedule without WAIT
+//   waking        XADD to a stream of one entry, by what arms or gives back something that is due
+//                 within a second and before all others of its shard; with shards 1 more round trip
+//   await_earlier 1 round trip, a blocking XREAD
 //   on the server O(log n) a timer; some 300 bytes a timer and its payload
 //   fsync         as the server is set: appendfsync always synchronises once for all clients whose
 //                 commands it has read together
@@ -39,6 +44,10 @@
 // has the change, not that this one will be promoted. And a master that keeps nothing on disk must
 // not start again before its replica is promoted, else the replica copies an empty server.
 //
+// Who waits reads a stream of the queue, in a cluster on one node, and blocks there. A stream wakes
+// all who wait, and an entry stays, so nobody misses one between a claim and the wait. A subscription
+// would need a connection of its own, and a list would wake one client only, which may be busy then.
+//
 // A call that concerns several shards is several steps: when it throws, some of them may have been
 // done. While a slot is moved to another node, Redis answers TRYAGAIN to a script unless all its keys
 // are on the same side; then calls to that shard wait, and claim() passes over it.
@@ -51,6 +60,7 @@
 // Deviates: one sorted set, where Bull and Sidekiq move members between several.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -71,8 +81,9 @@ class RedisQueue final : public DurableQueue {
   static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
 
   struct Settings {
-    std::size_t shards = 1;  // the same for all clients of a queue
-    int replicas = 0;        // must have acknowledged a change before a call returns
+    std::size_t shards = 1;    // the same for all clients of a queue
+    int replicas = 0;          // must have acknowledged a change before a call returns
+    bool awaits_posts = true;  // else post() does not wait for the answer; only for one server
   };
 
   // A pattern of Redis for the keys of all queues whose names begin so.
@@ -81,11 +92,15 @@ class RedisQueue final : public DurableQueue {
   // Throws BackendUnavailable.
   RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig& config, Settings settings);
 
+  ~RedisQueue() override;
+
   void schedule(std::span<const DurableTimer> timers) override;
+  void post(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;
   Claims claim(std::size_t most, Tick lease) override;
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
   void give_back(std::span<const ClaimedTimer> claims) override;
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override;
   std::size_t size() override;
 
  private:
@@ -105,18 +120,32 @@ class RedisQueue final : public DurableQueue {
 
   RedisScript load(std::string_view text);
   Limits limits() const;
-  static Reply run(RedisConnection& connection, const Shard& shard, const RedisScript& script,
-                   int type, std::span<const std::string> arguments);
+  // The arguments of schedule_ for each shard.
+  std::vector<Words> arming(std::span<const DurableTimer> timers) const;
+  void arm(std::span<const DurableTimer> timers, int replicas);
+  // Of a script.
+  std::vector<std::string_view> command_of(const Shard& shard,
+                                           std::span<const std::string> arguments) const;
+  // As that of the router; but first it waits for the answers to what was posted, and throws the
+  // first error among them.
+  void with(std::string_view key, const Limits& limits, const RedisRouter::Use& use);
+  Reply run(RedisConnection& connection, const Shard& shard, const RedisScript& script, int type,
+            std::span<const std::string> arguments) const;
   // Returns when the replicas have the change too.
   Reply change(const Shard& shard, const RedisScript& script, int type,
-               std::span<const std::string> arguments, const Limits& limits);
+               std::span<const std::string> arguments, int replicas, const Limits& limits);
+  // Tells those who wait.
+  void wake(Limits limits);
   Claims claim_from(const Shard& shard, std::size_t most, Tick lease, std::uint64_t token,
                     const Limits& limits);
 
   const DurableConfig config_;
-  const int replicas_;
+  const Settings settings_;
   const std::vector<Shard> shards_;
+  const std::string wake_;         // the key of a stream
+  std::string last_wake_ = "0-0";  // that this client has seen
   const std::unique_ptr<RedisRouter> router_;
+  bool has_posted_ = false;  // and not yet read the answers
   Tokens tokens_;
   const RedisScript schedule_, cancel_, claim_, complete_, give_back_;
 };

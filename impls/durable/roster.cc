@@ -9,6 +9,8 @@
 #include "durable/redis_engine.h"
 #ifdef TIMERBENCH_DURABLE
 #include "durable/beanstalk_engine.h"
+#include "durable/bullmq_engine.h"
+#include "durable/etcd_engine.h"
 #include "durable/postgres_engine.h"
 #include "durable/sqlite_engine.h"
 #endif
@@ -47,6 +49,8 @@ std::span<const DurableContender> durable_roster() {
       beanstalk("beanstalkd_f0", "a tube of beanstalkd, synchronised at each change", Kept::all, 0),
       beanstalk("beanstalkd_f50", "a tube of beanstalkd, synchronised at most once in 50 ms",
                 Kept::but_the_latest, 50),
+      bullmq("bullmq", "delayed jobs of BullMQ on Redis, written to a file once a second"),
+      etcd("etcd_leases", "keys of etcd whose leases end, synchronised at each change"),
 #endif
       redis("redis_memory", "a sorted set of Redis that keeps nothing on disk",
             {.when_killed = Kept::none,

@@ -38,6 +38,7 @@ inline DurableContender sqlite(std::string_view name, std::string_view summary,
                                  .when_block_is_spoilt = Kept::but_the_latest,
                                  .latest = kNever},
                      .shared_by = SharedBy::processes,
+                     .poll_interval = SqliteQueue::kPollInterval,
                      .file = SqliteQueue::kFile},
           .start = [synchronous](const std::filesystem::path& folder) {
             return std::make_unique<SqliteEngine>(folder, synchronous);

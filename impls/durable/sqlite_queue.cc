@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <thread>
 #include <utility>
 
 namespace timerbench {
@@ -65,9 +68,12 @@ class SqliteQueue::Statement {
 
 SqliteQueue::SqliteQueue(std::filesystem::path path, const DurableConfig& config,
                          Synchronous synchronous)
-    : path_(std::move(path)), config_(config), table_("timers_of_" + config.queue) {
+    : path_(std::move(path)),
+      config_(config),
+      synchronous_(synchronous),
+      table_("timers_of_" + config.queue) {
   try {
-    open(synchronous);
+    open();
   } catch (const BackendError& error) {
     sqlite3_close_v2(database_);
     throw BackendUnavailable(error.what());
@@ -76,7 +82,7 @@ SqliteQueue::SqliteQueue(std::filesystem::path path, const DurableConfig& config
 
 SqliteQueue::~SqliteQueue() { sqlite3_close_v2(database_); }  // once the statements are gone
 
-void SqliteQueue::open(Synchronous synchronous) {
+void SqliteQueue::open() {
   if (sqlite3_open_v2(path_.c_str(), &database_,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                       nullptr) != SQLITE_OK) {
@@ -84,8 +90,7 @@ void SqliteQueue::open(Synchronous synchronous) {
   }
   sqlite3_busy_timeout(database_, static_cast<int>(config_.patience.count()));
   run("PRAGMA journal_mode = WAL");
-  run(synchronous == Synchronous::full ? "PRAGMA synchronous = FULL"
-                                       : "PRAGMA synchronous = NORMAL");
+  synchronise(synchronous_);
   run(fmt::format("CREATE TABLE IF NOT EXISTS {} (id INTEGER PRIMARY KEY, due INTEGER NOT NULL, "
                   "deadline INTEGER NOT NULL, holder INTEGER NOT NULL, payload BLOB NOT NULL)",
                   table_)
@@ -103,6 +108,7 @@ void SqliteQueue::open(Synchronous synchronous) {
   give_back_ = prepare("UPDATE {} SET due = ?3, holder = ?4 WHERE id = ?1 AND holder = ?2");
   first_ = prepare("SELECT min(due) FROM {}");
   size_ = prepare("SELECT count(*) FROM {}");
+  version_ = prepare("PRAGMA data_version");
 }
 
 void SqliteQueue::schedule(std::span<const DurableTimer> timers) {
@@ -113,6 +119,18 @@ void SqliteQueue::schedule(std::span<const DurableTimer> timers) {
   });
 }
 
+void SqliteQueue::post(std::span<const DurableTimer> timers) {
+  if (synchronous_ == Synchronous::normal) return schedule(timers);
+  synchronise(Synchronous::normal);
+  try {
+    schedule(timers);
+  } catch (...) {
+    synchronise(synchronous_);
+    throw;
+  }
+  synchronise(synchronous_);
+}
+
 bool SqliteQueue::cancel(DurableId id) {
   cancel_->with(id).run();
   return sqlite3_changes(database_) > 0;
@@ -121,9 +139,7 @@ bool SqliteQueue::cancel(DurableId id) {
 Claims SqliteQueue::claim(std::size_t most, Tick lease) {
   const Tick now = config_.now();
   Claims claims;
-  while (first_->next()) {
-    if (!first_->is_null(0)) claims.next_wakeup = first_->number(0);
-  }
+  claims.next_wakeup = first_due();
   if (claims.next_wakeup > now) return claims;  // without a write
   const std::uint64_t token = tokens_.next();
   claim_->with(lease_end(now, lease), token, now, most);
@@ -153,6 +169,29 @@ void SqliteQueue::give_back(std::span<const ClaimedTimer> claims) {
   });
 }
 
+// The version changes when others commit, and only others can change something meanwhile.
+bool SqliteQueue::await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + longest;
+  std::optional<std::uint64_t> seen;
+  for (;;) {
+    std::optional<std::uint64_t> version;
+    while (version_->next()) version = version_->number(0);
+    if (std::exchange(seen, version) != version && first_due() < next_wakeup) return true;
+    const std::chrono::nanoseconds left = end - Clock::now();
+    if (left.count() <= 0) return false;
+    std::this_thread::sleep_for(std::min(left, std::chrono::nanoseconds(kPollInterval)));
+  }
+}
+
+Tick SqliteQueue::first_due() {
+  Tick due = kNever;
+  while (first_->next()) {
+    if (!first_->is_null(0)) due = first_->number(0);
+  }
+  return due;
+}
+
 std::size_t SqliteQueue::size() {
   std::size_t size = 0;
   while (size_->next()) size = size_->number(0);
@@ -161,6 +200,11 @@ std::size_t SqliteQueue::size() {
 
 std::unique_ptr<SqliteQueue::Statement> SqliteQueue::prepare(std::string_view text) {
   return std::make_unique<Statement>(*this, fmt::format(fmt::runtime(text), table_));
+}
+
+void SqliteQueue::synchronise(Synchronous synchronous) {
+  run(synchronous == Synchronous::full ? "PRAGMA synchronous = FULL"
+                                       : "PRAGMA synchronous = NORMAL");
 }
 
 void SqliteQueue::run(const char* text) {

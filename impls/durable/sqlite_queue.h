@@ -9,6 +9,9 @@
 //   schedule, cancel, claim, complete, give_back  1 transaction of any number of timers: O(log n)
 //     pages a timer of the table and of the index, and one append to the write-ahead log; claim
 //     only if something is due
+//   await_earlier  looks every 5 ms whether anybody has changed the file, which is a number in shared
+//     memory (PRAGMA data_version)
+//   post  as schedule with NORMAL, so without an fsync; also with FULL
 //   fsync  1 a transaction with synchronous=FULL; with NORMAL only when the log is copied into the
 //     file, every 1 000 pages
 //   some 60 bytes a timer on disk, and its payload
@@ -23,6 +26,7 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -41,6 +45,8 @@ class SqliteQueue final : public DurableQueue {
  public:
   static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
 
+  static constexpr Tick kPollInterval = 5'000'000;
+
   enum class Synchronous { full, normal };
 
   // Opens the file, or creates it. Throws BackendUnavailable.
@@ -48,27 +54,34 @@ class SqliteQueue final : public DurableQueue {
   ~SqliteQueue() override;
 
   void schedule(std::span<const DurableTimer> timers) override;
+  void post(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;
   Claims claim(std::size_t most, Tick lease) override;
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
   void give_back(std::span<const ClaimedTimer> claims) override;
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override;
   std::size_t size() override;
 
  private:
   class Statement;
 
-  void open(Synchronous synchronous);
+  void open();
+  void synchronise(Synchronous synchronous);
   std::unique_ptr<Statement> prepare(std::string_view text);
   void run(const char* text);
   void transact(const std::function<void()>& changes);
+  // When something may be claimed first; kNever if there is nothing.
+  Tick first_due();
   [[noreturn]] void fail(std::string_view what) const;
 
   const std::filesystem::path path_;
   const DurableConfig config_;
+  const Synchronous synchronous_;
   const std::string table_;
   Tokens tokens_;
   sqlite3* database_ = nullptr;
-  std::unique_ptr<Statement> schedule_, cancel_, claim_, complete_, give_back_, first_, size_;
+  std::unique_ptr<Statement> schedule_, cancel_, claim_, complete_, give_back_, first_, size_,
+      version_;
 };
 
 }  // namespace timerbench

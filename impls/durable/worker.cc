@@ -55,21 +55,20 @@ DurableWorker::Step DurableWorker::step(const Handler& handler, std::exception_p
 void DurableWorker::run(const Handler& handler, const std::function<bool()>& is_over) {
   while (!is_over()) {
     std::exception_ptr failure;
-    Step done;
     try {
-      done = step(handler, failure);
+      const Tick next = step(handler, failure).look_again, now = unix_now();
+      if (next > now) {
+        const Tick left = std::min(next - now, kLongestAwait);
+        queue_.await_earlier(next,
+                             std::min(settings_.longest_sleep, std::chrono::nanoseconds(left)));
+      }
     } catch (const BackendError& error) {
-      if (failure) std::rethrow_exception(failure);
-      if (settings_.on_error) settings_.on_error(error);
-      std::this_thread::sleep_for(settings_.pause);
-      continue;
+      if (!failure) {
+        if (settings_.on_error) settings_.on_error(error);
+        std::this_thread::sleep_for(settings_.pause);
+      }
     }
     if (failure) std::rethrow_exception(failure);
-    const Tick now = unix_now();
-    if (done.look_again <= now) continue;
-    const std::chrono::nanoseconds longest = settings_.longest_sleep;
-    std::this_thread::sleep_for(
-        std::min(longest, std::chrono::nanoseconds(std::min(done.look_again - now, kNever / 2))));
   }
 }
 

@@ -41,8 +41,9 @@ class DurableWorker {
     std::size_t batch = 100;  // timers of a claim
     // REQUIRES: longer than the handlers of a batch take, else others are handed its timers too.
     Tick lease = Tick{30} * 1'000'000'000;
-    // How long run() sleeps at most, between two claims, and after an error.
-    std::chrono::nanoseconds longest_sleep = std::chrono::milliseconds(50);
+    // How long run() waits at most when nothing is due, unless it is woken; not more than
+    // kLongestAwait. And after an error.
+    std::chrono::nanoseconds longest_sleep = std::chrono::nanoseconds(kLongestAwait);
     std::chrono::nanoseconds pause = std::chrono::milliseconds(100);
     // Each may be empty.
     std::function<void(const DurableTimer&)> on_claimed{};         // before all handlers
@@ -63,7 +64,7 @@ class DurableWorker {
   // Claims, handles and completes once. Throws BackendError, and what the handler has thrown.
   Step step(const Handler& handler);
 
-  // Steps until `is_over`, which is asked before each step, and sleeps when nothing is due. After a
+  // Steps until `is_over`, which is asked before each step, and waits when nothing is due. After a
   // BackendError of the queue it pauses and goes on; the queue connects again by itself. Throws what
   // the handler has thrown.
   void run(const Handler& handler, const std::function<bool()>& is_over);

@@ -199,9 +199,12 @@ RedisConnection::Reply RedisConnection::exchange(int type, Words command) {
   return reply;
 }
 
-void RedisConnection::post(Command command) {
-  append(Words(command.begin(), command.size()));
-  if (appended_ < kDepth) return;
+void RedisConnection::post(Words command) {
+  append(command);
+  if (appended_ >= kDepth) send();
+}
+
+void RedisConnection::send() {
   flush();
   while (unanswered_ > kDepth) check(*read(), REDIS_REPLY_INTEGER);
 }
@@ -225,9 +228,9 @@ std::optional<RedisReplyError> RedisConnection::settle(std::size_t left) {
 }
 
 bool RedisConnection::usable() const {
+  if (lost_ || unanswered_ > 0) return !lost_;
   char unexpected;
-  return !lost_ && recv(context_->fd, &unexpected, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
-         errno == EAGAIN;
+  return recv(context_->fd, &unexpected, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
 void RedisConnection::interrupt() { shutdown(context_->fd, SHUT_RDWR); }
@@ -258,7 +261,7 @@ void RedisConnection::append(Words command) {
 void RedisConnection::flush() {
   std::string_view rest = output_;
   while (!lost_ && !rest.empty()) {
-    const ssize_t sent = send(context_->fd, rest.data(), rest.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(context_->fd, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
       rest.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EPIPE) {
@@ -283,7 +286,7 @@ void RedisConnection::check(const redisReply& reply, int type) const {
     const std::string_view text(reply.str, reply.len);
     throw RedisReplyError(error(text, advice_for(text, endpoint_.variable)).what(), text);
   }
-  if (reply.type != type) {
+  if (type != kAnyType && reply.type != type) {
     throw error("an answer of an unexpected kind", "check that it is a Redis server");
   }
 }

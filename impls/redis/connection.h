@@ -73,6 +73,8 @@ class RedisConnection {
   explicit RedisConnection(RedisEndpoint endpoint,
                            std::chrono::milliseconds patience = kRedisPatience);
 
+  static constexpr int kAnyType = 0;
+
   // Sends the command and waits for its reply, which must be of that type (REDIS_REPLY_...). An
   // error that is still outstanding from a post() is thrown in its place; the command has been
   // carried out all the same.
@@ -81,19 +83,23 @@ class RedisConnection {
     return call(type, Words(command.begin(), command.size()));
   }
 
-  // Buffers the command; it is sent when kDepth of them make a batch, or with the next call(). The
+  // Buffers the command; it is sent when kDepth of them make a batch, or with send() or call(). The
   // reply must be an integer; it is checked and dropped. A later post() or call() throws its error.
   // While the server works on one batch the client fills the next. At most two batches are on their
   // way, so that the socket buffers cannot fill up on both sides.
-  void post(Command command);
+  void post(Words command);
+  void post(Command command) { post(Words(command.begin(), command.size())); }
 
   static constexpr std::size_t kDepth = 64;
+
+  // Sends what post() has buffered.
+  void send();
 
   // Waits for the replies to all posted commands. Throws the first error among them.
   void sync();
 
   // Whether the connection still works, as far as the client knows without asking: it was not lost,
-  // and the server has not hung up. REQUIRES: no posted command is outstanding.
+  // and the server has not hung up, which shows only if no posted command is outstanding.
   bool usable() const;
 
   // Every wait for the server fails at once from now on. Any thread may call this.

@@ -36,6 +36,15 @@ class RedisScript {
     return connection.call(type, command);
   }
 
+  // As run(), but nobody reads the answer, which must be an integer (RedisConnection::post()). So it
+  // sends the whole script, which the server may have forgotten.
+  void post(RedisConnection& connection, std::span<std::string_view> command) const {
+    command[0] = "EVAL";
+    command[1] = text_;
+    connection.post(command);
+    connection.send();
+  }
+
  private:
   std::string text_;
   std::string sha1_;  // the server's name for it

@@ -101,6 +101,8 @@ COLOURS = {
     "redis_always": "red",
     "beanstalkd_f0": "yellow",
     "beanstalkd_f50": "red",
+    "bullmq": "green",
+    "etcd_leases": "orange",
     "redis_replica": "sky",
     "redis_cluster": "green",
     "redis_cluster_wait": "ink",

@@ -28,7 +28,12 @@ ROOT = Path(__file__).resolve().parents[3]
 # include, and single files.
 REPLAYS = ("bench/replay",)
 REALTIME = ("bench/realtime", "bench/replay/durations.cc")
-DURABLE = ("bench/durable", "bench/replay/durations.cc")
+DURABLE = (
+    "bench/durable",
+    *(f"bench/realtime/{name}.cc" for name in ("pace", "paced")),
+    "bench/replay/durations.cc",
+    *(f"bench/workloads/{name}.h" for name in ("jobs", "orders")),
+)
 FAULTS = ("bench/faults", "impls/durable/worker.cc")
 PROCESSES = ("bench/process", "bench/system/supervised_program.cc")
 VERDICTS = ("bench/verify", "bench/realtime/audited_service.cc", "bench/realtime/contention.cc")

@@ -25,6 +25,10 @@ FIGURES = {
         (
             ("rate", "lateness_p50_ns", "p50, behind the deadline"),
             ("rate", "lateness_p99_ns", "p99, behind the deadline"),
+            ("rate", "lateness_p99.9_ns", "p99.9, behind the deadline"),
+            ("orders", "lateness_p50_ns", "p50, a minute in a second"),
+            ("orders", "lateness_p99_ns", "p99, a minute in a second"),
+            ("jobs", "lateness_p50_ns", "p50, a day in a second"),
         ),
     ),
     "durable_size": (
@@ -33,6 +37,21 @@ FIGURES = {
             ("pending", "arm_p50_ns", "an arming, p50"),
             ("pending", "bytes_in_memory", "bytes of a timer in memory"),
             ("pending", "bytes_on_disk", "bytes of a timer on disk"),
+        ),
+    ),
+    "durable_syncs": (
+        "How often an engine has the system write to the disk",
+        (
+            ("clients", "fsyncs_per_timer", "fsyncs a timer, armed and cancelled"),
+            ("batch", "fsyncs_per_timer", "armed together, cancelled one by one"),
+        ),
+    ),
+    "durable_idle": (
+        "What an hour costs in which nothing is due",
+        (
+            ("idle", "cpu_ns_per_hour", "processor time of all processes"),
+            ("idle", "worker_wakeups_per_hour", "wakeups of a worker"),
+            ("idle", "server_wakeups_per_hour", "wakeups of the server"),
         ),
     ),
 }
@@ -50,7 +69,7 @@ def figures(
                 scenario,
                 note,
                 counter(results, scenario, quantity),
-                with_unit if quantity.endswith("_ns") else count,
+                with_unit if "_ns" in quantity else count,
             )
             for scenario, quantity, note in wanted
             if _is_measured(results, scenario, quantity)

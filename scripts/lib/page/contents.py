@@ -75,6 +75,14 @@ COUNTERS = {
         **LATENESS,
         "client_cpu_ns_per_timer": "the clients' processor time per timer",
         "server_cpu_ns_per_timer": "the server's processor time per timer",
+        "fsyncs_per_timer": "fsyncs of a timer",
+        "network_bytes_per_timer": "bytes of a timer over TCP",
+        "generator_p99_ns": "lateness of the load itself p99",
+        "worker_wakeups_per_hour": "wakeups of a worker in an idle hour",
+        "server_wakeups_per_hour": "wakeups of the server in an idle hour",
+        "cpu_ns_per_hour": "processor time of an idle hour",
+        "fsyncs_per_hour": "fsyncs of an idle hour",
+        "network_bytes_per_hour": "bytes over TCP in an idle hour",
         "bytes_in_memory": "bytes of a timer in memory",
         "bytes_on_disk": "bytes of a timer on disk",
         "restart_seconds": "seconds from kill -9 to the first timer",
@@ -91,7 +99,7 @@ COUNTERS = {
 DURATIONS = {
     "accuracy": ("lateness", "rounding", "processing", "wakeup", "generator"),
     "contention": ("schedule", "cancel"),
-    "durable": ("arm", "cancel", "claim", "complete", "lateness"),
+    "durable": ("arm", "cancel", "claim", "complete", "lateness", "generator"),
     "purgatory": ("lateness", "arrival_lateness", "completion_lateness"),
 }
 

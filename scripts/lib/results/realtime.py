@@ -30,12 +30,21 @@ FIGURES = {
     "durable": "timers_per_second",
 }
 
+# The scenarios of the suite durable that are represented by another figure than the suite.
+FIGURES_OF_DURABLE = {
+    **dict.fromkeys(("rate", "orders", "jobs"), FIGURES["accuracy"]),
+    "idle": "cpu_ns_per_hour",
+}
+
 # What the sizes of other scenarios count.
 SIZES_OF_DURABLE = {
     "batch": "timers a call",
     "payload": "bytes",
     "workers": "workers",
     "rate": "timers per second",
+    "orders": "orders",
+    "jobs": "jobs",
+    "idle": "timers",
     "pending": "timers",
 }
 
@@ -102,8 +111,9 @@ class RealtimeResults(Grid[RealtimeCell]):
 
     def figure(self, scenario: str) -> str:
         """Returns the one figure that represents a cell of the scenario."""
-        is_rate = self.suite == "durable" and scenario == "rate"
-        return FIGURES["accuracy" if is_rate else self.suite]
+        if self.suite == "durable" and scenario in FIGURES_OF_DURABLE:
+            return FIGURES_OF_DURABLE[scenario]
+        return FIGURES[self.suite]
 
     def size_is(self, scenario: str) -> str:
         """Returns what the scenario's sizes count; in some scenarios of the suite accuracy it is no

@@ -106,9 +106,18 @@ COLUMNS = {
         _time("complete_p50_ns", "complete p50"),
         _time("lateness_p50_ns", "late p50"),
         _time("lateness_p99_ns", "p99"),
+        _time("lateness_p99.9_ns", "p99.9"),
         _time("lateness_max_ns", "max"),
+        _time("generator_p99_ns", "load late p99"),
         _time("client_cpu_ns_per_timer", "client's CPU a timer"),
         _time("server_cpu_ns_per_timer", "server's"),
+        _number("fsyncs_per_timer", "fsyncs a timer"),
+        _number("network_bytes_per_timer", "TCP bytes a timer"),
+        _number("worker_wakeups_per_hour", "a worker's wakeups"),
+        _number("server_wakeups_per_hour", "server's wakeups"),
+        _time("cpu_ns_per_hour", "CPU"),
+        _number("fsyncs_per_hour", "fsyncs"),
+        _number("network_bytes_per_hour", "MB over TCP", 1e-6),
         _number("bytes_in_memory", "bytes in memory", of="pending"),
         _number("bytes_on_disk", "on disk", of="pending"),
         _number("restart_seconds", "back after", 1, " s"),
@@ -141,8 +150,11 @@ EXPLAINED = {
         "timers/s: armed and cancelled, or claimed and completed. CPU: of the clients, and of the "
         "server's processes. bytes: of a pending timer with 16 bytes of payload. back after: from "
         "kill -9 to the first timer that is claimed. Queues are compared only with those that "
-        "promise the same after a power cut. `saturated`: some timers had not fired two seconds "
-        "after the last was due."
+        "promise the same after a power cut. load late: how far behind their plan timers were armed "
+        "and cancelled. `saturated`: less than 99 % of the rate; the calls or the timers become ever "
+        "later. fsyncs: calls by which the engine has the system write to the disk. TCP: between "
+        "clients and servers, and among servers; engines on a unix socket or in the process have "
+        "none. idle: in an hour, with four workers that wait; the CPU is that of all processes."
     ),
     "purgatory": (
         "CPU: of one processor, the load's own included. expected: the share of the requests whose "
@@ -270,6 +282,7 @@ ANSWERED = {
     "calls_per_second": "a call",
     "cpu_ns_per_request": "of CPU a request",
     "timers_per_second": "a timer",
+    "cpu_ns_per_hour": "of CPU in an hour",
 }
 
 

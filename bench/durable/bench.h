@@ -1,0 +1,75 @@
+// A private engine with timers in it, for one load.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "durable/clients.h"
+#include "durable/durable_load.h"
+#include "durable/engine.h"
+#include "durable/sync_counter.h"
+#include "system/stop.h"
+#include "system/temporary_folder.h"
+
+namespace timerbench {
+
+inline constexpr Tick kMinute = 60'000'000'000;
+inline constexpr Tick kLease = kMinute;
+
+class DurableBench {
+ public:
+  // Starts the engine, and arms load.pending timers that are due in an hour. Throws BackendError, and
+  // ProgramFailure if it would take too long to arm them.
+  DurableBench(const DurableLoad& load, const DurableContender& contender);
+
+  DurableEngine& engine() { return *engine_; }
+  std::unique_ptr<DurableQueue> open() { return engine_->open(config()); }
+
+  // Arms timers of these ids.
+  void prefill(DurableId first, std::uint64_t count, Tick deadline);
+
+  // How long a client takes to arm so many, 1000 with a call.
+  Tick time_to_arm(std::uint64_t count) const;
+
+  // A queue of one process stays open, until this is called.
+  void close() { keeper_.reset(); }
+
+  // Runs the clients, and fills in what they have counted, and what the engine has used meanwhile.
+  void run(Clients& clients, double seconds, const Clients::Work& work, DurableFigures& figures,
+           const StopFlag& stop);
+
+  // What is in the queue, which must be `wanted`.
+  void audit(std::uint64_t wanted, DurableFigures& figures);
+
+ private:
+  static DurableConfig config() { return {.queue = "load"}; }
+
+  SharedBy shared_by() const { return contender_.traits.shared_by; }
+  struct Look;
+  Look look();
+  // Of the server; of this process, if it has the timers itself.
+  std::uint64_t bytes_in_memory();
+
+  const DurableLoad& load_;
+  const DurableContender& contender_;
+  const TemporaryFolder folder_{"timerbench-load"};
+  const SyncCounter syncs_;
+  std::unique_ptr<DurableEngine> engine_;
+  std::unique_ptr<DurableQueue> keeper_;
+  double seconds_to_arm_ = 0;                     // a timer, of those that were armed first
+  double memory_a_timer_ = 0, disk_a_timer_ = 0;  // likewise
+};
+
+// Calls, and reports how long that took.
+template <class Call>
+auto timed(ClientReport& report, Timed what, const Call& call) {
+  using Steady = std::chrono::steady_clock;
+  const auto begin = Steady::now();
+  auto result = call();
+  report.add(what, std::chrono::duration<double, std::nano>(Steady::now() - begin).count());
+  return result;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,64 @@
+#include "durable/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "realtime/paced.h"
+
+namespace timerbench {
+
+std::vector<std::uint64_t> DurablePlan::fires() const {
+  std::vector<std::uint64_t> ids;
+  for (std::uint64_t id = 0; id < timers.size(); ++id) {
+    if (fires(timers[id])) ids.push_back(id);
+  }
+  std::ranges::stable_sort(ids, {}, [&](std::uint64_t id) { return timers[id].deadline; });
+  return ids;
+}
+
+DurablePlan plan_at_rate(double rate, double seconds) {
+  constexpr Tick kAhead = 500'000'000;
+  constexpr Tick kTogether = 5'000'000;  // those of 5 ms are armed at once
+  DurablePlan plan{.together = 1000};
+  const auto count = static_cast<std::uint64_t>(rate * seconds);
+  for (std::uint64_t id = 0; id < count; ++id) {
+    const auto at = static_cast<Tick>(static_cast<double>(id) * 1e9 / rate);
+    plan.ops.push_back({at / kTogether * kTogether, id, /*cancels=*/false});
+    plan.timers.push_back({at + kAhead});
+  }
+  plan.end = kAhead + static_cast<Tick>(seconds * 1e9);
+  return plan;
+}
+
+DurablePlan plan_of_trace(const Trace& trace, double faster, double seconds) {
+  TraceInfo info = trace.info();
+  info.unit_ns /= faster;
+  const PacedPlan paced(Trace(info, std::vector<Op>(trace.ops().begin(), trace.ops().end())),
+                        seconds);
+  DurablePlan plan{.before = paced.before().size(), .end = paced.end()};
+  // A trace has an id for each object, and a plan one for each arming.
+  std::vector<std::uint64_t> ids(paced.capacity());
+  const auto arm = [&](TimerId object, Tick deadline) {
+    ids[object] = plan.timers.size();
+    plan.timers.push_back({deadline});
+    return ids[object];
+  };
+  for (const PendingTimer& timer : paced.before()) arm(timer.id, timer.deadline);
+  Tick ticks = 0;
+  for (const Op op : paced.ops()) {
+    if (op.id == kAdvance) {
+      ticks += op.arg;
+      continue;
+    }
+    const Tick now = paced.instant(ticks);
+    if (op.arg != kCancel) {
+      plan.ops.push_back({now, arm(op.id, paced.instant(ticks + op.arg)), /*cancels=*/false});
+    } else if (DurablePlan::Timer& timer = plan.timers[ids[op.id]]; timer.deadline > now) {
+      timer.is_cancelled = true;
+      plan.ops.push_back({now, ids[op.id], /*cancels=*/true});
+    }
+  }
+  return plan;
+}
+
+}  // namespace timerbench

@@ -1,0 +1,94 @@
+#include "durable/sync_counter.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "system/output_file.h"
+
+namespace timerbench {
+namespace {
+
+// A variable of the environment that has another value for a while.
+class Setting {
+ public:
+  Setting(const char* name, const std::string& value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), /*overwrite=*/1);
+  }
+  ~Setting() {
+    if (before_) {
+      setenv(name_, before_->c_str(), /*overwrite=*/1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_{};
+};
+
+}  // namespace
+
+SyncCounter::SyncCounter() {
+  const auto require = [](bool is_well, const std::filesystem::path& path) {
+    if (!is_well) throw FileError(fmt::format("{}: {}", path.string(), std::strerror(errno)));
+  };
+  require(chmod(folder_.path().c_str(), 0711) == 0, folder_.path());
+  std::error_code ignored;  // then counts() says so
+  std::filesystem::copy_file(TIMERBENCH_COUNTING_SYNCS, library_, ignored);
+  chmod(library_.c_str(), 0755);
+  const int file = open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  require(file >= 0, file_);
+  void* memory = MAP_FAILED;
+  if (fchmod(file, 0666) == 0 && ftruncate(file, sizeof(SyncCount)) == 0) {
+    memory = mmap(nullptr, sizeof(SyncCount), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  const int error = errno;
+  close(file);
+  errno = error;
+  require(memory != MAP_FAILED, file_);
+  count_ = static_cast<SyncCount*>(memory);
+  sync_count = count_;
+}
+
+SyncCounter::~SyncCounter() {
+  sync_count = nullptr;
+  munmap(static_cast<void*>(count_), sizeof(SyncCount));
+}
+
+void SyncCounter::also_of(const std::function<void()>& start) const {
+  std::string libraries = library_;
+  if (const char* const others = std::getenv("LD_PRELOAD")) libraries += fmt::format(":{}", others);
+  const Setting file(kSyncsVariable, file_);
+  const Setting preload("LD_PRELOAD", libraries);
+  start();
+}
+
+bool SyncCounter::counts(const std::vector<pid_t>& processes) const {
+  return std::ranges::all_of(processes, [&](pid_t process) {
+    std::ifstream maps(fmt::format("/proc/{}/maps", process));
+    const std::string text{std::istreambuf_iterator<char>(maps), {}};
+    if (text.empty()) return true;  // it has ended
+    return text.find(library_.string()) != std::string::npos &&
+           text.find(file_.string()) != std::string::npos;
+  });
+}
+
+}  // namespace timerbench

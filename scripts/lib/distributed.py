@@ -1,0 +1,237 @@
+"""Says how many nodes a load of durable timers takes, by a model that is checked.
+
+RESULTS is a folder of `scripts/bench durable`. The constants of the model (scripts/lib/node_model.py)
+are measured there: processor time and synchronisations of a timer, bytes, time to be back after a
+crash. The answer has three tables: what one node does, how many nodes the load takes, and what the
+model predicts for cells that it was not fitted to, beside what was measured.
+
+  scripts/distributed results/local/durable
+  scripts/distributed results/local/durable --per-second=50k --pending=20M --cancelled=50
+  scripts/distributed results/local/durable --into=docs/distributed.md
+
+--into replaces what stands between the lines <!-- model --> and <!-- end of model --> of a document.
+"""
+
+import argparse
+from pathlib import Path
+from statistics import median
+
+from console import ArgumentParser, Failure, run_main, say
+from files import path_argument, replacing
+from node_model import Check, Load, Node, checks, node_of, queues, size_of_one
+from results.grid import read_files
+from results.realtime import RealtimeResults, load_files
+from tables.replays import markdown_table
+from words import counted, digits, machine_line, power, remake_line, time
+
+BEGIN, END = "<!-- model -->\n", "<!-- end of model -->\n"
+GIB = 1 << 30
+UNITS = {"k": 1e3, "M": 1e6, "G": 1e9}
+NONE = "–"
+
+
+def main() -> int:
+    arguments = _parse()
+    results = load_files(read_files([arguments.results]))
+    if results.suite != "durable":
+        raise Failure(f"{arguments.results}: is of the suite {results.suite}; measure durable")
+    load = Load(
+        arguments.per_second,
+        arguments.pending,
+        arguments.cancelled / 100,
+        arguments.busy / 100,
+        arguments.memory * GIB,
+    )
+    text = answer(results, load, arguments.results)
+    if arguments.into is None:
+        say(text)
+    else:
+        _replace(arguments.into, text)
+    return 0
+
+
+def answer(results: RealtimeResults, load: Load, source: Path) -> str:
+    """Returns the answer in Markdown."""
+    nodes = [node for queue in queues(results) if (node := node_of(results, queue, load.cancelled))]
+    if not nodes:
+        raise Failure(f"{source}: the model needs the scenarios clients and workers of a queue")
+    checked = checks(results, int(results.facts.get("num_cpus", 1)))
+    parts = [
+        _in_short(nodes, load),
+        f"Figures from `{source}`, by `scripts/distributed`. {machine_line(results.facts)}",
+        _load_said(load),
+        _table_of_nodes(nodes, load),
+        "A node has one processor for the engine, and a disk of its own. one is enough: for so many "
+        "timers a second and so many pending. silent: the time in which nothing fires after a node "
+        "was killed, with its share of the timers; late: the timers that "
+        "fire late for that.",
+        "### How far the model is to be trusted",
+        _trust(checked),
+        _table_of_checks(checked),
+        f"Measured with: `{remake_line(results.facts)}`",
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _in_short(nodes: list[Node], load: Load) -> str:
+    """Answers first: the fewest nodes of each promise, and when one Redis is enough."""
+    said = []
+    for promise in dict.fromkeys(node.promise for node in nodes):
+        same = [node for node in nodes if node.promise == promise]
+        best = min(same, key=lambda node: node.nodes(load))
+        said.append(
+            f"`{best.queue}` ({promise}) takes {counted(best.nodes(load), 'node')} for "
+            f"{_power(load.per_second)} timers a second and {_power(load.pending)} pending"
+        )
+    parts = [f"**{'; '.join(said)}.**"]
+    redis = next((node for node in nodes if node.queue.startswith("redis_everysec")), None)
+    if redis:
+        rate, pending = size_of_one(redis, load)
+        until = f" and {_rounded(pending)} pending" if pending else ""
+        parts.append(
+            f"One Redis (`{redis.queue}`) is enough up to {_rounded(rate)} timers/s{until}."
+        )
+    return " ".join(parts)
+
+
+def _load_said(load: Load) -> str:
+    return (
+        f"The load: {_power(load.per_second)} timers a second, {100 * load.cancelled:.0f} % of them "
+        f"cancelled, and {_power(load.pending)} pending. A node may be busy for "
+        f"{100 * load.busy:.0f} % of its time, and has {load.memory / GIB:g} GiB for timers."
+    )
+
+
+def _table_of_nodes(nodes: list[Node], load: Load) -> str:
+    lines = []
+    for node in nodes:
+        rate, pending = size_of_one(node, load)
+        silent = node.failover(load)
+        firing = load.per_second * (1 - load.cancelled) / node.nodes(load)
+        late = None if silent is None else silent * firing
+        memory = node.for_memory(load)
+        lines.append(
+            [
+                f"`{node.queue}`",
+                node.promise,
+                time(node.cpu * 1e9),
+                digits(node.syncs),
+                NONE if node.bytes is None else digits(node.bytes),
+                _rounded(rate),
+                NONE if pending is None else _rounded(pending),
+                str(node.for_rate(load)),
+                NONE if memory is None else str(memory),
+                NONE if silent is None else f"{digits(silent)} s",
+                NONE if late is None else _rounded(late),
+            ]
+        )
+    titles = ["queue", "after a power cut", "CPU a timer", "fsyncs", "bytes", "one is enough, /s"]
+    titles += ["pending", "nodes for the rate", "for the memory", "silent", "late"]
+    return markdown_table(titles, lines)
+
+
+def _trust(checked: list[Check]) -> str:
+    if not checked:
+        return "Nothing checks it: measure 16 clients or workers, and three sizes of pending."
+    told = []
+    for what in dict.fromkeys(check.what for check in checked):
+        errors = [abs(check.error) for check in checked if check.what == what]
+        told.append(
+            f"{what}: off by {median(errors):.0%} in the middle, {max(errors):.0%} at worst, of "
+            f"{counted(len(errors), 'prediction')}"
+        )
+    return "Each line was predicted from smaller sizes alone. " + "; ".join(told) + "."
+
+
+def _table_of_checks(checked: list[Check]) -> str:
+    if not checked:
+        return ""
+    lines = [
+        [
+            f"`{check.queue}`",
+            check.what,
+            check.seen,
+            power(check.at),
+            digits(check.predicted),
+            digits(check.measured),
+            f"{check.error:+.0%}",
+        ]
+        for check in checked
+    ]
+    return markdown_table(
+        ["queue", "what", "fitted to", "at", "predicted", "measured", "error"], lines
+    )
+
+
+def _power(number: float) -> str:
+    return power(round(number))
+
+
+def _rounded(number: float) -> str:
+    """Two digits are all that a model knows."""
+    return digits(float(f"{number:.1e}"))
+
+
+def _replace(document: Path, text: str) -> None:
+    before, begin, rest = document.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise Failure(
+            f"{document}: has no lines {BEGIN.strip()} and {END.strip()} to write between"
+        )
+    with replacing(document) as partial:
+        partial.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def _number(text: str) -> float:
+    """Parses 1000, 50k, 20M and 1G."""
+    factor = UNITS.get(text[-1:], 1.0)
+    try:
+        number = float(text.rstrip("".join(UNITS))) * factor
+    except ValueError:
+        number = 0
+    if not 0 < number <= 1e15:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number such as 1000, 50k, 20M or 1G")
+    return number
+
+
+def _percent(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"'{text}' is no percentage")
+    return number
+
+
+def _share(text: str) -> float:
+    if (number := _percent(text)) == 0:
+        raise argparse.ArgumentTypeError("a node that may not work does nothing")
+    return number
+
+
+def _parse() -> argparse.Namespace:
+    parser = ArgumentParser(
+        prog="scripts/distributed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("results", metavar="RESULTS", type=path_argument)
+    parser.add_argument("--per-second", type=_number, default=1e6, help="timers (default: 1M)")
+    parser.add_argument("--pending", type=_number, default=1e9, help="timers (default: 1G)")
+    parser.add_argument(
+        "--cancelled", type=_percent, default=90, help="percentage that does not fire (default: 90)"
+    )
+    parser.add_argument(
+        "--busy", type=_share, default=70, help="percentage of a node's time (default: 70)"
+    )
+    parser.add_argument(
+        "--memory", type=_number, default=64, help="GiB of a node for timers (default: 64)"
+    )
+    parser.add_argument("--into", metavar="DOCUMENT", type=path_argument, help="write it into this")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    run_main("scripts/distributed", main)

@@ -1,0 +1,209 @@
+"""The model of many nodes: its laws, what it predicts of results made up here, and its command.
+
+Run by scripts/test, or: /usr/bin/python3 -m unittest tests/distributed_scripts_test.py
+"""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from scripts_testing import ROOT, Scratch
+
+from node_model import Line, Load, Station, checks, node_of
+from results.grid import read_files
+from results.realtime import RealtimeResults, load_files
+
+MILLISECOND = 1e-3
+LOAD = Load(per_second=1e6, pending=1e9, cancelled=0.9, busy=0.7, memory=64 << 30)
+
+
+def entry(name: str, label: str = "keeps all, per timer", **counters: float) -> dict[str, object]:
+    common = {"name": f"{name}/iterations:1/manual_time", "run_type": "iteration"}
+    return {**common, "real_time": 1e9, "label": label, **counters}
+
+
+def entries(queue: str = "redis_always", restart: float = 2e-6) -> list[dict[str, object]]:
+    """Of a queue that keeps the model's laws."""
+    station = Station(demand=0.1 * MILLISECOND, delay=MILLISECOND)
+    cells = [
+        entry(
+            f"durable/{scenario}/{clients}/{queue}",
+            timers_per_second=station.rate(clients),
+            server_cpu_ns_per_timer=40_000 if scenario == "clients" else 10_000,
+            client_cpu_ns_per_timer=20_000,
+            fsyncs_per_timer=2 / clients if scenario == "clients" else 0.01,
+            arm_p50_ns=5e5,
+            cancel_p50_ns=5e5,
+        )
+        for scenario in ("clients", "workers")
+        for clients in (1, 4, 16)
+    ]
+    for pending in (1, 1_000, 10_000, 100_000, 1_000_000):
+        cells.append(
+            entry(
+                f"durable/pending/{pending}/{queue}",
+                bytes_in_memory=200 + 1e6 / pending,
+                restart_seconds=0.1 + restart * pending,
+            )
+        )
+    return cells
+
+
+def journal() -> dict[str, object]:
+    return entry("durable/clients/1/journal_wheel_0", timers_per_second=1e3, arm_p50_ns=5e5)
+
+
+class LawTest(unittest.TestCase):
+    def test_a_station_without_delay_has_one_rate(self) -> None:
+        self.assertAlmostEqual(Station(MILLISECOND, 0).rate(1), 1000)
+        self.assertAlmostEqual(Station(MILLISECOND, 0).rate(16), 1000)
+
+    def test_clients_that_only_wait_do_not_disturb_each_other(self) -> None:
+        self.assertAlmostEqual(Station(0, MILLISECOND).rate(16), 16_000)
+
+    def test_the_rate_grows_up_to_the_station(self) -> None:
+        station = Station(MILLISECOND, 9 * MILLISECOND)
+        self.assertAlmostEqual(station.rate(1), 100)
+        self.assertAlmostEqual(station.rate(2), 198.02, 2)  # 2 / (9 + 1 + 1/10)
+        self.assertLessEqual(station.rate(64), 1000)
+        self.assertGreater(station.rate(64), 999)
+
+    def test_it_is_found_again(self) -> None:
+        for station in (Station(1e-4, 1e-3), Station(1e-3, 1e-5), Station(0, 1e-3)):
+            found = Station.through(station.rate(1), 4, station.rate(4))
+            self.assertAlmostEqual(found.demand, station.demand, 9)
+            self.assertAlmostEqual(found.rate(16), station.rate(16), delta=1e-3)
+
+    def test_what_no_station_does_becomes_the_nearest(self) -> None:
+        self.assertAlmostEqual(Station.through(100, 4, 900).rate(16), 1600, delta=1e-3)
+        self.assertAlmostEqual(Station.through(100, 4, 50).rate(16), 100, delta=1e-3)
+
+    def test_a_line(self) -> None:
+        self.assertEqual(Line.through([(10, 3), (20, 5)]), Line(1, 0.2))
+        self.assertEqual(Line.through([(10, 5), (20, 3)]), Line(3, 0))  # it does not fall
+
+
+class ModelTest(Scratch):
+    def load(self, cells: list[dict[str, object]]) -> RealtimeResults:
+        return load_files(read_files([self.write(cells, num_cpus="2")]))
+
+    def test_what_keeps_the_laws_is_predicted(self) -> None:
+        found = checks(self.load(entries()), processors=100)
+        self.assertEqual(
+            [(check.what, check.at) for check in found],
+            [
+                ("timers/s, clients", 16),
+                ("timers/s, workers", 16),
+                ("bytes in memory", 1_000_000),
+                ("seconds to be back", 100_000),
+                ("seconds to be back", 1_000_000),
+            ],
+        )
+        for check in found:
+            self.assertAlmostEqual(check.error, 0, 6, check.what)
+
+    def test_the_processors_are_a_bound(self) -> None:
+        [clients, *_] = checks(self.load(entries()), processors=0)
+        self.assertEqual(clients.predicted, 0)
+
+    def test_a_prediction_does_not_see_what_it_predicts(self) -> None:
+        cells = entries()
+        for cell in cells:
+            if "/16/" in str(cell["name"]):
+                cell["timers_per_second"] = 1.0
+        [clients, *_] = checks(self.load(cells), processors=100)
+        self.assertAlmostEqual(clients.predicted, Station(1e-4, 1e-3).rate(16), delta=1e-3)
+        self.assertEqual(clients.measured, 1)
+
+    def test_a_node_is_what_was_measured(self) -> None:
+        node = node_of(self.load([*entries(), journal()]), "redis_always", cancelled=0.9)
+        assert node
+        # Half of 40 us arms; nine in ten are cancelled, and one in ten fires.
+        self.assertAlmostEqual(node.cpu, (20 + 0.9 * 20 + 0.1 * 10) * 1e-6)
+        self.assertAlmostEqual(node.syncs, (0.5 + 0.5 * 0.9) * 2 / 16 + 0.1 * 0.01)
+        self.assertAlmostEqual(node.sync_seconds, 0.5 * MILLISECOND)
+        self.assertAlmostEqual(node.by_disk, 1 / (node.syncs * node.sync_seconds))
+        self.assertEqual(node.rate, min(node.by_disk, node.by_processor))
+        self.assertEqual(node.for_memory(LOAD), 3)  # 201 bytes of 10^9, in 64 GiB
+        self.assertEqual(node.for_rate(LOAD), -(-(10**6) // (0.7 * node.rate)))
+        self.assertEqual(node.nodes(LOAD), node.for_rate(LOAD))
+        silent = node.failover(LOAD)
+        self.assertAlmostEqual(silent or 0, 0.1 + 2e-6 * 1e9 / node.nodes(LOAD), 6)
+
+    def test_an_engine_in_the_process_is_its_own_node(self) -> None:
+        cells = entries("journal_wheel_0")
+        for cell in cells:
+            cell.pop("server_cpu_ns_per_timer", None)
+        node = node_of(self.load(cells), "journal_wheel_0", cancelled=1)
+        assert node
+        self.assertAlmostEqual(node.cpu, 20e-6)
+
+    def test_without_its_scenarios_there_is_no_node(self) -> None:
+        self.assertIsNone(node_of(self.load([journal()]), "journal_wheel_0", cancelled=0.9))
+
+
+class CommandTest(Scratch):
+    def distributed(self, *arguments: object) -> tuple[int, str, str]:
+        ended = self.run_script("distributed", *map(str, arguments))
+        return ended.returncode, ended.stdout, ended.stderr
+
+    def test_it_answers_first_and_says_how_far_it_is_to_be_trusted(self) -> None:
+        more = entries("redis_everysec", restart=0)
+        for cell in more:
+            cell["label"] = "may lose the latest, per timer"
+        results = self.write([*entries(), journal(), *more], num_cpus="2", suite="durable")
+        code, text, complaint = self.distributed(results, "--per-second=50k", "--pending=20M")
+        self.assertEqual((code, complaint), (0, ""))
+        self.assertRegex(
+            text, r"^\*\*`redis_always` \(keeps all\) takes \d+ nodes? for 5·10⁴ timers"
+        )
+        self.assertIn("One Redis (`redis_everysec`) is enough up to", text)
+        self.assertIn(str(results), text)
+        self.assertRegex(
+            text, r"timers/s, clients: off by \d+% in the middle, \d+% at worst, of 2 "
+        )
+
+    def test_it_fills_a_document_again_and_again(self) -> None:
+        results = self.write([*entries(), journal()], num_cpus="2")
+        document = self.folder / "page.md"
+        document.write_text("before\n<!-- model -->\nold\n<!-- end of model -->\nafter\n")
+        for _ in range(2):
+            self.assertEqual(self.distributed(results, f"--into={document}"), (0, "", ""))
+            text = document.read_text()
+            self.assertTrue(text.startswith("before\n<!-- model -->\n"))
+            self.assertTrue(text.endswith("<!-- end of model -->\nafter\n"))
+            self.assertNotIn("old", text)
+            self.assertEqual(text.count("nodes for the rate"), 1)
+
+    def test_what_it_cannot_do_is_one_line(self) -> None:
+        other = self.write([entry("accuracy/rate/100/java_timer", "exact, per fire")], "other.json")
+        results = self.write([*entries(), journal()], num_cpus="2")
+        bare = self.folder / "bare.md"
+        bare.write_text("nothing\n")
+        for arguments, complaint in (
+            ((other,), "is of the suite accuracy"),
+            ((self.write([journal()], "few.json"),), "the model needs the scenarios"),
+            ((results, f"--into={bare}"), "has no lines <!-- model -->"),
+            ((results, "--per-second=0"), "is no number such as"),
+            ((results, "--pending=many"), "is no number such as"),
+            ((results, "--busy=0"), "may not work"),
+            ((results, "--cancelled=101"), "is no percentage"),
+        ):
+            with self.subTest(arguments):
+                code, text, said = self.distributed(*arguments)
+                self.assertNotEqual(code, 0)
+                self.assertEqual((text, said.count("\n")), ("", 1))
+                self.assertIn(complaint, said)
+        self.assertEqual(bare.read_text(), "nothing\n")
+
+    def test_the_document_of_the_project_can_be_filled(self) -> None:
+        text = (ROOT / "docs" / "distributed.md").read_text()
+        self.assertEqual(
+            (text.count("<!-- model -->\n"), text.count("<!-- end of model -->\n")), (1, 1)
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,401 @@
+// The loads of durable queues: their plans, what they count, and that they find what is broken.
+#include "durable/durable_load.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "durable/clients.h"
+#include "durable/ledger.h"
+#include "durable/plan.h"
+#include "durable/sync_counter.h"
+#include "scratch.h"
+#include "system/process_tree.h"
+#include "system/supervised_program.h"
+#include "system/tcp_bytes.h"
+#include "workloads/jobs.h"
+#include "workloads/orders.h"
+#include "wrapped_durable.h"
+
+namespace timerbench {
+namespace {
+
+const StopFlag kGoOn = false;
+constexpr Tick kMs = 1'000'000;
+
+// --- Plans ---
+
+TEST(DurablePlanTest, ARateArmsEachTimerHalfASecondAhead) {
+  const DurablePlan plan = plan_at_rate(1'000, 0.2);
+  ASSERT_EQ(plan.timers.size(), 200U);
+  EXPECT_EQ(plan.before, 0U);
+  EXPECT_EQ(plan.fires().size(), 200U);
+  for (const DurablePlan::Op& op : plan.ops) {
+    const Tick ahead = plan.timers[op.timer].deadline - op.at;
+    EXPECT_GE(ahead, 500 * kMs);
+    EXPECT_LT(ahead, 505 * kMs);  // those of 5 ms are armed at once
+  }
+  EXPECT_EQ(plan.timers[100].deadline, 600 * kMs);
+}
+
+// Ticks are 1 ms. Object 0 is armed before; 1 is cancelled, then armed again; 2 is due too late.
+Trace small_trace() {
+  return Trace(TraceInfo{.capacity = 3, .setup_ops = 2},
+               std::vector<Op>{advance_op(10), schedule_op(0, 40), schedule_op(1, 50),
+                               advance_op(20), cancel_op(1), schedule_op(2, 1'000), advance_op(10),
+                               schedule_op(1, 20), advance_op(70), cancel_op(1), advance_op(100)});
+}
+
+TEST(DurablePlanTest, ATraceIsPlannedFaster) {
+  const DurablePlan plan = plan_of_trace(small_trace(), 10, 0);
+  EXPECT_EQ(plan.end, 20 * kMs);
+  EXPECT_EQ(plan.before, 1U);
+  ASSERT_EQ(plan.timers.size(), 4U);  // object 1 has two
+  const auto deadline = [&](std::size_t id) { return plan.timers[id].deadline; };
+  EXPECT_EQ(deadline(0), 4 * kMs);
+  EXPECT_EQ(deadline(1), 5 * kMs);
+  EXPECT_EQ(deadline(2), 102 * kMs);
+  EXPECT_EQ(deadline(3), 5 * kMs);
+  EXPECT_TRUE(plan.timers[1].is_cancelled);
+  EXPECT_FALSE(plan.timers[3].is_cancelled);  // it fires before
+  EXPECT_EQ(plan.fires(), (std::vector<std::uint64_t>{0, 3}));
+  ASSERT_EQ(plan.ops.size(), 4U);
+  EXPECT_EQ(plan.ops[1].at, 2 * kMs);
+  EXPECT_TRUE(plan.ops[1].cancels);
+  EXPECT_EQ(plan.ops[1].timer, 1U);
+  EXPECT_EQ(plan.ops[3].timer, 3U);
+}
+
+// As the model counts them, in so many seconds of the trace.
+std::uint64_t fires_by_model(const Trace& trace, double seconds) {
+  Model model({.capacity = trace.info().capacity});
+  Tick now = 0, start = 0;
+  std::uint64_t fires = 0;
+  for (std::size_t i = 0; i < trace.ops().size(); ++i) {
+    const Op op = trace.ops()[i];
+    if (i == trace.info().setup_ops) start = now;
+    if (op.id != kAdvance) {
+      op.arg == kCancel ? void(model.cancel(op.id)) : model.schedule(op.id, now + op.arg);
+      continue;
+    }
+    const auto end = start + static_cast<Tick>(seconds * 1e9 / trace.info().unit_ns);
+    const bool is_measured = i >= trace.info().setup_ops;
+    now = is_measured ? std::min(now + op.arg, end) : now + op.arg;
+    const std::size_t fired = model.advance(now, IgnoreExpiry{});
+    if (is_measured) fires += fired;
+    if (is_measured && now == end) break;
+  }
+  return fires;
+}
+
+TEST(DurablePlanTest, WorkloadsFireAsOftenAsByTheModel) {
+  const Trace orders = Orders().generate({.size = 1'000, .items = 7'000});
+  EXPECT_EQ(plan_of_trace(orders, 60, 6).fires().size(), fires_by_model(orders, 360));
+  const Trace jobs = Jobs().generate({.size = 1'000, .items = 7'000});
+  EXPECT_EQ(plan_of_trace(jobs, 86'400, 6).fires().size(), fires_by_model(jobs, 6 * 86'400));
+}
+
+// --- The ledger ---
+
+TEST(DurableLedgerTest, TellsWhatContradictsItself) {
+  const auto after = [](const std::function<void(DurableLedger&)>& what) {
+    DurableLedger ledger(3);
+    ledger.armed(1);
+    what(ledger);
+    return ledger.contradiction();
+  };
+  EXPECT_EQ(after([](DurableLedger& ledger) { ledger.completed(1); }), "");
+  EXPECT_EQ(after([](DurableLedger& ledger) { ledger.cancelled(1); }), "");
+  EXPECT_NE(after([](DurableLedger& ledger) { ledger.completed(2); }), "");
+  EXPECT_NE(after([](DurableLedger& ledger) { ledger.completed(1), ledger.completed(1); }), "");
+  EXPECT_NE(after([](DurableLedger& ledger) { ledger.completed(1), ledger.cancelled(1); }), "");
+  EXPECT_EQ(after([](DurableLedger& ledger) { ledger.completed(7); }), "");  // none of its own
+}
+
+// --- The loads ---
+
+const DurableLoad kLoad{.clients = 2, .batch = 10, .pending = 100, .seconds = 0.1};
+
+struct SaysThatAllWereCancelled : Wrapped {
+  using Wrapped::Wrapped;
+  bool cancel(DurableId) override { return true; }
+};
+
+struct ClaimsOneInTenMilliseconds : Wrapped {
+  using Wrapped::Wrapped;
+  Claims claim(std::size_t, Tick lease) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return queue_->claim(1, lease);
+  }
+};
+
+struct LosesTheLastOfMany : Wrapped {
+  using Wrapped::Wrapped;
+  void schedule(std::span<const DurableTimer> timers) override {
+    queue_->schedule(timers.size() > 1 ? timers.first(timers.size() - 1) : timers);
+  }
+};
+
+struct ArmsSlowly : Wrapped {
+  using Wrapped::Wrapped;
+  void schedule(std::span<const DurableTimer> timers) override {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    queue_->schedule(timers);
+  }
+};
+
+// Fast orders: many end in a short while.
+DurablePlan orders() {
+  return plan_of_trace(Orders().generate({.size = 300, .items = 2'000}), 600, 0.5);
+}
+
+TEST(DurableLoadTest, CountsWhatAWholeQueueDoes) {
+  const DurableFigures churned = measure_churn(kLoad, contender<Wrapped>(), kGoOn);
+  EXPECT_EQ(churned.failure, "");
+  EXPECT_GT(churned.timers, 0U);
+  EXPECT_EQ(churned.cancel.count(), churned.timers);
+  const DurableFigures fired = measure_fire(kLoad, 500, contender<Wrapped>(), kGoOn);
+  EXPECT_EQ(fired.failure, "");
+  EXPECT_EQ(fired.timers, 500U);
+  const DurablePlan plan = plan_at_rate(100, 0.1);
+  const DurableFigures late = measure_timed(kLoad, plan, contender<Wrapped>(), kGoOn);
+  EXPECT_EQ(late.failure, "");
+  EXPECT_FALSE(late.saturated);
+  EXPECT_EQ(late.lateness.count(), 10U);
+  EXPECT_EQ(late.generator.count(), 10U);
+  EXPECT_NEAR(late.offered_per_second, 10 / 0.6, 0.1);
+}
+
+TEST(DurableLoadTest, RunsATraceWithSeveralProducers) {
+  DurableLoad load = kLoad;
+  load.producers = 3;
+  const DurablePlan plan = orders();
+  const std::uint64_t cancels = static_cast<std::uint64_t>(
+      std::ranges::count_if(plan.ops, [](const DurablePlan::Op& op) { return op.cancels; }));
+  ASSERT_GT(cancels, 100U);
+  for (const char* name : {"journal_wheel_0", "redis_memory"}) {  // threads, and processes
+    const DurableFigures figures = measure_timed(load, plan, contender<Wrapped>(name), kGoOn);
+    EXPECT_EQ(figures.failure, "");
+    EXPECT_GE(figures.lateness.count(), plan.fires().size());  // or more: cancelled too late
+    EXPECT_EQ(figures.cancel.count(), cancels);
+  }
+}
+
+TEST(DurableLoadTest, TheControlSleepsUntilEachDeadline) {
+  const DurablePlan plan = orders();
+  const DurableFigures control = measure_timed_control(kLoad, plan, kGoOn);
+  EXPECT_EQ(control.failure, "");
+  EXPECT_EQ(control.lateness.count(), plan.fires().size());
+  EXPECT_GT(control.lateness.mean(), 0);
+  EXPECT_EQ(control.generator.count(), plan.ops.size());
+}
+
+TEST(DurableLoadTest, ASlowQueueIsSaturated) {
+  const DurableFigures slow =
+      measure_timed(kLoad, plan_at_rate(1'000, 1), contender<ClaimsOneInTenMilliseconds>(), kGoOn);
+  EXPECT_EQ(slow.failure, "");  // slow, but nothing is lost
+  EXPECT_TRUE(slow.saturated);
+  EXPECT_LT(slow.achieved_per_second, 0.9 * slow.offered_per_second);
+}
+
+TEST(DurableLoadTest, HasNoFiguresForABrokenQueue) {
+  const auto timed = [](const DurablePlan& plan, const DurableContender& contender) {
+    return measure_timed(kLoad, plan, contender, kGoOn).failure;
+  };
+  EXPECT_NE(measure_fire(kLoad, 500, contender<CompletesNothing>(), kGoOn).failure, "");
+  EXPECT_NE(measure_churn(kLoad, contender<LosesTheLastOfMany>(), kGoOn).failure, "");
+  EXPECT_NE(timed(plan_at_rate(100, 0.1), contender<FiresEarly>()), "");
+  EXPECT_NE(timed(plan_at_rate(100, 0.1), contender<CompletesNothing>()), "");
+  EXPECT_NE(timed(orders(), contender<SaysThatAllWereCancelled>()), "");
+}
+
+TEST(DurableLoadTest, ClientsEndIfTheLookThrows) {
+  const Scratch folder;
+  for (const char* name : {"journal_wheel_0", "redis_memory"}) {  // threads, and processes
+    const DurableContender& queue = durable_contender(name);
+    const auto engine = queue.start(folder.path());
+    for (const int which : {1, 2}) {
+      Clients clients(2);
+      int looks = 0;
+      const auto look = [&] {
+        if (++looks == which) throw BackendError("it is dark");
+      };
+      const auto work = [&](DurableQueue&, std::size_t, ClientReport&) {
+        while (!clients.is_over()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      };
+      EXPECT_THROW(clients.run(*engine, queue.traits.shared_by, {}, 0.1, work, look, kGoOn),
+                   BackendError);
+    }
+  }
+}
+
+TEST(DurableLoadTest, GivesUpIfItTakesTooLongToArmTheTimersBefore) {
+  DurableLoad load = kLoad;
+  load.pending = 1'000'000;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW(measure_churn(load, contender<ArmsSlowly>(), kGoOn), ProgramFailure);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST(DurableLoadTest, WorkersThatWaitAreCounted) {
+  DurableLoad load = kLoad;
+  load.seconds = 0.5;
+  const DurableFigures memory = measure_idle(load, contender<Wrapped>("redis_memory"), kGoOn);
+  EXPECT_EQ(memory.failure, "");
+  EXPECT_EQ(memory.timers, 0U);
+  // Two workers look every 50 ms, and wait for the answer.
+  EXPECT_GT(memory.client_wakeups, 10U);
+  EXPECT_LT(memory.client_wakeups, 100U);
+  EXPECT_GT(memory.server_wakeups.value(), 1U);
+  EXPECT_GT(memory.server_living_cpu_seconds.value(), 0);
+  EXPECT_FALSE(memory.network_bytes.has_value());  // a unix socket
+  const DurableFigures journal = measure_idle(load, contender<Wrapped>(), kGoOn);
+  EXPECT_FALSE(journal.server_wakeups.has_value());  // the engine is in the process
+  const DurableFigures pair = measure_idle(load, contender<Wrapped>("redis_replica"), kGoOn);
+  EXPECT_GT(pair.network_bytes.value(), 100U);
+}
+
+// --- What engines have the system write ---
+
+TEST(SyncCounterTest, CountsThisProcessAndThoseThatItForks) {
+  const Scratch folder;
+  const int file = open((folder.path() / "file").c_str(), O_RDWR | O_CREAT, 0600);
+  const SyncCounter counter;
+  EXPECT_EQ(fsync(file), 0);
+  EXPECT_EQ(fdatasync(file), 0);
+  EXPECT_EQ(fsync(-1), -1);
+  EXPECT_EQ(errno, EBADF);
+  EXPECT_EQ(counter.count(), 3U);
+  const pid_t child = fork();
+  if (child == 0) _exit(fdatasync(file));
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(counter.count(), 4U);
+  ASSERT_EQ(ftruncate(file, 1), 0);
+  void* const memory = mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  EXPECT_EQ(msync(memory, 1, MS_ASYNC), 0);  // does not wait
+  EXPECT_EQ(counter.count(), 4U);
+  EXPECT_EQ(msync(memory, 1, MS_SYNC), 0);
+  EXPECT_EQ(counter.count(), 5U);
+  munmap(memory, 1);
+  close(file);
+}
+
+TEST(SyncCounterTest, CountsAProgramThatItStarts) {
+  const Scratch folder;
+  const std::string dd =
+      "dd if=/dev/zero of=" + (folder.path() / "file").string() + " bs=1 count=1 status=none ";
+  const SyncCounter counter;
+  ASSERT_EQ(std::system((dd + "conv=fsync").c_str()), 0);  // not told to
+  EXPECT_EQ(counter.count(), 0U);
+  counter.also_of([&] {
+    EXPECT_EQ(std::system((dd + "conv=fsync").c_str()), 0);
+    EXPECT_EQ(counter.count(), 1U);
+    EXPECT_EQ(std::system((dd + "conv=fdatasync").c_str()), 0);
+  });
+  EXPECT_EQ(counter.count(), 2U);
+  EXPECT_EQ(std::getenv("LD_PRELOAD"), nullptr);
+}
+
+TEST(SyncCounterTest, KnowsWhomItCounts) {
+  const SyncCounter counter;
+  std::array<pid_t, 2> sleepers{};
+  const auto sleep = [](pid_t& sleeper) {
+    sleeper = fork();
+    if (sleeper != 0) return;
+    execlp("sleep", "sleep", "60", nullptr);
+    _exit(1);
+  };
+  counter.also_of([&] { sleep(sleepers[0]); });
+  sleep(sleepers[1]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(counter.counts({sleepers[0]}));
+  EXPECT_FALSE(counter.counts({sleepers[1]}));
+  EXPECT_FALSE(counter.counts({sleepers[0], sleepers[1]}));
+  for (const pid_t sleeper : sleepers) {
+    kill(sleeper, SIGKILL);
+    waitpid(sleeper, nullptr, 0);
+  }
+}
+
+// A timer is armed and cancelled, by one client and one after the other.
+TEST(SyncCounterTest, EnginesSynchroniseAsOftenAsTheySay) {
+  DurableLoad load = kLoad;
+  load.clients = load.batch = 1;
+  load.seconds = 0.3;
+  const auto syncs_a_timer = [&](const char* name) {
+    const DurableFigures figures = measure_churn(load, durable_contender(name), kGoOn);
+    return static_cast<double>(figures.syncs.value()) / static_cast<double>(figures.timers);
+  };
+  EXPECT_EQ(syncs_a_timer("journal_wheel_0"), 2);
+  EXPECT_EQ(syncs_a_timer("redis_memory"), 0);
+  for (const DurableContender& one : durable_roster()) {  // some may not be built
+    for (const char* name : {"redis_always", "sqlite_full", "postgres_on", "beanstalkd_f0"}) {
+      // And now and then of themselves.
+      if (one.traits.name != name) continue;
+      EXPECT_NEAR(syncs_a_timer(name), 2, 0.3) << name;
+    }
+  }
+}
+
+// --- What processes have used ---
+
+TEST(TcpBytesTest, CountsWhatBothEndsSend) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  EXPECT_EQ(tcp_bytes_of({getpid()})->connections, 0U);
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_EQ(connect(client, reinterpret_cast<sockaddr*>(&address), size), 0);
+  const int server = accept(listener, nullptr, nullptr);
+  const TcpBytes before = tcp_bytes_of({getpid()}).value();
+  EXPECT_EQ(before.connections, 2U);
+  std::string message(1'000, 'x');
+  ASSERT_EQ(write(client, message.data(), 1'000), 1'000);
+  ASSERT_EQ(read(server, message.data(), 1'000), 1'000);
+  ASSERT_EQ(write(server, message.data(), 10), 10);
+  ASSERT_EQ(read(client, message.data(), 10), 10);
+  TcpBytes after{};
+  for (int tries = 0; tries < 200 && after.sent < before.sent + 1'010; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until it is confirmed
+    after = tcp_bytes_of({getpid()}).value();
+  }
+  EXPECT_EQ(after.sent - before.sent, 1'010U);
+  EXPECT_EQ(after.received - before.received, 1'010U);
+  for (const int one : {server, client, listener}) close(one);
+}
+
+TEST(ProcessTreeTest, CountsWaitsAndProcessorTimeOfThreads) {
+  const ProcessTreeUsage before = usage_of_trees({getpid()});
+  std::jthread([] {
+    for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(30);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    const ProcessTreeUsage now = usage_of_trees({getpid()});  // while the thread lives
+    EXPECT_GE(now.wakeups, 20U);
+    EXPECT_GT(now.living_cpu_seconds, 0.01);
+  }).join();
+  EXPECT_GE(before.processes, 1U);
+}
+
+}  // namespace
+}  // namespace timerbench
