@@ -194,6 +194,10 @@ class IdleQueue final : public DurableQueue {
     return std::vector<bool>(claims.size(), true);
   }
   void give_back(std::span<const ClaimedTimer>) override {}
+  bool await_earlier(Tick, std::chrono::nanoseconds longest) override {
+    std::this_thread::sleep_for(longest);
+    return false;
+  }
   std::size_t size() override { return 0; }
 };
 
