@@ -58,7 +58,7 @@ class CampaignTest(BenchScratch):
             self.assertTrue((self.out / name).exists(), name)
             self.assertIn(name, out)
         context = self.results()["context"]
-        self.assertEqual(context["command"], "scripts/bench full --sizes=1,2 --seed 7")
+        self.assertEqual(context["command"], "scripts/bench full --sizes=1,2 --seed=7")
         self.assertEqual(context["rounds"], 2)
         self.assertEqual(context["num_cpus"], 2)
         self.assertEqual(context["grade"], "B", "the plan's: each run's own is by a glance")

@@ -16,7 +16,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 PAGES = [
     *("decide", "scaling", "limit", "map", "tails", "accuracy", "contention", "purgatory"),
-    *("memory", "pairwise", "backend", "machine", "raw"),
+    *("durable", "survival", "memory", "pairwise", "backend", "machine", "raw"),
 ]
 ROUNDS = 10
 FACTS: dict[str, Any] = {

@@ -156,7 +156,10 @@ void prepare_realtime(const RunOptions& options, const RealtimeSuiteOf<Contender
     const std::string workload = name.substr(suite.name.size() + 1, middle - suite.name.size() - 1);
     const std::uint64_t size = std::stoull(name.substr(middle + 1));
     if (lines.empty() || lines.back()["workload"] != workload || lines.back()["size"] != size) {
+      const auto scenario =
+          std::ranges::find(suite.scenarios, workload, &ScenarioOf<Contender>::name);
       lines.push_back({{"workload", workload}, {"size", size}, {"cells", ordered_json::array()}});
+      if (scenario != suite.scenarios.end()) lines.back()["summary"] = scenario->summary;
     }
     lines.back()["cells"].push_back(name);
   }

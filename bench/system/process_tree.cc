@@ -119,4 +119,17 @@ ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {
   return usage;
 }
 
+std::uint64_t bytes_written(pid_t process) {
+  const std::string file = fmt::format("/proc/{}/io", process);
+  const auto by_calls = number(field(file, "wchar")).value_or(0);
+  const auto to_disk = number(field(file, "write_bytes")).value_or(0);
+  return static_cast<std::uint64_t>(std::max(by_calls, to_disk));
+}
+
+std::uint64_t bytes_written_by_tree(pid_t root) {
+  std::uint64_t bytes = 0;
+  for (const pid_t process : processes_of_trees({root})) bytes += bytes_written(process);
+  return bytes;
+}
+
 }  // namespace timerbench

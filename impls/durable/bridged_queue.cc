@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <thread>
 #include <utility>
 
 namespace timerbench {
@@ -85,6 +87,21 @@ std::vector<bool> BridgedQueue::complete(std::span<const ClaimedTimer> claims) {
 
 void BridgedQueue::give_back(std::span<const ClaimedTimer> claims) {
   bridge().ask({{"call", "giveBack"}, {"claims", to_json(claims)}});
+}
+
+bool BridgedQueue::await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + longest;
+  for (;;) {
+    const json answer = bridge().ask({{"call", "first"}});
+    if (const json& first = answer.at("first"); first.is_string()) {
+      const Tick due = number_of(first);
+      if (due < next_wakeup || due <= unix_now()) return true;
+    }
+    const std::chrono::nanoseconds left = end - Clock::now();
+    if (left.count() <= 0) return false;
+    std::this_thread::sleep_for(std::min(left, std::chrono::nanoseconds(kPollInterval)));
+  }
 }
 
 std::size_t BridgedQueue::size() {

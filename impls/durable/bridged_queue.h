@@ -10,11 +10,15 @@
 //                            {"timers": [[ID, DEADLINE, PAYLOAD], ...], "next": INSTANT or null}
 //   {"call": "complete", "claims": [[ID, TOKEN], ...]}         {"held": [BOOLEAN, ...]}
 //   {"call": "giveBack", "claims": [[ID, TOKEN], ...]}                               {}
+//   {"call": "first"}                                         {"first": INSTANT or null}
 //   {"call": "size"}                                                        {"size": N}
+//
+// `first` tells when something that nobody holds is due first, as far as the program knows; 0: it is.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -28,11 +32,14 @@ namespace timerbench {
 
 class BridgedQueue : public DurableQueue {
  public:
+  static constexpr Tick kPollInterval = 50'000'000;
+
   void schedule(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;
   Claims claim(std::size_t most, Tick lease) override;
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override;
   void give_back(std::span<const ClaimedTimer> claims) override;
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override;
   std::size_t size() override;
   std::vector<pid_t> helpers() const override { return bridge_->processes(); }
 

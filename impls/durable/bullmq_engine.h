@@ -36,6 +36,7 @@ inline DurableContender bullmq(std::string_view name, std::string_view summary) 
                      .resolution = BullmqQueue::kResolution,
                      .takes_from_holders = false,
                      .own_clock = true,
+                     .poll_interval = BullmqQueue::kPollInterval,
                      .file = BullmqQueue::kFile},
           .start = [](const std::filesystem::path&) { return std::make_unique<BullmqEngine>(); }};
 }

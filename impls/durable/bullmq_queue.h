@@ -3,12 +3,13 @@
 // A timer is a delayed job; its data is the id, the deadline and the payload. BullMQ is called by a
 // program of Node.js that each client starts (bullmq_queue/bridge.js, over bridge.h):
 //
-//   schedule   Queue.addBulk() with the options delay, jobId and deduplication
+//   schedule   Queue.add() or addBulk() with the options delay, jobId and deduplication
 //   cancel     Queue.getDeduplicationJobId() and Queue.remove()
 //   claim      Worker.getNextJob(token, {block: false}) for each timer, of a Worker without a
 //              processor whose lockDuration is the lease
 //   complete   Job.moveToCompleted(), with removeOnComplete
 //   give_back  Job.moveToWait()
+//   await_earlier  Queue.getJobCounts() and Queue.getDelayed(), every 50 ms
 //   size       Queue.getJobCounts()
 //
 // A job is added with the timer's id as its deduplication id, and `replace`: that is how BullMQ moves

@@ -33,6 +33,7 @@ inline DurableContender etcd(std::string_view name, std::string_view summary) {
                      .shared_by = SharedBy::machines,
                      .resolution = EtcdQueue::kResolution,
                      .own_clock = true,
+                     .poll_interval = EtcdQueue::kPollInterval,
                      .file = EtcdQueue::kFile},
           .start = [](const std::filesystem::path&) { return std::make_unique<EtcdEngine>(); }};
 }

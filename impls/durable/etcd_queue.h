@@ -19,6 +19,7 @@
 //   claim      lease/grant, and a kv/txn for each timer that may be due
 //   complete, give_back
 //              kv/txn for each, lease/revoke when nothing is left of what was claimed together
+//   await_earlier  nothing: every 50 ms it asks its bridge what the watch has told
 //   size       kv/range, counting only
 //
 // What it cannot do, or does otherwise:

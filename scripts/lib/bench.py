@@ -3,11 +3,12 @@ backends and the table, and draws the figures. A terminal shows the table from t
 
 The suites smoke, quick, full, timeouts, events, adversarial, resolution, kernel, map, paper,
 ablation and peers measure what operations cost. They replay traces as fast as each structure
-allows. Four suites measure on the wall clock and need a quiet machine:
+allows. Four suites measure on the wall clock and need a quiet machine, and one breaks things:
   accuracy     how late timers fire, at which load, and why
   contention   calls per second and their tails, against the number of threads
   purgatory    requests that are answered or time out: processor time against their rate
   durable      timers that outlive the process, on engines that scripts/setup --durable installs
+  faults       what such timers survive: which are lost, and which fire twice or late
 The suite service_peers is the first three of these, one after another, for the services over
 libraries and five own ones, in half an hour. Its results go to a folder for each.
 
@@ -28,6 +29,7 @@ All other options are those of 'timerbench run', and narrow or change the suite:
   scripts/bench timeouts --budget=20m
   scripts/bench accuracy --workloads=rate --backends=system_timer,delay_queue --seconds=10
   scripts/bench purgatory --rate=20000 --pct50=20 --pct75=60 --timeout=200
+  scripts/bench faults --workloads=power_cut --backends=redis_everysec --sizes=1 --seed=17
   scripts/bench --out=DIR --rounds=20          continues the campaign in DIR
 build/release/timerbench run --help lists these options; timerbench list shows what they can choose.
 """
@@ -74,6 +76,7 @@ from reports import open_report, print_table
 from results.grid import AGAIN, SLOWER
 from results.passes import PASSES
 from results.realtime import FIGURES
+from results.survival import SUITE as FAULTS
 from style import RANKED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,6 +186,8 @@ def preset_of(choice: Sequence[str]) -> str:
     is_peer = any(f"{one}_".startswith(f"{name}_") for one in backends for name in PEERS)
     if suite in PEER_SUITES or is_peer:
         return "peers"
+    if suite == FAULTS:
+        return "durable"
     return suite if suite in ("ablation", "durable") else "release"
 
 
@@ -342,6 +347,13 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         help="also measures another program that replays traces, see docs/processes.md; may be given "
         "several times",
     )
+    parser.add_argument(
+        "--seed",
+        type=_seed,
+        metavar="N",
+        help="seed of traces and loads (default: 1). Of the suite faults, that of the first run: "
+        "--sizes=1 with a seed of the table repeats one run",
+    )
     parser.add_argument("--out", type=path_argument, metavar="DIR", help="folder for the results")
     parser.add_argument(
         "--rounds",
@@ -413,6 +425,8 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     choice = options
     if arguments.backends:
         choice = [*choice, f"--backends={arguments.backends}"]
+    if arguments.seed is not None:
+        choice = [*choice, f"--seed={arguments.seed}"]
     choice = [*choice, *(f"--process={command}" for command in arguments.process)]
     suite = arguments.suite
     is_begun = not choice and not suite and arguments.out and choice_of(arguments.out)
@@ -446,6 +460,12 @@ def _positive(text: str) -> float:
 def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 10_000:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 to 10 000")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**64:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
     return int(text)
 
 
@@ -504,8 +524,10 @@ def make_or_recall_plan(
     """
     choice = journal.head["choice"]
     told = {name: (path, _told(journal, choice, path, budget)) for name, path in builds.items()}
-    backends = next(lines[0]["backends"] for _, lines in told.values())
-    return make_plan(choice, told, twins_of(backends), variants)
+    facts = next(lines[0] for _, lines in told.values())
+    # What survives is counted, and has no noise.
+    twins = [] if facts["suite"] == FAULTS else twins_of(facts["backends"])
+    return make_plan(choice, told, twins, variants)
 
 
 def twins_of(backends: Mapping[str, Any]) -> list[str]:
@@ -517,7 +539,7 @@ def twins_of(backends: Mapping[str, Any]) -> list[str]:
 def _with_control(choice: list[str]) -> list[str]:
     """Returns the choice, with the control added to the named backends."""
     suite, *options = choice
-    if suite.partition("=")[2] in FIGURES:
+    if suite.partition("=")[2] in (*FIGURES, FAULTS):
         return choice
     named = "--backends="
     return [suite, *(re.sub(f"^{named}", f"{named}{CONTROL},", option) for option in options)]

@@ -51,6 +51,7 @@ from results.statistics import (
     paired_log_ratios,
     rounds_needed,
 )
+from results.survival import SUITE as FAULTS
 from style import RANKED
 from tables import terminal
 from tables.replays import markdown_table
@@ -245,6 +246,11 @@ def _open(text: str, figure: str | None) -> Side:
     if not colon or Path(text).exists():
         path, backend = text, ""
     files = read_files([Path(path)])
+    if any(FAULTS in file.suites for file in files):
+        raise UsageError(
+            f"{path}: the suite {FAULTS} counts what survives, and has no cost to compare; "
+            "'scripts/plot --table' shows it"
+        )
     if realtime := [suite for file in files for suite in file.suites if suite in FIGURES]:
         side = _of_services(text, load_services(files), backend, figure or FIGURES[realtime[0]])
     elif figure:

@@ -8,6 +8,8 @@ and these figures as PNG and SVG:
   of accuracy    lateness_ecdf, lateness_by_rate, waiting, granularity and task_cost
   of contention  throughput_<pattern>, with the durations of calls, and finer_locks
   of purgatory   cpu_by_rate, cpu_per_request and expiry_lateness
+  of durable     durable_throughput, durable_lateness and durable_size
+  of faults      survival
 With --paper it writes to DIR/paper: PDFs of a column's width without titles, table.tex (with
 booktabs) and method.tex, a paragraph on the method.
 """

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from console import UsageError
 from results import realtime as realtime_results
 from results import replays as costs
+from results import survival as survival_results
 from results.grid import Grid, read_files
 from tables import latex
 from tables import realtime as realtime_table
 from tables import replays as table
+from tables import survival as survival_table
 from words import power
 
 # Imported for types only: a table alone must not wait for matplotlib.
@@ -97,7 +99,40 @@ class RealtimeReport:
         ]
 
 
-Report = CostReport | RealtimeReport
+@dataclass(frozen=True)
+class SurvivalReport:
+    """The report of the suite faults; all its sizes together."""
+
+    results: survival_results.SurvivalResults
+    width: float | None = None
+
+    def markdown(self) -> str:
+        return survival_table.markdown(self.results)
+
+    def print_on_terminal(self) -> None:
+        survival_table.print_on_terminal(self.results)
+
+    def figures(self) -> Figures:
+        from figures.survival import figures
+
+        return figures(self.results, self.width)
+
+    def latex(self) -> str:
+        return latex.latex_survival_table(self.results)
+
+    def method(self) -> str:
+        return latex.method(self.results, self.results.rounds)
+
+    def paper_figures(self) -> Figures:
+        from figures.survival import paper_figures
+
+        return paper_figures(self.results, self.width)
+
+    def warnings(self) -> list[str]:
+        return []
+
+
+Report = CostReport | RealtimeReport | SurvivalReport
 
 
 @dataclass(frozen=True)
@@ -119,6 +154,12 @@ def open_report(paths: Sequence[Path], choice: Choice = Choice()) -> Report:
     size = choice.size
     files = read_files(paths)
     suites = list(dict.fromkeys(suite for file in files for suite in file.suites))
+    if survival_results.SUITE in suites:
+        survival = survival_results.load_files(files)
+        _choose(survival, choice)
+        if size:
+            raise UsageError("--size: the sizes of the suite faults are runs, and are added up")
+        return SurvivalReport(survival, choice.width)
     realtime = [suite for suite in suites if suite in realtime_results.SUITES]
     if realtime:
         results = realtime_results.load_files(files)

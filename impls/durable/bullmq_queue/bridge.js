@@ -58,7 +58,7 @@ class Client {
   async schedule({timers}) {
     const old = [];
     for (let jobs = timers.map((timer) => this.#jobOf(timer)); jobs.length > 0;) {
-      const added = await this.#queue.addBulk(jobs);
+      const added = await this.#add(jobs);
       const refused = [];
       added.forEach(({id}, i) => {
         if (id === jobs[i].opts.jobId) return;
@@ -112,9 +112,25 @@ class Client {
     );
   }
 
+  async first() {
+    const [{waiting}, [first]] = await Promise.all([
+      this.#queue.getJobCounts('waiting'),
+      this.#queue.getDelayed(0, 0),
+    ]);
+    if (waiting > 0) return {first: '0'};
+    return {first: first ? toNs(first.timestamp + first.delay) : null};
+  }
+
   async size() {
     const counts = await this.#queue.getJobCounts('waiting', 'active', 'delayed');
     return {size: counts.waiting + counts.active + counts.delayed};
+  }
+
+  // addBulk() makes a pipeline, which costs more than a job.
+  async #add(jobs) {
+    if (jobs.length > 1) return this.#queue.addBulk(jobs);
+    const [{name, data, opts}] = jobs;
+    return [await this.#queue.add(name, data, opts)];
   }
 
   #jobOf([id, deadline, payload]) {
@@ -222,6 +238,7 @@ const main = async ([socket, name, modules]) => {
     claim: (request) => client.claim(request),
     complete: (request) => client.complete(request),
     giveBack: (request) => client.giveBack(request),
+    first: () => client.first(),
     size: () => client.size(),
   });
 };

@@ -100,6 +100,11 @@ class Client {
     await this.#release(claims);
   }
 
+  async first() {
+    this.#watch ??= await this.#startWatch();
+    return {first: this.#due.size > 0 ? '0' : null};
+  }
+
   async size() {
     return {size: Number((await this.#count()).count ?? 0)};
   }
@@ -330,6 +335,7 @@ const main = async ([socket, queue]) => {
     claim: (request) => client.claim(request),
     complete: (request) => client.complete(request),
     giveBack: (request) => client.giveBack(request),
+    first: () => client.first(),
     size: () => client.size(),
   });
 };

@@ -34,6 +34,7 @@ DURABLE = (
     "bench/replay/durations.cc",
     *(f"bench/workloads/{name}.h" for name in ("jobs", "orders")),
 )
+FAULTS = ("bench/faults", "impls/durable/worker.cc")
 PROCESSES = ("bench/process", "bench/system/supervised_program.cc")
 VERDICTS = ("bench/verify", "bench/realtime/audited_service.cc", "bench/realtime/contention.cc")
 
@@ -49,7 +50,7 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
     """
     facts = plan.build(cell).facts
     backend = facts["backends"].get(cell.backend, {})
-    on_the_wall_clock = DURABLE if plan.suite == "durable" else REALTIME
+    on_the_wall_clock = {"durable": DURABLE, "faults": FAULTS}.get(plan.suite, REALTIME)
     harness = REPLAYS if plan.is_replayed else on_the_wall_clock
     replayed = {key: one.facts.get(key) for key in ("hashes", "items", "unit_ns")}
     timed = {key: plan.facts.get(key) for key in ("seconds", "seed")} | {"choice": plan.choice}

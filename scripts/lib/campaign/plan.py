@@ -36,6 +36,10 @@ class Cell:
         """The backend's name, without the variant."""
         return self.measured_name.rsplit("/", 1)[1]
 
+    @property
+    def size(self) -> int:
+        return int(self.measured_name.rsplit("/", 2)[1])
+
 
 @dataclass(frozen=True)
 class Input:

@@ -24,6 +24,7 @@ from console import Bar, Stop, duration
 from results.grid import SLOWER
 from results.realtime import FIGURES
 from results.statistics import LEAST_ROUNDS, SLOW_MEMORY, usual_read
+from results.survival import SUITE as FAULTS
 from words import counted
 
 MOST_ATTEMPTS = 3  # at a cell whose measurement was disturbed
@@ -55,6 +56,9 @@ class Options:
 
 
 LEAST_PROBES = 20  # reads of memory that are needed to judge one of them
+
+# A run of the suite faults ends by itself: each of its waits has a limit.
+MOST_SECONDS_OF_A_RUN = 120
 
 # Callgrind takes fifty times as long.
 MOST_COUNTED = 10_000
@@ -272,7 +276,7 @@ class Runner:
             if _settles(self._lines.get((cell.name, round_), [])):
                 break
             try:
-                self._keep(cell, round_, self._process(cell, scratch, stop))
+                self._keep(cell, round_, self._process(cell, round_, scratch, stop))
             except Interrupted:
                 break
         if (failure := self._failed.get(cell.name, "")).startswith(NOTABLE):
@@ -307,20 +311,25 @@ class Runner:
             "replay_seconds": replay.get(kind, 0),
         }
 
-    def _process(self, cell: Cell, scratch: Path, stop: Stop) -> Measurement:
-        command, limits = self._command(cell), self._limits(cell)
+    def _process(self, cell: Cell, round_: int, scratch: Path, stop: Stop) -> Measurement:
+        command, limits = self._command(cell, round_), self._limits(cell)
         if self.pass_ == "instructions":
             return count_instructions(command, cell.measured_name, scratch, limits, stop)
         waits = not self._plan.is_replayed or self._plan.is_remote(cell.backend)
         sleeps = waits or self.pass_ != "total"  # the other passes measure disturbance themselves
         return measure(command, cell.measured_name, scratch, limits, stop, sleeps=sleeps)
 
-    def _command(self, cell: Cell) -> list[str]:
-        own = ("--backends=", "--process=")
+    def _command(self, cell: Cell, round_: int) -> list[str]:
+        own: tuple[str, ...] = ("--backends=", "--process=")
+        seed = []
+        if self._plan.suite == FAULTS:  # a round has runs that no other has
+            own += ("--seed=",)
+            seed = [f"--seed={self._plan.facts['seed'] + round_ * cell.size}"]
         choice = [option for option in self._plan.choice if not option.startswith(own)]
         return [
             *(str(self._plan.build(cell).timerbench), "run", *choice),
             *self._plan.process_options(cell.backend),
+            *seed,
             *(f"--backends={cell.backend}",)
             * (self._plan.is_replayed or cell.backend != "control"),
             f"--cache={self._options.cache}",
@@ -340,6 +349,8 @@ class Runner:
             seconds = (
                 60 + 6 * self._plan.facts["replay_seconds"]["remote" if is_remote else "local"]
             )
+        elif seconds is None and self._plan.suite == FAULTS:
+            seconds = 60 + MOST_SECONDS_OF_A_RUN * cell.size
         elif seconds is None:
             seconds = 60 + 20 * self._plan.facts["seconds"]
         is_bound = self._plan.is_replayed and not is_remote

@@ -12,11 +12,13 @@ from typing import Any
 from results import passes
 from results import realtime as realtime_results
 from results import replays as costs
+from results import survival
 from console import Failure
 from page.heads import told_of
 from results.counters import CounterCell, Distribution
 from results.grid import Grid, ResultFile, read_files
 from style import DASHES, HEADINGS, PRECISIONS, RANKED, family
+from tables import survival as survival_table
 from tables.realtime import answer_lines
 from tables.sureness import noise_lines, sureness_lines
 from words import MARKS, machine_line, remake_line
@@ -135,11 +137,16 @@ def _checked(path: Path) -> dict[str, Any]:
 
 def _campaign(path: Path) -> dict[str, Any]:
     [file] = read_files([path])
+    grid: Grid[Any]
     suite = next((name for name in file.suites if name in realtime_results.SUITES), "")
     if suite:
         services = realtime_results.load_files([file])
         told: dict[str, Any] = {"kind": suite, **_of_services(services)}
-        grid: Grid[Any] = services
+        grid = services
+    elif survival.SUITE in file.suites:
+        survived = survival.load_files([file])
+        told = {"kind": "survival", **_of_survival(survived)}
+        grid = survived
     else:
         replays = costs.load_files([file])
         told = {"kind": "costs", "passes": _of_passes(file.path), **_of_replays(replays)}
@@ -253,6 +260,62 @@ def _of_services(results: realtime_results.RealtimeResults) -> dict[str, Any]:
         "durations": durations,
         "size_is": {name: results.size_is(name) for name in results.scenarios},
     }
+
+
+def _of_survival(results: survival.SurvivalResults) -> dict[str, Any]:
+    """Returns a row for each fault and queue; its size is the number of runs."""
+    return {
+        "cells": [_row_of_fate(results, fate) for fate in results.fates.values()],
+        "answers": survival_table.answer_lines(results),
+        "sureness": [],
+        "counters": survival.SUMS
+        | {name: f"{title}, s" for name, title in survival.MAXIMA.items()}
+        | {
+            "breaches": "runs that broke the promise",
+            "no_starts": "runs after which the engine did not start again",
+        },
+        "size_is": {name: "runs" for name in results.scenarios},
+        "happens": {name: results.summary_of(name) for name in results.scenarios},
+        "verdicts": {verdict.name: verdict.value for verdict in survival.Verdict},
+        "signs": _signs(results),
+        "lines": survival.LINES,
+    }
+
+
+def _signs(results: survival.SurvivalResults) -> dict[str, str]:
+    """Returns what the signs mean that occur."""
+    said = {mark: f"the engine {promise}" for promise, mark in survival_table.MARKS.items()}
+    said[survival_table.NO_START] = "it does not start again"
+    found = "".join(map(survival_table.signs, results.fates.values()))
+    return {mark: meaning for mark, meaning in said.items() if mark in found}
+
+
+def _row_of_fate(results: survival.SurvivalResults, fate: survival.Fate) -> list[Any]:
+    if not fate.has_figure:
+        [size, *_] = results.sizes(fate.fault, fate.queue)
+        return [fate.fault, size, fate.queue, None, fate.failure]
+    values = fate.sums | fate.maxima
+    values |= {"breaches": fate.breaches, "no_starts": fate.no_starts}
+    counters = {name: [_rounded(value, 15)] for name, value in values.items()}
+    run = fate.worst and {
+        "step": _rounded(fate.worst.step, 4),
+        "fault": _rounded(fate.worst.fault, 4),
+        "mended": _rounded(fate.worst.mended, 4),
+        "breach": fate.worst.breach,
+        "no_start": fate.worst.no_start,
+        "acknowledged": fate.worst.acknowledged,
+        "lost": fate.worst.lost,
+        "lines": fate.worst.lines,
+    }
+    told = {
+        "verdict": fate.verdict.name,
+        "promise": fate.promise,
+        "signs": survival_table.signs(fate),
+        "seed": str(fate.worst_seed),  # JavaScript's numbers are too short
+        "repeat": fate.repeat_line,
+        "run": run,
+    }
+    return [fate.fault, fate.runs, fate.queue, [counters, told]]
 
 
 def _rows(grid: Grid[Any], cells: Mapping[Any, Any], figures: Any) -> list[Any]:

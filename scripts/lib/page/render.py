@@ -17,7 +17,18 @@ CHART_JS = Path("/usr/share/javascript/chart.js/chart.min.js")  # from Debian's 
 # In the order of their dependencies.
 PROGRAMS = (
     *("statistics", "words", "results", "elements", "failures", "view", "svg", "charts"),
-    *("loads", "filter", "decide", "scaling", "limit", "map", "tails", "services", "memory"),
+    *(
+        "loads",
+        "filter",
+        "decide",
+        "scaling",
+        "limit",
+        "map",
+        "tails",
+        "services",
+        "survival",
+        "memory",
+    ),
     *("pairwise", "backend", "machine", "raw", "main"),
 )
 

@@ -1,6 +1,6 @@
 """Writes the results for a paper: a table in LaTeX, and a paragraph on the method.
 
-The table needs the package booktabs. Both files are made for \\input.
+The table needs the package booktabs, and that of the suite faults also graphicx. Both files are made for \\input.
 """
 
 import re
@@ -10,9 +10,11 @@ from statistics import median
 from typing import Any
 
 from tables import realtime as realtime_table
+from tables import survival as survival_table
 from results.grid import Grid, Rounds
 from results.realtime import RealtimeResults
 from results.replays import Cell, Results
+from results.survival import SurvivalResults
 from results.statistics import LEAST_ROUNDS, median_interval
 from style import HEADINGS, RANKED
 from tables.replays import NOT_RUN, headers
@@ -116,6 +118,32 @@ def latex_realtime_table(results: RealtimeResults, size: int | None) -> str:
             r"\end{tabular}",
         ]
     return "\n".join([*parts, ""])
+
+
+def latex_survival_table(results: SurvivalResults) -> str:
+    """Returns a row for each queue, and a column for each fault."""
+    faults, rows = survival_table.matrix(results)
+    heads = [rf"\rotatebox{{90}}{{{escaped(fault.replace('_', ' '))}}}" for fault in faults]
+    lines = [
+        [rf"\texttt{{{escaped(queue)}}}", *(escaped(survival_table.entry(fate)) for fate in row)]
+        for queue, row in zip(results.backends, rows)
+    ]
+    return "\n".join(
+        [
+            r"% Wide: in a table*, perhaps within \resizebox{\textwidth}{!}{...}.",
+            f"% {survival_table.EXPLAINED}",
+            f"% {survival_table.marks_note(results)}",
+            f"% Reproduce with: {_remake(results)}",
+            rf"\begin{{tabular}}{{l{'r' * len(faults)}}}",
+            r"\toprule",
+            " & ".join(["", *heads]) + r" \\",
+            r"\midrule",
+            *(" & ".join(line) + r" \\" for line in lines),
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
 
 
 def method(results: Grid[Any], rounds: Rounds) -> str:

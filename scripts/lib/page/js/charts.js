@@ -25,7 +25,7 @@ function themeOf(isPaper = false) {
   if (isPaper) root.dataset.theme = 'light';
   const style = getComputedStyle(root);
   const theme = {isDark: root.dataset.theme === 'dark'};
-  for (const name of ['paper', 'ink', 'faint', 'line', 'shade', 'good', 'bad'])
+  for (const name of ['paper', 'ink', 'faint', 'line', 'shade', 'accent', 'good', 'bad'])
     theme[name] = style.getPropertyValue(`--${name}`).trim();
   root.dataset.theme = current;
   return theme;

@@ -139,7 +139,7 @@ function tableOf(all, rows, rowClass = () => '') {
 }
 
 function isOfNames({title}) {
-  return title === 'backend' || title === 'service';
+  return ['backend', 'service', 'queue'].includes(title);
 }
 
 // Returns a number if the value is one.

@@ -67,6 +67,13 @@ const PAGES = [
     lead: 'Timers that outlive the process: what they cost, and how late they fire.',
   },
   {
+    id: 'survival',
+    title: 'Survival',
+    draw: drawSurvival,
+    kind: 'survival',
+    lead: 'Durable timers while something breaks: which are lost, and which fire twice or late.',
+  },
+  {
     id: 'memory',
     title: 'Memory',
     draw: drawMemory,

@@ -11,6 +11,9 @@ class Cell {
       [this.costs, this.items, this.rounds = this.costs.map((_, i) => i)] = figures;
       this.cost = median(this.costs);
       this.interval = medianInterval(this.costs);
+    } else if (kind === 'survival' && figures) {
+      const [counters, fate] = figures;
+      Object.assign(this, {counters, ...fate});
     } else if (figures) {
       [this.counters, this.spectra = {}, this.rest] = figures;
     }

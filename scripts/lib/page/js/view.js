@@ -129,8 +129,8 @@ class View {
         ...this.explained.flat(Infinity).filter(Boolean),
       );
     this.placeControls();
-    if (focused) this.focusAgain(before);
     this.content.replaceChildren(...[shown].flat(Infinity).filter((part) => part));
+    if (focused) this.focusAgain(before);
     mountCharts();
     const nav = document.querySelector('nav');
     for (const link of nav.children) {
@@ -146,11 +146,14 @@ class View {
     document.title = `timerbench: ${page.title}`;
   }
 
-  // Restores the focus and the selection of a control that was rebuilt.
+  // Restores the focus and the selection of a control or a tile that was rebuilt.
   focusAgain(before) {
-    const control = this.bar.querySelector(`[data-key="${CSS.escape(before.dataset.key)}"]`);
+    const wanted = `[data-key="${CSS.escape(before.dataset.key)}"]`;
+    const control = [this.bar, this.content]
+      .map((part) => part.querySelector(wanted))
+      .find(Boolean);
     if (!control || control === before) return;
-    control.focus();
+    control.focus({preventScroll: true});
     if (control.type === 'search')
       control.setSelectionRange(before.selectionStart, before.selectionEnd);
   }
