@@ -361,6 +361,12 @@ class FigureTest(RealtimeScratch):
         self.assertIn("control", figures["durable_lateness"])
         self.assertNotIn("control", figures["durable_throughput"])
 
+    def test_durable_for_a_paper(self) -> None:
+        figures = dict(self.open(durable()).paper_figures())
+        self.assertIn("durable_clients_timers_per_second", figures)
+        self.assertIn("durable_rate_lateness_p99", figures)
+        self.assertIn("timers a call", " ".join(texts_of(figures["durable_batch_timers_per_second"]())))
+
     def test_one_service_and_one_size_are_enough(self) -> None:
         one = late("accuracy/rate/100/java_timer")
         names = ["lateness_ecdf", "lateness_by_rate"]

@@ -198,7 +198,7 @@ class SurvivalTest(ReportTest):
         entries = [
             survived(f"worker_killed_at_most_once_{i}", f"redis_cluster_wait_{j}", "may lose all",
                      lost=lost, acknowledged=123_456)
-            for i in range(18)
+            for i in range(19)
             for j, lost in enumerate((0, 999, 9_949, 123_456))
         ]  # fmt: skip
         page = self.page(entries, {})

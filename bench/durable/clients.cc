@@ -26,6 +26,12 @@ using std::chrono_literals::operator""ms;
 // For clients to begin, and to end once it is over. Longer than the patience of any call.
 constexpr std::chrono::seconds kLongestWait{20};
 
+template <class Call>
+struct AtEnd {
+  const Call call;
+  ~AtEnd() { call(); }
+};
+
 // Of the thread, which is the process if it is one, and of what the queue has started for it.
 double cpu_seconds_of(const DurableQueue& queue) {
   timespec time{};
@@ -35,17 +41,13 @@ double cpu_seconds_of(const DurableQueue& queue) {
          (helpers.empty() ? 0 : usage_of_trees(helpers).cpu_seconds);
 }
 
-template <class Call>
-struct AtEnd {
-  const Call call;
-  ~AtEnd() { call(); }
-};
-
-// How often the thread has waited.
-std::uint64_t own_wakeups() {
+// Likewise, how often they have waited.
+std::uint64_t wakeups_of(const DurableQueue& queue) {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
-  return static_cast<std::uint64_t>(usage.ru_nvcsw);
+  const std::vector<pid_t> helpers = queue.helpers();
+  return static_cast<std::uint64_t>(usage.ru_nvcsw) +
+         (helpers.empty() ? 0 : usage_of_trees(helpers).wakeups);
 }
 
 }  // namespace
@@ -130,10 +132,10 @@ void Clients::be_client(DurableEngine& engine, const DurableConfig& config, std:
     ++shared.ready;
     while (!shared.begins) std::this_thread::sleep_for(1ms);
     const double cpu_before = cpu_seconds_of(*queue);
-    const std::uint64_t wakeups_before = own_wakeups();
+    const std::uint64_t wakeups_before = wakeups_of(*queue);
     work(*queue, client, report);
     report.cpu_seconds_ = cpu_seconds_of(*queue) - cpu_before;
-    report.wakeups_ = own_wakeups() - wakeups_before;
+    report.wakeups_ = wakeups_of(*queue) - wakeups_before;
     ++shared.worked;
     while (!shared.may_close) std::this_thread::sleep_for(1ms);
   } catch (const std::exception& error) {

@@ -16,7 +16,7 @@ from figures.against_load import counter
 from figures.contention import count
 from figures.parts import format_costs, format_decades, line_of, with_unit
 from results.grid import Grid
-from results.realtime import SUITES, RealtimeResults
+from results.realtime import RealtimeResults
 from results.replays import Results
 from results.statistics import median_interval
 from words import power
@@ -42,6 +42,11 @@ SHOWN: dict[str, dict[str, tuple[str, Callable[[float], str]]]] = {
     },
     "purgatory": {
         "cpu_ns_per_request": ("CPU time per request", with_unit),
+        "lateness_p99_ns": ("lateness, p99", with_unit),
+    },
+    "durable": {
+        "timers_per_second": ("timers per second", count),
+        "arm_p50_ns": ("arming, p50", with_unit),
         "lateness_p99_ns": ("lateness, p99", with_unit),
     },
 }
@@ -81,7 +86,9 @@ def paper_figures(
         for name, (label, unit) in SHOWN[results.suite].items():
             lines = _lines_of_counter(results, scenario, name)
             if len(results.sizes(scenario)) > 1 and any(line.sizes for line in lines):
-                shown = partial(_draw, results, lines, SUITES[results.suite], label, unit, width)
+                shown = partial(
+                    _draw, results, lines, results.size_is(scenario), label, unit, width
+                )
                 yield f"{results.suite}_{scenario}_{name.removesuffix('_ns').replace('.', '_')}", shown
 
 

@@ -16,7 +16,7 @@ from results.counters import CounterCell, add_distributions, distributions_besid
 from results.grid import Grid, ResultFile, Rounds, collect
 
 SUITE = "faults"
-KEEPS_ALL = "keeps all"
+KEEPS_ALL, LOSES_ALL = "keeps all", "may lose all"
 SKIPPED = "skipped: "
 
 # The sums over all runs, and the maxima.

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from results.survival import KEEPS_ALL, MAXIMA, SKIPPED, SUMS, Fate, SurvivalResults, Verdict
+from results.survival import (
+    KEEPS_ALL,
+    LOSES_ALL,
+    MAXIMA,
+    SKIPPED,
+    SUMS,
+    Fate,
+    SurvivalResults,
+    Verdict,
+)
 from tables.answers import HOW_SURE
 from tables.replays import NOT_RUN, markdown_table
 from tables.terminal import Line, split_by_width
@@ -43,7 +52,7 @@ def answer_lines(results: SurvivalResults) -> list[str]:
     extent = f"in {counted_grouped(results.runs, 'run')} of {counted(faults, 'fault')}"
     said = [
         _promises(len(fates), extent, [_worst(fates[queue]) for queue in broken]),
-        *_losses([queue for queue in lossless if queue not in broken], losing, fates),
+        *_losses(results, [queue for queue in lossless if queue not in broken], losing),
         HOW_SURE + _sureness(fates),
         WHAT_TO_DO + _advice(results, fates, broken),
     ]
@@ -98,17 +107,18 @@ def _lost(fate: Fate) -> str:
     return f"{grouped(fate.lost)} of {grouped(fate.acknowledged)}"
 
 
-def _losses(
-    lossless: Sequence[str], losing: Sequence[str], fates: dict[str, list[Fate]]
-) -> list[str]:
+def _losses(results: SurvivalResults, lossless: Sequence[str], losing: Sequence[str]) -> list[str]:
     """Says who loses no timer, and who loses those that it may lose."""
     parts = []
     if lossless:
         loses, it = ("loses", "it") if len(lossless) == 1 else ("lose", "they")
         names = enumerated(lossless, MOST_NAMED)
         parts.append(f"{names} {loses} no acknowledged timer in any fault that {it} met")
+    # No power is cut of an engine without files: what it says of itself is known.
+    if volatile := [queue for queue in lossless if results.precision(queue) == LOSES_ALL]:
+        parts[-1] += f" (but {enumerated(volatile, MOST_NAMED)} may lose all in a power cut)"
     if losing:
-        worst = [max(fates[queue], key=_share_lost) for queue in losing]
+        worst = [max(results.of_queue(queue), key=_share_lost) for queue in losing]
         named = [f"{one.queue} ({_lost(one)} in {one.fault})" for one in worst]
         loses = "loses what it may lose" if len(losing) == 1 else "lose what they may lose"
         parts.append(f"{enumerated(named, MOST_LOSING)} {loses}")
