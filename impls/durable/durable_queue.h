@@ -16,9 +16,9 @@
 // The rules:
 //
 //  1. schedule() arms each timer, or moves it: a new deadline and a new payload. When it returns,
-//     all of them are acknowledged. (An engine with DurableTraits::only_own_timers moves what the
-//     same client has armed; it arms a second timer beside that of another client, and beside one
-//     that it cannot take from its holder.)
+//     all of them are acknowledged. (An engine without DurableTraits::takes_from_holders arms a
+//     second timer beside one that somebody else holds; one with only_own_timers also beside that
+//     of another client.)
 //  2. claim() hands out timers that are due, at most as many as asked for, and none before its
 //     deadline. Each is this client's alone until its lease ends, or it is given back; then it is
 //     due again. Timers that are due together are handed out in any order. (An engine with
