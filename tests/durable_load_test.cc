@@ -255,8 +255,8 @@ TEST(DurableLoadTest, WorkersThatWaitAreCounted) {
   const DurableFigures memory = measure_idle(load, contender<Wrapped>("redis_memory"), kGoOn);
   EXPECT_EQ(memory.failure, "");
   EXPECT_EQ(memory.timers, 0U);
-  // Two workers look every 50 ms, and wait for the answer.
-  EXPECT_GT(memory.client_wakeups, 10U);
+  // Each of the two waits for an answer, and then to be woken.
+  EXPECT_GE(memory.client_wakeups, 2U);
   EXPECT_LT(memory.client_wakeups, 100U);
   EXPECT_GT(memory.server_wakeups.value(), 1U);
   EXPECT_GT(memory.server_living_cpu_seconds.value(), 0);
@@ -329,6 +329,15 @@ TEST(SyncCounterTest, KnowsWhomItCounts) {
     kill(sleeper, SIGKILL);
     waitpid(sleeper, nullptr, 0);
   }
+}
+
+TEST(SyncCounterTest, ProgramsOfGoMakeTheSystemCallsThemselves) {
+  EXPECT_FALSE(makes_own_system_calls("/bin/sh"));
+  EXPECT_FALSE(makes_own_system_calls("/nowhere"));
+  // As readelf -n shows it of etcd: an owner of 4 bytes, an id of 83, and the type 4.
+  const std::string note("\4\0\0\0\x53\0\0\0\4\0\0\0Go\0\0NnmW", 20);
+  const Scratch folder;
+  EXPECT_TRUE(makes_own_system_calls(folder.write("go", std::string(992, 'x') + note)));
 }
 
 // A timer is armed and cancelled, by one client and one after the other.

@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -44,7 +45,25 @@ class Setting {
   std::optional<std::string> before_{};
 };
 
+// Of a file, or some `most` bytes at its begin.
+std::string content(const std::filesystem::path& path, std::size_t most = std::string::npos) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  std::array<char, 1 << 12> buffer;
+  while (text.size() < most && (file.read(buffer.data(), buffer.size()), file.gcount() > 0)) {
+    text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  return text;
+}
+
 }  // namespace
+
+bool makes_own_system_calls(const std::filesystem::path& program) {
+  // The type and the owner of the note that holds the build's id. It is near the begin of the file.
+  constexpr std::string_view kNote("\4\0\0\0Go\0\0", 8);
+  constexpr std::size_t kNear = 1 << 15;
+  return content(program, kNear).find(kNote) != std::string::npos;
+}
 
 SyncCounter::SyncCounter() {
   const auto require = [](bool is_well, const std::filesystem::path& path) {
@@ -83,9 +102,9 @@ void SyncCounter::also_of(const std::function<void()>& start) const {
 
 bool SyncCounter::counts(const std::vector<pid_t>& processes) const {
   return std::ranges::all_of(processes, [&](pid_t process) {
-    std::ifstream maps(fmt::format("/proc/{}/maps", process));
-    const std::string text{std::istreambuf_iterator<char>(maps), {}};
+    const std::string text = content(fmt::format("/proc/{}/maps", process));
     if (text.empty()) return true;  // it has ended
+    if (makes_own_system_calls(fmt::format("/proc/{}/exe", process))) return false;
     return text.find(library_.string()) != std::string::npos &&
            text.find(file_.string()) != std::string::npos;
   });

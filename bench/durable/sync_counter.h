@@ -14,6 +14,9 @@
 
 namespace timerbench {
 
+// Whether a program is one of Go, which does not call the C library for them.
+bool makes_own_system_calls(const std::filesystem::path& program);
+
 // One at a time.
 class SyncCounter {
  public:
@@ -26,7 +29,8 @@ class SyncCounter {
   // Programs that `start` starts are counted too. REQUIRES: this process has one thread.
   void also_of(const std::function<void()>& start) const;
 
-  // Whether all of these processes that live are counted. False if one is linked statically.
+  // Whether all of these processes that live are counted. False if one is linked statically, or of a
+  // language that makes the system calls itself.
   bool counts(const std::vector<pid_t>& processes) const;
 
   std::uint64_t count() const { return count_->load(); }
