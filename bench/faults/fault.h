@@ -33,6 +33,7 @@ struct FaultScene {
   const Fault& fault;
   DurableEngine& engine;
   Crew& crew;
+  const SurvivalLedger& ledger;
   LoopDisk* disk;       // that the engine's files are on; nullptr unless Fault::needs_disk
   OwnNetwork* network;  // of the engine; nullptr unless Fault::needs_network
   const std::vector<std::unique_ptr<Proxy>>& proxies;  // of its sockets; none unless needs_proxies

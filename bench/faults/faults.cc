@@ -89,7 +89,12 @@ std::string_view to_clusters(DurableEngine& engine, const DurableTraits&) {
 
 // What happens.
 
-void kill_worker(FaultScene& scene) { scene.crew.replace_worker(scene.random() % Crew::kWorkers); }
+// All of them, when one holds a timer that it has not come to.
+void kill_workers(FaultScene& scene) {
+  const auto give_up = std::chrono::steady_clock::now() + 5s;
+  while (!is_any_waiting(scene.ledger) && std::chrono::steady_clock::now() < give_up) sleep(1ms);
+  for (std::size_t i = 0; i < Crew::kWorkers; ++i) scene.crew.replace_worker(i);
+}
 
 void kill_producer(FaultScene& scene) {
   scene.crew.replace_producer(scene.random() % Crew::kProducers);
@@ -205,16 +210,16 @@ void nothing(FaultScene& /*scene*/) { sleep(kLongEnough); }
 std::span<const Fault> faults() {
   static constexpr Fault kFaults[] = {
       {.name = "worker_killed",
-       .summary = "a worker is killed (kill -9) while it holds timers",
+       .summary = "the workers are killed (kill -9) while one holds timers",
        .promised = keeps_all,
        .possible = to_sharers,
-       .strike = kill_worker,
+       .strike = kill_workers,
        .handlers = Handlers::busy},
       {.name = "worker_killed_at_most_once",
        .summary = "the same, with workers that complete a timer before they act",
        .promised = keeps_all,
        .possible = to_sharers,
-       .strike = kill_worker,
+       .strike = kill_workers,
        .delivery = Delivery::at_most_once,
        .handlers = Handlers::busy},
       {.name = "producer_killed",
@@ -372,7 +377,7 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   const auto never = [] { return false; };
   wait(10s, [&] { return has_begun(ledger, Happening::fired); });
   wait(std::chrono::nanoseconds(age) + 100ms + std::chrono::milliseconds(random() % 300), never);
-  FaultScene scene{fault, engine, crew, disk, network, proxies, random};
+  FaultScene scene{fault, engine, crew, ledger, disk, network, proxies, random};
   ledger.add(Happening::fault);
   fault.strike(scene);
   ledger.add(Happening::mended);

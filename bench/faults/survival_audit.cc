@@ -154,6 +154,12 @@ Tick last_time(const SurvivalLedger& ledger) {
   return last;
 }
 
+bool is_any_waiting(const SurvivalLedger& ledger) {
+  return std::ranges::any_of(stories_of(ledger), [](const auto& entry) {
+    return entry.second.was_claimed && entry.second.fired.empty();
+  });
+}
+
 std::uint64_t missing(const SurvivalLedger& ledger, Delivery delivery) {
   const Stories stories = stories_of(ledger);
   return static_cast<std::uint64_t>(std::ranges::count_if(

@@ -32,6 +32,9 @@ struct Survival {
 bool has_begun(const SurvivalLedger& ledger, Happening what);
 Tick last_time(const SurvivalLedger& ledger);
 
+// Whether a worker was handed a timer whose handler has not begun.
+bool is_any_waiting(const SurvivalLedger& ledger);
+
 // How many timers are acknowledged, neither cancelled nor fired, and by their terms still to fire.
 std::uint64_t missing(const SurvivalLedger& ledger, Delivery delivery);
 
