@@ -365,7 +365,9 @@ class FigureTest(RealtimeScratch):
         figures = dict(self.open(durable()).paper_figures())
         self.assertIn("durable_clients_timers_per_second", figures)
         self.assertIn("durable_rate_lateness_p99", figures)
-        self.assertIn("timers a call", " ".join(texts_of(figures["durable_batch_timers_per_second"]())))
+        self.assertIn(
+            "timers a call", " ".join(texts_of(figures["durable_batch_timers_per_second"]()))
+        )
 
     def test_one_service_and_one_size_are_enough(self) -> None:
         one = late("accuracy/rate/100/java_timer")
