@@ -2,7 +2,6 @@
 with a fake timerbench.
 """
 
-import itertools
 import json
 import os
 import resource
