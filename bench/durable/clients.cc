@@ -31,6 +31,8 @@ struct AtEnd {
   const Call call;
   ~AtEnd() { call(); }
 };
+template <class Call>
+AtEnd(Call) -> AtEnd<Call>;
 
 // Of the thread, which is the process if it is one, and of what the queue has started for it.
 double cpu_seconds_of(const DurableQueue& queue) {
