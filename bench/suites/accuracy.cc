@@ -166,18 +166,19 @@ RealtimeSuite accuracy_suite() {
       with_control(at_rates("rate", "timers at a rate, whose handlers do nothing", rates, {}),
                    Waiting::condition));
   for (const Waiting waiting : kWaitings) {
-    scenarios.push_back(with_control(
-        at_rates(fmt::format("wait_{}", name(waiting)), "as rate, waiting in this way", {1'000},
-                 {.waiting = waiting},
-                 {"locked_binary_heap", "locked_kafka_wheel_256", "locked_log_wheel_256"}),
-        waiting));
+    scenarios.push_back(
+        with_control(at_rates(fmt::format("wait_{}", name(waiting)), "as rate, waiting in this way",
+                              {1'000}, {.waiting = waiting},
+                              {"locked_binary_heap", "locked_kafka_wheel_256",
+                               "locked_log_wheel_256", "sharded_4_locked_log_wheel_256"}),
+                     waiting));
   }
   for (const Tick granules : {10, 100}) {
     scenarios.push_back(at_rates(fmt::format("granularity_{}ms", granules),
                                  "as rate, with granules of this length", {1'000},
                                  {.granularity = granules * kMillisecond},
                                  {"ticking_scan", "locked_kafka_wheel_256", "locked_log_wheel_256",
-                                  "ring_timer", "system_timer"}));
+                                  "sharded_4_locked_log_wheel_256", "ring_timer", "system_timer"}));
   }
   for (const auto& [name, cost, rates] :
        {std::tuple("0us", 0, std::vector<std::uint64_t>{10'000}),

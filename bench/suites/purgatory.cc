@@ -68,7 +68,8 @@ Scenario at_rates(std::string name, std::string summary, const PurgatoryLoad& lo
       .name = std::move(name),
       .summary = std::move(summary),
       .sizes = {1'000, 2'000, 5'000, 10'000, 20'000, 50'000, 100'000, 200'000, 500'000, 1'000'000},
-      .contenders = with_libraries({"locked_log_wheel_256", "delay_queue", "system_timer"}),
+      .contenders = with_libraries({"locked_log_wheel_256", "sharded_4_locked_log_wheel_256",
+                                    "delay_queue", "system_timer"}),
       .measure = [load](const auto& service, std::uint64_t rate, const auto& options) {
         PurgatoryLoad own = load;
         own.rate = static_cast<double>(rate);

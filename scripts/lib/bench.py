@@ -97,7 +97,9 @@ OF_SERVICE_PEERS = {
     "purgatory": ("--workloads=low", "--sizes=10k,100k"),
 }
 WITH_LIBRARIES = (
-    "--backends=libraries,java_timer,delay_queue,ring_timer,system_timer,locked_binary_heap"
+    "--backends=libraries,java_timer,delay_queue,ring_timer,system_timer,locked_binary_heap,"
+    "locked_kafka_wheel_256,locked_log_wheel_256,"
+    "sharded_4_locked_kafka_wheel_256,sharded_4_locked_log_wheel_256"
 )
 SHARED = {"--backends", "--seconds", "--seed"}  # options that all of them take
 
