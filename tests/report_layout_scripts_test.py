@@ -702,8 +702,6 @@ FAULTS = """
 class Layout(ReportTest):
     """Nothing overlaps and nothing is cut off, on any page and of any width."""
 
-    REAL = sorted(ROOT.glob("results/2*"))
-
     def look_at(self, width: int, height: int) -> None:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -711,7 +709,7 @@ class Layout(ReportTest):
 
     def check_pages(self, width: int, height: int) -> None:
         self.look_at(width, height)
-        page = self.report(*self.REAL)
+        page = self.real_report()
         for name in PAGES:
             with self.subTest(page=name):
                 self.open(page, name)
@@ -731,7 +729,7 @@ class Layout(ReportTest):
 
     def test_on_a_phone_a_chart_is_seen_at_once(self) -> None:
         self.look_at(390, 844)
-        page = self.report(*self.REAL)
+        page = self.real_report()
         for name in PAGES:
             self.open(page, name)
             top = self.run_js(  # the chart of the page Survival is a matrix of tiles
@@ -760,7 +758,7 @@ class Layout(ReportTest):
 
     def test_on_paper(self) -> None:
         """No word reaches into the margin, and only the last sheet is less than half full."""
-        page = self.report(*self.REAL)
+        page = self.real_report()
         for name in PAGES:
             with self.subTest(page=name):
                 self.open(page, name)
@@ -832,7 +830,7 @@ class Layout(ReportTest):
 
     def test_names_stay_while_a_table_scrolls(self) -> None:
         self.look_at(390, 844)
-        page = self.report(*self.REAL)
+        page = self.real_report()
         for name in ("memory", "tails", "raw", "accuracy"):
             self.open(page, name)
             left = self.browser.execute_script(

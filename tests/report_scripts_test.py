@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from report_testing import PAGES, ROUNDS, ReportTest, costs, entry, failed
+from report_testing import PAGES, REAL, ROUNDS, ReportTest, costs, entry, failed
 from scripts_testing import ROOT
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -661,8 +661,12 @@ class Pages(ReportTest):
 
     def test_what_there_is_not_is_not_written(self) -> None:
         without_failures = self.campaign(costs("quick/churn/10", "heap", "exact", 5), name="good")
-        for folder, name in itertools.product((self.generated(), without_failures), PAGES):
-            self.open(self.report(folder), name)
+        reports = [
+            self.report(folder, out=f"{folder.name}.html")
+            for folder in (self.generated(), without_failures)
+        ]
+        for report, name in itertools.product(reports, PAGES):
+            self.open(report, name)
             for word in ("false", "undefined", "NaN"):
                 self.assertNotIn(word, self.whole_text(), name)
 
@@ -697,11 +701,9 @@ class Pages(ReportTest):
 class Everything(ReportTest):
     """What holds for all pages."""
 
-    REAL = sorted(ROOT.glob("results/2*"))
-
     def test_real_results_on_all_pages(self) -> None:
-        self.assertTrue(self.REAL)
-        page = self.report(*self.REAL)
+        self.assertTrue(REAL)
+        page = self.real_report()
         self.open(page)
         for name in PAGES:
             self.go(name)
@@ -732,7 +734,7 @@ class Everything(ReportTest):
         self.check_quiet()
 
     def test_a_link_restores_the_view(self) -> None:
-        page = self.report(*self.REAL)
+        page = self.real_report()
         self.open(page)
         self.go("scaling")
         self.assertTrue(
@@ -761,7 +763,7 @@ class Everything(ReportTest):
             self.check_quiet()
 
     def test_charts_can_be_taken_away(self) -> None:
-        page = self.report(*self.REAL)
+        page = self.real_report()
         for name in ("decide", "scaling", "map", "accuracy", "contention", "pairwise"):
             self.open(page, name)
             svg = xml.etree.ElementTree.fromstring(self.saved("SVG", "figure"))
@@ -846,7 +848,7 @@ class Everything(ReportTest):
               done([inked.length, inked.filter(([at, ink]) => one.get(at) < ink / 2).length]);
             });
         """
-        page = self.report(*self.REAL)
+        page = self.real_report()
         for view in ("decide", "scaling", "map", "tails", "pairwise", "accuracy", "memory"):
             self.open(page, view)
             svg, png = self.saved("SVG", "figure"), self.saved("PNG", "figure")
@@ -857,7 +859,7 @@ class Everything(ReportTest):
             self.assertLess(missing, 0.03 * inked, view)
 
     def test_on_paper_charts_are_as_wide_as_the_paper(self) -> None:
-        self.open(self.report(*self.REAL), "scaling")
+        self.open(self.real_report(), "scaling")
         widths = "return mounted.map(({width}) => width)"
         before = self.browser.execute_script(widths)
         self.browser.execute_script("dispatchEvent(new Event('beforeprint'))")
@@ -866,7 +868,7 @@ class Everything(ReportTest):
         self.assertEqual(self.browser.execute_script(widths), before)
 
     def test_a_legend_goes_where_there_is_room(self) -> None:
-        self.open(self.report(*self.REAL), "map")
+        self.open(self.real_report(), "map")
         place = "return mounted[0].options.plugins.legend.position"
         self.assertEqual(self.browser.execute_script(place), "right")
         size = self.browser.get_window_size()
@@ -891,14 +893,14 @@ class Everything(ReportTest):
         self.assertEqual(self.titles(), ["130 of 259 cells"])
 
     def test_the_skip_link_keeps_the_view(self) -> None:
-        self.open(self.report(*self.REAL), "scaling")
+        self.open(self.real_report(), "scaling")
         self.browser.find_element(By.CSS_SELECTOR, ".skip").send_keys(Keys.ENTER)
         self.settle()
         self.assertEqual(self.run_js("location.hash"), "#scaling")
         self.assertEqual(self.run_js("document.activeElement.id"), "page")
 
     def test_data_are_open_as_the_reader_left_them_on_each_page(self) -> None:
-        self.open(self.report(*self.REAL), "pairwise")
+        self.open(self.real_report(), "pairwise")
         is_open = "document.querySelector('#page figure details').open"
         self.assertTrue(self.run_js(is_open))
         self.go("scaling")
@@ -912,7 +914,7 @@ class Everything(ReportTest):
         self.assertFalse(self.run_js(is_open))
 
     def test_keyboard(self) -> None:
-        self.open(self.report(*self.REAL), "decide")
+        self.open(self.real_report(), "decide")
         body = self.browser.find_element(By.TAG_NAME, "body")
         body.send_keys(Keys.TAB)
         self.assertEqual(self.browser.switch_to.active_element.text, "To the figures")
@@ -934,7 +936,7 @@ class Everything(ReportTest):
         self.assertIn("n=", self.browser.current_url)
 
     def test_dark_and_print(self) -> None:
-        self.open(self.report(*self.REAL), "scaling")
+        self.open(self.real_report(), "scaling")
         background = "return getComputedStyle(document.body).backgroundColor"
         self.assertEqual(self.browser.execute_script(background), "rgb(255, 255, 255)")
         self.browser.find_element(By.ID, "theme").click()
@@ -956,7 +958,7 @@ class Everything(ReportTest):
         self.check_quiet()
 
     def test_a_phone(self) -> None:
-        page = self.report(*self.REAL)
+        page = self.real_report()
         self.browser.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
             {"width": 375, "height": 800, "deviceScaleFactor": 2, "mobile": True},

@@ -1,5 +1,6 @@
 """Shared by the tests of scripts/report: results for pages, and one browser."""
 
+import functools
 import json
 import math
 import random
@@ -14,6 +15,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+REAL = sorted(ROOT.glob("results/2*"))
 PAGES = [
     *("decide", "scaling", "limit", "map", "tails", "accuracy", "contention", "purgatory"),
     *("durable", "survival", "memory", "pairwise", "backend", "machine", "raw"),
@@ -101,7 +103,19 @@ class ReportTest(Scratch):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         return self.folder / out
 
-    def run_report(self, *arguments: object) -> "subprocess.CompletedProcess[str]":
+    @classmethod
+    @functools.cache
+    def real_report(cls) -> Path:
+        """Of all that is published; made once for a class, as it takes seconds."""
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        page = Path(folder.name) / "report.html"
+        run = cls.run_report(*REAL, "--out", page)
+        assert (run.returncode, run.stderr) == (0, ""), run.stderr
+        return page
+
+    @staticmethod
+    def run_report(*arguments: object) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [ROOT / "scripts" / "report", *map(str, arguments)], text=True, capture_output=True
         )

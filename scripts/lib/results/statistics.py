@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from scipy.special import bdtr
-
 LEAST_ROUNDS = 6
 ALPHA = 0.05  # the chance of any false alarm among comparisons that are made together
 LEAST_EFFECT = 0.01  # smaller effects are ignored, whatever the interval
@@ -61,9 +59,16 @@ def _rank(n: int, alpha: float) -> int:
     level; or 0.
     """
     k = 0
-    while k < n and bdtr(k, n, 0.5) <= alpha / 2:  # at most k of n coins show heads
+    while k < n and _chance_of_heads(k, n) <= alpha / 2:
         k += 1
     return k
+
+
+def _chance_of_heads(k: int, n: int) -> float:
+    """Returns the chance that at most k of n coins show heads."""
+    from scipy.special import bdtr  # here, as it takes as long as all other imports of a script
+
+    return float(bdtr(k, n, 0.5))
 
 
 def spread(values: Sequence[float]) -> float:
@@ -111,7 +116,7 @@ def sign_test(values: Sequence[float]) -> float:
     if n == 0:
         return 1.0
     below = sum(value < 0 for value in values) + sum(value == 0 for value in values) / 2
-    return min(1.0, 2 * float(bdtr(math.floor(min(below, n - below)), n, 0.5)))
+    return min(1.0, 2 * _chance_of_heads(math.floor(min(below, n - below)), n))
 
 
 def compare(pairs: Sequence[Sequence[float]], noise: float, margin: float) -> list[Comparison]:
