@@ -249,7 +249,7 @@ function runCard(campaign, cell) {
       `Timers in each step of ${time(1e9 * run.step)}. Above, producers arm timers and the engine acknowledges them; below, those that were acknowledged fall due and workers fire them. ` +
       `In this run ${grouped(String(run.lost))} of ${grouped(String(run.acknowledged))} acknowledged timers never fired.`,
     remake: cell.repeat,
-    height: 420,
+    height: (width) => Math.max(300, Math.min(420, 0.4 * width)),
     config: (theme, width) => timelineChart(campaign, run, steps, at, theme, width),
     columns: [
       {title: 'seconds', value: (step) => Number(at(step).toFixed(3))},
