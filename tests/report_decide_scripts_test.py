@@ -218,7 +218,7 @@ class Decide(ReportTest):
         self.assertNotIn("You use", self.answer(page, address))
         self.assertIn(
             "You use libuv: 1 % of a core pays for 200\u202f000 a second at 10³, "
-            "25\u202f000 a second at 10⁵. Your 100\u202f000 take less up to 10³ timers, where it is "
+            "25\u202f000 a second at 10⁵. Your 100\u202f000 take less at 10³ timers, where it is "
             "enough. At 10⁵ calendar, which is as punctual, takes 0.16 % of a core instead of 4.01 %: "
             "25 times cheaper.",
             self.answer(page, f"{address}&use=libuv"),
@@ -231,6 +231,22 @@ class Decide(ReportTest):
             self.answer(page, "decide&load=churn/100000&rate=1000000&use=libuv"),
         )
         self.check_quiet()
+
+    def test_a_library_without_a_figure_is_not_enough(self) -> None:
+        entries = [
+            *costs("peers/churn/1000", "glib", "exact library", 138.0),
+            failed("peers/churn/100000", "glib", "timeout: over 5 s"),
+            failed("peers/churn/1000000", "glib", "skipped: timed out at a smaller size"),
+        ]
+        for size in (1000, 100_000, 1_000_000):
+            entries += costs(f"peers/churn/{size}", "calendar", "exact", 5)
+        page = self.report(self.campaign(entries))
+        self.assertIn(
+            "You use glib: 1 % of a core pays for 72\u202f000 a second at 10³; without a figure: "
+            "10⁵ (timeout), 10⁶ (skipped). Your 50\u202f000 take less at 10³ timers, where it is "
+            "enough.",
+            self.answer(page, "decide&load=churn/1000000&rate=50000&use=glib"),
+        )
 
     def test_the_command_for_exactly_the_load(self) -> None:
         idle = load(0.99, 100_000, 75e9) | {"parameters": {"timeout": "75s", "size": 100_000}}

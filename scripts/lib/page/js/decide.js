@@ -402,10 +402,12 @@ function chooseLibrary(view, campaign) {
 // For how many timers and operations it is enough, by the measured sizes, and what an own structure
 // of the same precision would save.
 function libraryNote({campaign, used, load, rate, rankings}) {
-  const cells = campaign
+  const tried = campaign
     .sizes(load.scenario)
     .map((size) => campaign.cell(load.scenario, size, used))
-    .filter((cell) => cell?.hasFigure);
+    .filter(Boolean);
+  const cells = tried.filter(({hasFigure}) => hasFigure);
+  const without = tried.filter(({hasFigure}) => !hasFigure);
   if (!cells.length) return h('p', {class: 'warning'}, `${used} has no figure on this load.`);
   const isEnough = (cell) => rate * cell.cost < ENOUGH * 1e9;
   const enough = cells.filter(isEnough);
@@ -423,11 +425,13 @@ function libraryNote({campaign, used, load, rate, rankings}) {
         ({cost, size}) => `${grouped(rounded((ENOUGH * 1e9) / cost))} a second at ${power(size)}`,
       )
       .join(', '),
+    without.length > 0 &&
+      `; without a figure: ${without.map(({size, status}) => `${power(size)} (${status})`).join(', ')}`,
     `. Your ${grouped(String(rate))} `,
-    enough.length === cells.length
-      ? 'take less at every measured size: it is enough.'
+    enough.length === tried.length
+      ? 'take less at every size: it is enough.'
       : enough.length
-        ? `take less up to ${power(enough.at(-1).size)} timers, where it is enough.`
+        ? `take less at ${enough.map(({size}) => power(size)).join(' and ')} timers, where it is enough.`
         : 'take more at every measured size.',
     best &&
       mine?.hasFigure && [
