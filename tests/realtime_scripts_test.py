@@ -22,6 +22,7 @@ import plot
 from console import Failure
 from results.realtime import RealtimeResults
 from reports import Choice, RealtimeReport, open_report
+from tables.latex import latex_realtime_table
 from words import time
 
 Entries = list[dict[str, Any]]
@@ -467,6 +468,20 @@ class TableTest(RealtimeScratch):
         self.assertIn("- idle, 10³ timers, keeps all: journal_wheel_0 4.00 s of CPU", text)
         self.assertIn("- orders, 10³ orders, keeps all: journal_wheel_0 60.0 µs late", text)
         self.assertIn("`control`: how late the machine itself wakes up", text)
+
+    def test_libraries_have_a_table_of_their_own(self) -> None:
+        services = {"libuv_loop": "exact library", "java_timer": "exact"}
+        report = self.open(contention(services, (4,)))
+        sheet = report.markdown().partition("## own")[2].partition("\n## ")[0]
+        own, _, libraries = sheet.partition("\n\nLibraries, compared among themselves:\n\n")
+        self.assertRegex(own, r"^\n\n\| threads +\| service(.|\n)*`java_timer`[^\n]*$")
+        self.assertRegex(libraries, r"^\| threads +\| service(.|\n)*`libuv_loop`[^\n]*\n$")
+        self.assertNotIn("libuv_loop", own)
+        with redirect_stdout(io.StringIO()) as out:
+            report.print_on_terminal()
+        self.assertRegex(out.getvalue(), r"java_timer .*\n *libraries *\n.* libuv_loop ")
+        latex = latex_realtime_table(report.results, None)
+        self.assertRegex(latex, r"java\\_timer .*\n\\midrule\n.*libuv\\_loop ")
 
     def test_a_size_narrows_it(self) -> None:
         text = self.open(contention(), size=4).markdown()

@@ -463,6 +463,23 @@ class TableTest(CostScratch):
             "1 % of a core", table.markdown(self.load(measured("fill", 1, "a", 9.0)), 1)
         )
 
+    def test_a_library_that_may_be_early_is_with_the_libraries(self) -> None:
+        early = {"precision": "early library"}
+        entries = [
+            *measured("churn", 1000, "scan", 10.0),
+            *measured("churn", 1000, "floor", 5.0, precision="early"),
+            *measured("churn", 1000, "libev", 15.0, precision="exact library"),
+            *measured("churn", 1000, "wheel", 20.0, **early),
+        ]
+        text = table.markdown(self.load(entries), 1000)
+        own, _, rest = text.partition("\n\nNot ranked")
+        apart, _, libraries = rest.partition("\n\nLibraries, compared among themselves:\n\n")
+        libraries, _, enough = libraries.partition("\n\nOperations a second")
+        for part, names in ((own, ["scan"]), (apart, ["floor"]), (libraries, ["libev", "wheel"])):
+            self.assertEqual(re.findall(r"^\| `(\w+)`", part, re.MULTILINE), names)
+        self.assertRegex(enough, r"\| `wheel` +\| +500\u202f000 \|")
+        self.assertRegex(enough, r"\| own, early +\| +2\u202f000\u202f000 `floor` \|")
+
     def test_libraries_are_ranked_apart_from_own_code(self) -> None:
         entries = [
             *measured("fill", 1000, "scan", *8 * [10.0]),

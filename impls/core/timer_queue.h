@@ -102,7 +102,8 @@ constexpr std::string_view ranking(const Traits& traits) {
       case Precision::exact: return "exact library";
       case Precision::granular: return "granular library";
       case Precision::relative: return "relative library";
-      default: break;  // not ranked at all
+      case Precision::early: return "early library";
+      case Precision::none: break;  // a control of the harness
     }
   }
   return to_string(traits.precision);

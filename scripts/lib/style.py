@@ -131,6 +131,7 @@ PRECISIONS = {
     **_DURABLE,
     "unknown": "without a figure",
     "early": "the deadline rounded down, not ranked",
+    f"early{LIBRARY}": "as early, of a library, not ranked",
     "none": "what the harness itself costs, not ranked",
 }
 RANKED = (*_OWN, *_LIBRARIES, *_DURABLE)
@@ -140,6 +141,7 @@ HEADINGS = {
     **{name: name for name in _DURABLE},
     "unknown": "without a figure",
     "early": "may be early, not ranked",
+    f"early{LIBRARY}": "libraries, may be early, not ranked",
     "none": "controls, not ranked",
 }
 # Lengths of dashes and gaps; without any, the line is solid.
@@ -148,6 +150,7 @@ DASHES: dict[str, tuple[float, ...]] = {
     "granular": (6, 1.5),
     "relative": (6, 1.5, 1.5, 1.5),
     "early": (2.5, 1.5),
+    f"early{LIBRARY}": (2.5, 1.5),
     "none": (1, 1.5),
     "unknown": (),
 }

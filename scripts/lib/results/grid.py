@@ -196,6 +196,10 @@ class Grid(Generic[AnyOutcome]):
         precision = str(self.described.get(backend, {}).get("precision", "unknown"))
         return self.precisions.get(backend, precision if precision in PRECISIONS else "unknown")
 
+    def is_library(self, backend: str) -> bool:
+        """Whether the backend is the code of others, which is ranked apart."""
+        return self.precision(backend).endswith(LIBRARY)
+
     def summary(self, backend: str) -> str:
         """Returns what the backend is, in a line, with its version and its licence, if it has them."""
         summary = str(self.described.get(backend, {}).get("summary", ""))
@@ -203,7 +207,7 @@ class Grid(Generic[AnyOutcome]):
 
     def version(self, backend: str) -> str:
         """Returns the version and the package of a library; nothing for own code, and of old files."""
-        if not self.precision(backend).endswith(LIBRARY):
+        if not self.is_library(backend):
             return ""
         return str(self.described.get(backend, {}).get("follows", ""))
 

@@ -112,8 +112,10 @@ def latex_realtime_table(results: RealtimeResults, size: int | None) -> str:
             rf"\begin{{tabular}}{{rl{'r' * (len(sheet.titles) - 2)}}}",
             r"\toprule",
             " & ".join(map(escaped, sheet.titles)) + r" \\",
-            r"\midrule",
-            *(" & ".join(map(escaped, line)) + r" \\" for line in sheet.lines),
+        ]
+        for lines in sheet.parts.values():
+            parts += [r"\midrule", *(" & ".join(map(escaped, line)) + r" \\" for line in lines)]
+        parts += [
             r"\bottomrule",
             r"\end{tabular}",
         ]

@@ -10,7 +10,7 @@ from results.realtime import CONTROL, FIGURES, RealtimeCell, RealtimeResults
 from results.statistics import spread
 from tables.answers import answers, said_first
 from tables.libraries import version_lines
-from tables.replays import NOT_RUN, failure_lines, markdown_table
+from tables.replays import LIBRARIES, NOT_RUN, failure_lines, markdown_table
 from tables.sureness import noise_lines
 from tables.terminal import Line, split_by_width
 from words import digits, machine_line, power, remake_line, time
@@ -171,11 +171,14 @@ SKIPPED_NOTE = "A service that is saturated at two sizes is skipped at all large
 
 @dataclass(frozen=True)
 class Sheet:
-    """A scenario's table: a line for each size and service."""
+    """A scenario's table: a line for each size and service.
+
+    A line has the size, the service, and the entries. Those of libraries are a part of their own.
+    """
 
     scenario: str
     titles: list[str]
-    lines: list[list[str]]  # the size, the service, and the entries
+    parts: dict[str, list[list[str]]]  # lines, by what stands above them; nothing above the first
 
 
 def sheets(results: RealtimeResults, size: int | None = None) -> list[Sheet]:
@@ -198,8 +201,10 @@ def markdown(results: RealtimeResults, size: int | None = None) -> str:
     """Returns the tables and all facts that are needed to judge and repeat them."""
     parts = said_first(answer_lines(results, results.scenarios))
     for sheet in sheets(results, size):
-        lines = [[line[0], f"`{line[1]}`", *line[2:]] for line in sheet.lines]
-        parts += [f"## {sheet.scenario}", markdown_table(sheet.titles, lines)]
+        parts.append(f"## {sheet.scenario}")
+        for title, lines in sheet.parts.items():
+            coded = [[line[0], f"`{line[1]}`", *line[2:]] for line in lines]
+            parts += [*filter(None, [title]), markdown_table(sheet.titles, coded)]
     if failures := _failures(results):
         parts.append(
             "Without a figure, or in doubt:\n\n" + "\n".join(f"- {line}" for line in failures)
@@ -222,7 +227,10 @@ def print_on_terminal(results: RealtimeResults, size: int | None = None) -> None
     for sheet in sheets(results, size):
         console.print(f"\n{sheet.scenario}", style="bold", highlight=False, markup=False)
         titles = [title.replace(" ", "\n") for title in sheet.titles]
-        lines = [Line(line, "dim" if line[1] == CONTROL else "") for line in sheet.lines]
+        lines = []
+        for title, part in sheet.parts.items():
+            lines += [Line(["libraries"], "italic")] if title else []
+            lines += [Line(line, "dim" if line[1] == CONTROL else "") for line in part]
         for table in split_by_width(titles, lines, console.width, repeated=2):
             console.print(table)
             console.print()
@@ -257,13 +265,15 @@ def _sheet(results: RealtimeResults, scenario: str, sizes: Sequence[int]) -> She
         for column in COLUMNS[results.suite]
         if column.of in ("", scenario) and any(column.text(cell) for _, _, cell in named)
     ]
-    lines = []
+    parts: dict[str, list[list[str]]] = {"": [], LIBRARIES: []}
     for size, service, cell in named:
         entries = [column.text(cell) or NOT_RUN for column in columns]
         if not cell.has_figure:
             entries = [cell.status, *entries[1:]]
-        lines.append([power(size), service, *entries])
-    return Sheet(scenario, [_size_is(results, scenario), "service", *_titles(columns)], lines)
+        title = LIBRARIES if results.is_library(service) else ""
+        parts[title].append([power(size), service, *entries])
+    titles = [_size_is(results, scenario), "service", *_titles(columns)]
+    return Sheet(scenario, titles, {title: lines for title, lines in parts.items() if lines})
 
 
 def _titles(columns: Sequence[Column]) -> list[str]:

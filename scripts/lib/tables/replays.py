@@ -13,7 +13,7 @@ from rich.text import Text
 
 from results.grid import Grid, Key, Outcome
 from results.replays import Results
-from style import HEADINGS, RANKED
+from style import HEADINGS, LIBRARY, RANKED
 from tables.answers import answers, said_first
 from tables.libraries import EXPLANATION, libraries_table, version_lines
 from tables.sureness import sureness_lines
@@ -21,6 +21,8 @@ from tables.terminal import Line, split_by_width
 from words import MARKS, counted, digits, machine_line, power, remake_line
 
 NOT_RUN = "–"
+LIBRARIES = "Libraries, compared among themselves:"  # above their table
+NOT_RANKED = "Not ranked, since they promise less than a timer needs:"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,13 @@ class Row:
     precision: str
     is_ranked: bool
     entries: list[Entry]
+
+    @property
+    def title(self) -> str:
+        """What stands above the table that the row is in; nothing above the first."""
+        if self.precision.endswith(LIBRARY):
+            return LIBRARIES
+        return "" if self.is_ranked else NOT_RANKED
 
     @property
     def middle_rank(self) -> float:
@@ -96,14 +105,14 @@ def markdown(results: Results, size: int) -> str:
         *(f"{name}<br>{note}" for name, note in headers(results, size)),
     ]
     parts = [*said_first(answers(results, sizes_at(results, size))), caption(results, size)]
-    for is_ranked in (True, False):
-        chosen = [row for row in rows(results, size) if row.is_ranked == is_ranked]
-        if not chosen:
-            continue
-        if not is_ranked:
-            parts.append("Not ranked, since they promise less than a timer needs:")
-        lines = [[f"`{row.backend}`", row.precision, *map(_bold, row.entries)] for row in chosen]
-        parts.append(markdown_table(titles, lines))
+    for title in ("", NOT_RANKED, LIBRARIES):
+        lines = [
+            [f"`{row.backend}`", row.precision, *map(_bold, row.entries)]
+            for row in rows(results, size)
+            if row.title == title
+        ]
+        if lines:
+            parts += [*filter(None, [title]), markdown_table(titles, lines)]
     if libraries := libraries_table(results):
         parts += [EXPLANATION, markdown_table(*libraries, names=1)]
     if failures := _failures(results, size):
