@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from page import heads
+from page.contents import contents
 
 
 class Decide(ReportTest):
@@ -941,6 +943,32 @@ class Heads(unittest.TestCase):
         self.assertEqual(heads.told_of("quad_heap")["type"], "QuadHeap")
         self.assertNotIn("slots", heads.told_of("quad_heap"))
         self.assertEqual(heads.told_of("mine_7"), {"services": [], "alike": []})
+
+    def test_of_a_process_its_file_is_told(self) -> None:
+        for name, file in (
+            ("java_kafka_wheel", "java/JavaKafkaWheel.java"),
+            ("go_container_heap", "go/go_container_heap.go"),
+            ("node_timers", "node/node_timers.js"),
+            ("tokio_delay_queue", "rust/tokio_delay_queue.rs"),
+            ("erlang_gb_sets", "erlang/erlang_gb_sets.erl"),
+            ("python_heapq", "python/python_heapq.py"),
+        ):
+            self.assertEqual(heads.told_of(name)["header"], f"impls/peers/{file}")
+
+    def test_what_a_library_follows_is_told_with_the_version_that_was_measured(self) -> None:
+        entries = [
+            entry("peers/churn/1000", "libuv", "exact library", ns_per_item=50.0),
+            entry("peers/churn/1000", "quad_heap", "exact", ns_per_item=50.0),
+        ]
+        context = {"backends": {"libuv": {"follows": "libuv 1.44.2, libuv1-dev"}}}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "results.json"
+            path.write_text(json.dumps({"context": context, "benchmarks": entries}))
+            [campaign] = contents([path])["campaigns"]
+        follows = {one["name"]: one["follows"] for one in campaign["backends"]}
+        self.assertEqual(follows["libuv"], "libuv 1.44.2, libuv1-dev")
+        self.assertEqual(follows["quad_heap"], heads.told_of("quad_heap")["follows"])
+        self.assertEqual(heads.told_of("libuv")["follows"], "libuv", "no version is known")
 
     def test_services_of_a_structure(self) -> None:
         self.assertIn("locked_binary_heap", heads.services_of("binary_heap"))

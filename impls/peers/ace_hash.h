@@ -44,7 +44,7 @@ class AceHash : public WithFarStore<AceTimers<ACE_Timer_Hash_T, AceHashBucket>> 
                                  .summary = "ACE's timer hash: sorted lists by second",
                                  .precision = Precision::exact,
                                  .ordered = false,
-                                 .paper = "ACE 7.0, libace-dev",
+                                 .paper = "ACE " ACE_VERSION ", libace-dev",
                                  .is_library = true};
   using WithFarStore::WithFarStore;
 };

@@ -36,7 +36,7 @@ class AceHeap : public WithFarStore<AceTimers<ACE_Timer_Heap_T>> {
                                  .summary = "ACE's timer heap: a binary heap of pointers",
                                  .precision = Precision::exact,
                                  .ordered = true,
-                                 .paper = "ACE 7.0, libace-dev",
+                                 .paper = "ACE " ACE_VERSION ", libace-dev",
                                  .is_library = true};
   using WithFarStore::WithFarStore;
 };

@@ -35,7 +35,7 @@ class AceList : public WithFarStore<AceTimers<ACE_Timer_List_T>> {
                                  .summary = "ACE's timer list: one sorted list",
                                  .precision = Precision::exact,
                                  .ordered = true,
-                                 .paper = "ACE 7.0, libace-dev",
+                                 .paper = "ACE " ACE_VERSION ", libace-dev",
                                  .is_library = true};
   using WithFarStore::WithFarStore;
 };

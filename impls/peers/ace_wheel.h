@@ -38,7 +38,7 @@ class AceWheel : public WithFarStore<AceTimers<ACE_Timer_Wheel_T>> {
                                  .summary = "ACE's timer wheel: one level of sorted lists",
                                  .precision = Precision::exact,
                                  .ordered = true,
-                                 .paper = "ACE 7.0, libace-dev",
+                                 .paper = "ACE " ACE_VERSION ", libace-dev",
                                  .is_library = true};
   using WithFarStore::WithFarStore;
 };

@@ -27,6 +27,7 @@
 #include <boost/asio/detail/timer_queue.hpp>
 #include <boost/asio/detail/wait_op.hpp>
 #include <boost/asio/version.hpp>
+#include <boost/version.hpp>
 #include <cassert>
 #include <cstdint>
 #include <limits>
@@ -68,12 +69,13 @@ class Asio {
                 "enqueue_timer(), cancel_timer() and get_ready_timers()");
 
  public:
-  static constexpr Traits traits{.name = "asio",
-                                 .summary = "Asio's timer queue: an implicit heap of pointers",
-                                 .precision = Precision::exact,
-                                 .ordered = true,
-                                 .paper = "Boost.Asio 1.18, libboost-dev",
-                                 .is_library = true};
+  static constexpr Traits traits{
+      .name = "asio",
+      .summary = "Asio's timer queue: an implicit heap of pointers",
+      .precision = Precision::exact,
+      .ordered = true,
+      .paper = "Boost.Asio 1.18 of Boost " BOOST_LIB_VERSION ", libboost-dev",
+      .is_library = true};
 
   explicit Asio(const QueueConfig& config)
       : now_(config.start), operations_(config.capacity), timers_(config.capacity) {}

@@ -158,12 +158,14 @@ class GlibTimers {
 
 class Glib : public WithFarStore<GlibTimers> {
  public:
-  static constexpr Traits traits{.name = "glib",
-                                 .summary = "GLib's timeouts: a list of all event sources",
-                                 .precision = Precision::exact,
-                                 .ordered = false,
-                                 .paper = "GLib 2.74, libglib2.0-dev",
-                                 .is_library = true};
+  static constexpr Traits traits{
+      .name = "glib",
+      .summary = "GLib's timeouts: a list of all event sources",
+      .precision = Precision::exact,
+      .ordered = false,
+      .paper = "GLib " G_STRINGIFY(GLIB_MAJOR_VERSION) "." G_STRINGIFY(
+          GLIB_MINOR_VERSION) "." G_STRINGIFY(GLIB_MICRO_VERSION) ", libglib2.0-dev",
+      .is_library = true};
   using WithFarStore::WithFarStore;
 };
 static_assert(TimerQueue<Glib>);

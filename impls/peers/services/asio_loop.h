@@ -25,6 +25,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/version.hpp>
+#include <boost/version.hpp>
 #include <chrono>
 #include <cstddef>
 #include <limits>
@@ -91,7 +92,7 @@ class AsioLoop : public ServiceOver<AsioLoopTimers> {
       .name = kSettingName<"asio_loop", kThreads>,
       .summary = "Asio's io_context with so many threads, woken by post() to a strand",
       .precision = Precision::exact,
-      .paper = "Boost.Asio 1.18, libboost-dev",
+      .paper = "Boost.Asio 1.18 of Boost " BOOST_LIB_VERSION ", libboost-dev",
       .threads = kThreads,
       .is_library = true,
       .own_clock = true};

@@ -144,12 +144,13 @@ class IoUringTimers {
 
 class IoUringTimeouts : public ServiceOver<IoUringTimers> {
  public:
-  static constexpr ServiceTraits traits{.name = "io_uring_timeouts",
-                                        .summary = "a timeout of io_uring for each timer",
-                                        .precision = Precision::exact,
-                                        .paper = "Linux io_uring_enter(2), liburing-dev",
-                                        .is_library = true,
-                                        .own_clock = true};
+  static constexpr ServiceTraits traits{
+      .name = "io_uring_timeouts",
+      .summary = "a timeout of io_uring for each timer",
+      .precision = Precision::exact,
+      .paper = "Linux io_uring_enter(2), liburing " TIMERBENCH_LIBURING_VERSION ", liburing-dev",
+      .is_library = true,
+      .own_clock = true};
 
   explicit IoUringTimeouts(const ServiceConfig& config) : ServiceOver(config) {}
 };

@@ -21,14 +21,13 @@ namespace timerbench {
 
 class JdkDelayQueue : public ServiceOver<JvmTimers> {
  public:
-  static constexpr ServiceTraits traits{
-      .name = "jdk_delay_queue",
-      .summary = "java.util.concurrent.DelayQueue, two takers",
-      .precision = Precision::exact,
-      .paper = "java.util.concurrent of OpenJDK " TIMERBENCH_JVM_VERSION,
-      .threads = 2,
-      .is_library = true,
-      .own_clock = true};
+  static constexpr ServiceTraits traits{.name = "jdk_delay_queue",
+                                        .summary = "java.util.concurrent.DelayQueue, two takers",
+                                        .precision = Precision::exact,
+                                        .paper = "java.util.concurrent of " TIMERBENCH_JVM,
+                                        .threads = 2,
+                                        .is_library = true,
+                                        .own_clock = true};
 
   explicit JdkDelayQueue(const ServiceConfig& config)
       : ServiceOver(config, 0, "JdkDelayQueue", handler_threads(config, traits)) {}

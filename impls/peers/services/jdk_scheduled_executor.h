@@ -24,7 +24,7 @@ class JdkScheduledExecutor : public ServiceOver<JvmTimers> {
       .name = "jdk_scheduled_executor",
       .summary = "ScheduledThreadPoolExecutor that removes on cancel",
       .precision = Precision::exact,
-      .paper = "java.util.concurrent of OpenJDK " TIMERBENCH_JVM_VERSION,
+      .paper = "java.util.concurrent of " TIMERBENCH_JVM,
       .is_library = true,
       .own_clock = true};
 

@@ -28,7 +28,7 @@ class JdkTimer : public ServiceOver<JvmTimers> {
       .name = "jdk_timer",
       .summary = "java.util.Timer, by the wall clock's milliseconds",
       .precision = Precision::granular,
-      .paper = "java.util.Timer of OpenJDK " TIMERBENCH_JVM_VERSION,
+      .paper = "java.util.Timer of " TIMERBENCH_JVM,
       .is_library = true,
       .own_clock = true};
 

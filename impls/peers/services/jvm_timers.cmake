@@ -1,6 +1,7 @@
 # Compiles the classes of jvm_timers/, and adds the services that run them in the JVM of the process.
 
-find_runtime(javac javac openjdk-17-jdk-headless "jdk_*")
+set(jdk openjdk-17-jdk-headless)
+find_runtime(javac javac ${jdk} "jdk_*")
 if(NOT javac)
   return()
 endif()
@@ -43,7 +44,7 @@ macro(add_jvm_service header types)
     "TIMERBENCH_LIBJVM=\"${java_home}/lib/server/libjvm.so\""
     "TIMERBENCH_JVM_CLASSES=\"${folder}:${libraries}\""
     "TIMERBENCH_JVM_FLAGS=\"${java_flags} -Xrs -XX:ErrorFile=/dev/null\""
-    "TIMERBENCH_JVM_VERSION=\"${java_version}\""
+    "TIMERBENCH_JVM=\"OpenJDK ${java_version}, ${jdk}\""
     "TIMERBENCH_NETTY_VERSION=\"${netty_version}\"")
 endmacro()
 

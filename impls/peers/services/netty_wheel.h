@@ -31,7 +31,7 @@ class NettyWheel : public ServiceOver<JvmTimers> {
       .name = kSettingName<"netty_wheel", kMilliseconds>,
       .summary = "Netty's HashedWheelTimer, with ticks of so many milliseconds",
       .precision = Precision::granular,
-      .paper = "Netty " TIMERBENCH_NETTY_VERSION ", OpenJDK " TIMERBENCH_JVM_VERSION,
+      .paper = "Netty " TIMERBENCH_NETTY_VERSION ", libnetty-java, on " TIMERBENCH_JVM,
       .is_library = true,
       .own_clock = true};
 

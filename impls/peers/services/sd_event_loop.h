@@ -138,12 +138,13 @@ class SdEventTimers {
 
 class SdEventLoop : public ServiceOver<SdEventTimers> {
  public:
-  static constexpr ServiceTraits traits{.name = "sd_event_loop",
-                                        .summary = "systemd's sd-event, woken by an eventfd",
-                                        .precision = Precision::exact,
-                                        .paper = "sd-event of systemd " TIMERBENCH_SYSTEMD_VERSION,
-                                        .is_library = true,
-                                        .own_clock = true};
+  static constexpr ServiceTraits traits{
+      .name = "sd_event_loop",
+      .summary = "systemd's sd-event, woken by an eventfd",
+      .precision = Precision::exact,
+      .paper = "sd-event of systemd " TIMERBENCH_SYSTEMD_VERSION ", libsystemd-dev",
+      .is_library = true,
+      .own_clock = true};
 
   explicit SdEventLoop(const ServiceConfig& config) : ServiceOver(config) {}
 };

@@ -170,11 +170,20 @@ def _campaign(path: Path) -> dict[str, Any]:
                 "look": dataclasses.asdict(grid.looks[name]),
                 "summary": grid.summary(name),
                 **told_of(name),
+                **_follows(grid, name),
             }
             for name in grid.backends
         ],
         **told,
     }
+
+
+def _follows(grid: Grid[Any], backend: str) -> dict[str, str]:
+    """Returns what the backend follows as the program told it: of a library, with the version that
+    was measured. Nothing of old files, for which its header tells it.
+    """
+    follows = grid.described.get(backend, {}).get("follows")
+    return {"follows": str(follows)} if follows else {}
 
 
 def _of_replays(results: costs.Results) -> dict[str, Any]:

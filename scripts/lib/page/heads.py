@@ -2,7 +2,7 @@
 bad, and the services that drive it.
 
 The headers are read when a page is made, so that old results have these facts too. A backend from
-outside the tree has none.
+outside the tree has none. Of a process only the file is known.
 """
 
 import itertools
@@ -52,6 +52,8 @@ def told_of(backend: str) -> dict[str, Any]:
         setting = re.search(r"_(\d+)$", backend)
         if setting and head.has_slots:
             told |= {"slots": int(setting[1]), "has_levels": head.has_levels}
+    elif program := _programs().get(backend):
+        told["header"] = str(program.relative_to(ROOT))
     return told
 
 
@@ -99,6 +101,16 @@ def _heads() -> dict[str, Head]:
     }
 
 
+@cache
+def _programs() -> dict[str, Path]:
+    """Returns the sources of processes by name; JavaNull.java is java_null."""
+    return {
+        _snake(path.stem): path
+        for path in (IMPLS / "peers").glob("*/*")
+        if path.suffix in (".erl", ".go", ".java", ".js", ".py", ".rs")
+    }
+
+
 def _heads_in(path: Path, text: str) -> Iterator[tuple[str, Head]]:
     comment = _comment(text)
     verdict = VERDICT.search(comment)
@@ -110,7 +122,7 @@ def _heads_in(path: Path, text: str) -> Iterator[tuple[str, Head]]:
         head = Head(
             header=str(path.relative_to(ROOT)),
             type=TYPE.findall(text, 0, match.start())[-1],
-            follows=follows[1] if follows else "",
+            follows=follows[1].strip() if follows else "",  # of a library without its version
             queue=queue[1] if queue else "",
             good=good,
             bad=bad,
@@ -155,6 +167,10 @@ def _name_of(type_: str) -> str:
     if type_.isdigit():
         return type_
     outer, _, inner = type_.partition("<")
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", outer).lower()
+    name = _snake(outer)
     arguments = _split(inner.removesuffix(">")) if inner else []
     return "_".join([name, *map(_name_of, sorted(arguments, key=lambda one: not one.isdigit()))])
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
