@@ -1,8 +1,10 @@
 // Asio's timer queue: an implicit binary heap of {time, pointer}, and a list of all timers.
 //
 // The library's detail::timer_queue runs, which each basic_waitable_timer of a service is kept in,
-// with a clock of virtual time. It is driven as its reactor does: what is due is moved to a queue of
-// operations, one for each timer, which the reactor would complete.
+// with a clock of virtual time. It is driven as its reactor does: what is due is moved to a queue
+// of operations, one for each timer, which the reactor would complete. A tick is the unit of that
+// clock, a number of 64 bits, so no deadline is too far; the next timer is told to 2^63 - 1 ticks
+// ahead.
 //
 // Invariants:
 //   1. A pending timer is in the heap under its deadline, and its operation waits on it.

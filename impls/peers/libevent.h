@@ -4,7 +4,7 @@
 // clock and fires. Only the system calls of the iteration are replaced, as names of the linker
 // (libevent.cmake): clock_gettime() and gettimeofday() tell the virtual time of core/virtual_loop.h, and
 // epoll_wait() sets it to what advance() was given, as if it had slept until then. A tick is a
-// millisecond.
+// millisecond, and a wait has 64 bits of seconds, so no deadline is too far.
 //
 // Invariants:
 //   1. The event of a pending timer is in the heap under its deadline.

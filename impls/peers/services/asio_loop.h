@@ -1,9 +1,10 @@
 // Asio's io_context on one thread, or on four: steady_timer, armed from other threads by post().
 //
-// The whole library runs as it is, with std::chrono::steady_clock and a timerfd. A timer object may
-// be used by one thread at a time, so other threads leave a request (requests.h) and post() to a
-// strand, which carries out all requests. The completions of waits run on any thread of the
-// io_context. A wait that is cancelled or moved completes too, with an error that is ignored.
+// The whole library runs as it is, with std::chrono::steady_clock, whose ticks are ns, and a
+// timerfd, which it sets in whole us. A timer object may be used by one thread at a time, so other
+// threads leave a request (requests.h) and post() to a strand, which carries out all requests. The
+// completions of waits run on any thread of the io_context. A wait that is cancelled or moved
+// completes too, with an error that is ignored.
 //
 // Cost:
 //   schedule  two mutexes; a post to the strand, unless one is on its way; then, in a thread of the

@@ -1,9 +1,10 @@
 // The kernel's timers as requests: a timeout of io_uring for each timer.
 //
-// The service's thread submits IORING_OP_TIMEOUT for an id that is armed, and changes or removes
-// the one that it has. Other threads leave a request (requests.h) and ring an eventfd that the ring
-// reads: a completion interrupts the thread that submitted, so it must be this one. What is asked
-// of a timeout that has just ended fails, and the completion that is on its way shows it.
+// The service's thread submits IORING_OP_TIMEOUT for an id that is armed, in ns of CLOCK_MONOTONIC,
+// and changes or removes the one that it has. Other threads leave a request (requests.h) and ring
+// an eventfd that the ring reads: a completion interrupts the thread that submitted, so it must be
+// this one. What is asked of a timeout that has just ended fails, and the completion that is on its
+// way shows it.
 //
 // Cost:
 //   schedule  two mutexes; an eventfd written, unless the loop is woken already; then, in the

@@ -1,6 +1,7 @@
 // java.util.concurrent.DelayQueue: a heap, one lock, and takers, in a JVM (jvm_timers.h).
 //
-// One of the takers, the leader, waits for the first timer.
+// One of the takers, the leader, waits for the first timer. Deadlines are in ns of
+// System.nanoTime(), which is CLOCK_MONOTONIC.
 //
 // Cost:
 //   schedule  two mutexes, an element, O(log n)

@@ -1,5 +1,6 @@
-// ScheduledThreadPoolExecutor: a heap that knows each task's place, one lock, and a pool of threads,
-// in a JVM (jvm_timers.h). It removes what is cancelled (setRemoveOnCancelPolicy).
+// ScheduledThreadPoolExecutor: a heap that knows each task's place, one lock, and a pool of
+// threads, in a JVM (jvm_timers.h). It removes what is cancelled (setRemoveOnCancelPolicy). Delays
+// are in ns of System.nanoTime(), which is CLOCK_MONOTONIC.
 //
 // Cost:
 //   schedule  two mutexes, a task that is a future, O(log n)

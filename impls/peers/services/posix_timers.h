@@ -1,8 +1,9 @@
 // The kernel's timers as POSIX has them: timer_create() for each, and a thread that takes signals.
 //
-// Any thread sets the timer of an id with a system call. A timer that ends sends a real-time signal
-// with its id to the service's thread (SIGEV_THREAD_ID), which has blocked it and takes one at a
-// time by sigwaitinfo(). A timer is made when its id is first armed, and kept.
+// Any thread sets the timer of an id, in ns of CLOCK_MONOTONIC, with a system call. A timer that
+// ends sends a real-time signal with its id to the service's thread (SIGEV_THREAD_ID), which has
+// blocked it and takes one at a time by sigwaitinfo(). A timer is made when its id is first armed,
+// and kept.
 //
 // Each has a signal reserved, of which a user may have so many (RLIMIT_SIGPENDING). Where that
 // ends, schedule() throws BackendLimit, and the cell says `limit`.

@@ -1,9 +1,9 @@
 // The kernel's timers as files: a timerfd for each timer, in one epoll.
 //
-// Any thread sets the timerfd of an id with a system call; the kernel's red-black tree of the
-// processor on which it did so holds the timer. One thread waits in epoll and learns the id of each
-// that has ended. A timerfd is made when its id is first armed, and kept, as by an object that has
-// one for all its life.
+// Any thread sets the timerfd of an id, in ns of CLOCK_MONOTONIC, with a system call; the kernel's
+// red-black tree of the processor on which it did so holds the timer. One thread waits in epoll and
+// learns the id of each that has ended. A timerfd is made when its id is first armed, and kept, as
+// by an object that has one for all its life.
 //
 // Each needs a place in the process's table of files. The constructor raises the soft limit to the
 // hard one. Where that ends, schedule() throws BackendLimit, and the cell says `limit`.
