@@ -128,7 +128,7 @@ class Colours(unittest.TestCase):
     UNKNOWN = [
         *(f"d_heap_{arity}" for arity in (2, 4, 8)),
         *("log_wheel", "log_calendar", "my_wheel", "hashed_ring", "b_tree", "linked_list", "cal"),
-        *("libuv", "libevent", "folly", "asio", "netty", "uv_timer", "my_redis"),
+        *("libhv", "libtw", "folly", "seastar", "ratas", "uv_timer", "my_redis"),
         *(
             f"{word}_{name}"
             for word in ("locked", "ticking", "sharded_8")
@@ -170,6 +170,27 @@ class Colours(unittest.TestCase):
         names = [*style.COLOURS, *self.UNKNOWN]
         self.assertEqual(style.looks(names), style.looks(reversed(names)))
 
+    def test_a_library_has_the_same_colour_in_every_campaign(self) -> None:
+        seen = set()
+        for names in measured_names():
+            looks = style.looks(names)
+            for name in names & style.LIBRARY_COLOURS.keys():
+                self.assertEqual(looks[name], style.looks([name])[name], name)
+                self.assertEqual(looks[name].colours, style.PALETTE[style.LIBRARY_COLOURS[name]])
+                seen.add(name)
+        self.assertEqual(seen, set(style.LIBRARY_COLOURS), "none is named in vain")
+
+    def test_every_library_has_a_colour(self) -> None:
+        peers = ROOT / "impls" / "peers"
+        names = [path.stem for path in peers.glob("**/*.h") if ".paper =" in path.read_text()]
+        self.assertGreater(len(names), 20)
+        for name in names:
+            settings = rf"{name}(_precise|_\d+)?"
+            self.assertTrue(
+                any(re.fullmatch(settings, known) for known in style.LIBRARY_COLOURS), name
+            )
+            self.assertIn(style.family(name), style.OF_LIBRARIES, name)
+
     def test_more_names_than_looks(self) -> None:
         names = [f"heap_{i}" for i in range(200)]
         self.assertEqual(set(style.looks(names)), set(names))
@@ -183,6 +204,11 @@ class Colours(unittest.TestCase):
             ("sharded_4_locked_kafka_wheel_256", "wheel"),
             ("redis_zset_poll", "server"),
             ("one_store", "control"),
+            ("java_null", "control"),
+            ("java_timer", "heap"),
+            ("java_kafka_wheel", "jvm"),
+            ("ace_heap", "ace"),
+            ("io_uring_timeouts", "kernel"),
             ("ringo", "other"),
         ):
             self.assertEqual(style.family(name), family)

@@ -28,6 +28,12 @@ SHAPES = ("o", "s", "D", "^", "v")  # matplotlib's names; filled or open
 
 # The shape of a family, and the words in a name that identify it.
 FAMILIES: dict[str, tuple[str, set[str]]] = {
+    "control": ("", {"control", "null"}),
+    "library": ("^", {"asio", "dpdk", "glib", "libev", "libevent", "libuv", "sd"}),
+    "ace": ("v", {"ace"}),
+    "kernel": ("v", {"posix", "timerfds", "uring"}),
+    "jvm": ("D", {"caffeine", "java", "jdk", "netty"}),
+    "runtime": ("o", {"erlang", "go", "node", "python", "rust", "tokio"}),
     "radix": ("o", {"radix"}),
     "heap": ("o", {"heap"}),
     "calendar": ("s", {"calendar", "ladder"}),
@@ -36,10 +42,10 @@ FAMILIES: dict[str, tuple[str, set[str]]] = {
     "tree": ("^", {"btree", "map", "multiset", "skiplist", "tree"}),
     "list": ("v", {"lawn", "list", "scan"}),
     "server": ("o", {"redis"}),
-    "control": ("", {"control", "null"}),
     "other": ("^", set()),
 }
-OPEN = {"calendar", "radix", "server", "other"}  # families whose markers are open
+OF_LIBRARIES = {"library", "ace", "kernel", "jvm", "runtime"}
+OPEN = {"calendar", "radix", "server", "other", *OF_LIBRARIES}  # families whose markers are open
 
 # Families of names without such a word.
 FAMILY_OF = {
@@ -106,6 +112,52 @@ COLOURS = {
     "redis_replica": "sky",
     "redis_cluster": "green",
     "redis_cluster_wait": "ink",
+}
+
+# Of libraries and runtimes, and of the services over them, the same in every campaign. Their markers,
+# which are open, tell them from own code.
+LIBRARY_COLOURS = {
+    "libuv": "green",
+    "libuv_loop": "green",
+    "libev": "blue",
+    "libev_loop": "blue",
+    "libevent": "red",
+    "libevent_loop": "red",
+    "libevent_common_timeouts": "violet",
+    "libevent_loop_precise": "violet",
+    "asio": "orange",
+    "asio_loop_1": "orange",
+    "asio_loop_4": "yellow",
+    "glib": "sky",
+    "sd_event_loop": "sky",
+    "dpdk_timers": "ink",
+    "ace_heap": "blue",
+    "ace_wheel": "green",
+    "ace_hash": "yellow",
+    "ace_list": "red",
+    "timerfds": "ink",
+    "posix_timers": "orange",
+    "io_uring_timeouts": "violet",
+    "java_priority_queue": "sky",
+    "jdk_timer": "sky",
+    "java_delay_queue": "orange",
+    "jdk_delay_queue": "orange",
+    "java_skip_list": "red",
+    "jdk_scheduled_executor": "red",
+    "java_kafka_wheel": "ink",
+    "netty_wheel": "green",
+    "netty_wheel_1": "green",
+    "netty_wheel_10": "yellow",
+    "caffeine_wheel": "violet",
+    "go_container_heap": "blue",
+    "go_timers_1": "blue",
+    "go_runtime_timers": "violet",
+    "go_timers_2": "violet",
+    "rust_binary_heap": "orange",
+    "tokio_delay_queue": "red",
+    "node_timers": "green",
+    "erlang_gb_sets": "ink",
+    "python_heapq": "yellow",
 }
 
 _OWN = {
@@ -184,11 +236,11 @@ def family(name: str) -> str:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """Returns the look of each name. A name that is not in COLOURS gets the first free look, from a
-    start that depends on the name. So its look is stable unless others in the campaign take it.
+    """Returns the look of each name. A name without a colour of its own gets the first free look, from
+    a start that depends on the name. So its look is stable unless others in the campaign take it.
     """
     found: dict[str, Look] = {}
-    for name in sorted(set(names), key=lambda name: (_inner(name) not in COLOURS, len(name), name)):
+    for name in sorted(set(names), key=lambda name: (not _colour(name), len(name), name)):
         free = (look for look in _places(name) if look not in found.values())
         found[name] = next(free, next(_places(name)))
     return found
@@ -201,15 +253,21 @@ def _places(name: str) -> Iterator[Look]:
     is_sharded = bool((wrapped := WRAPPED.fullmatch(name)) and wrapped["shards"])
     fills = [True, False] if kind in OPEN or is_sharded else [False, True]
     shapes: tuple[str, ...] = (shape, *SHAPES)
-    if kind == "control" and name not in COLOURS:
+    if kind == "control" and not _colour(name):
         yield Look("", False, GREY)
         shapes = SHAPES  # without a marker some colours are too near to grey
     colours = list(PALETTE)
-    own = COLOURS.get(_inner(name)) or colours[crc32(name.encode()) % len(colours)]
+    own = _colour(name) or colours[crc32(name.encode()) % len(colours)]
     start = colours.index(own)
     for one in dict.fromkeys(shapes):
         for is_open, i in itertools.product(fills, range(len(colours))):
             yield Look(one, is_open, PALETTE[colours[(start + i) % len(colours)]])
+
+
+def _colour(name: str) -> str:
+    """Returns the colour that the name has in every campaign; nothing if it is unknown."""
+    inner = _inner(name)
+    return COLOURS.get(inner, LIBRARY_COLOURS.get(inner, ""))
 
 
 def _inner(name: str) -> str:
