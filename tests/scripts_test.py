@@ -457,6 +457,7 @@ class TableTest(CostScratch):
                 ["`libuv`", "190\u202f000", "26\u202f000"],
                 ["`libev`", "480\u202f000", "–"],
                 ["own, exact", "1\u202f100\u202f000 `heap`", "–"],
+                ["own, granular", "3\u202f300\u202f000 `wheel`", "–"],
             ],
         )
         self.assertNotIn(

@@ -18,7 +18,8 @@ PARTS = ("fill", "cancel", "drain")
 
 EXPLANATION = (
     "Operations a second for which 1 % of a core pays. Up to so many a library is enough; beyond, the "
-    "cheapest own structure of the same precision, in the last rows, pays for more:"
+    "cheapest own structures, in the last rows, pay for more: one of the same precision, and one that is "
+    "granular, as wheels are:"
 )
 
 
@@ -36,7 +37,8 @@ def libraries_table(results: Results) -> tuple[list[str], list[list[str]]] | Non
     """Returns the titles and the lines of the table, or nothing if the results have no library.
 
     There is a column for each workload and size at which a library has a figure, and a line for each
-    library, then for the cheapest own structures.
+    library, then for the cheapest own structures: those of the libraries' precisions, and granular
+    ones, for that is where wheels are.
     """
     by_precision = results.backends_by_precision()
     of_libraries = {
@@ -52,18 +54,15 @@ def libraries_table(results: Results) -> tuple[list[str], list[list[str]]] | Non
     ]
     if not columns:
         return None
-    own = [
-        (precision, by_precision.get(precision, []))
-        for precision in (of_library.removesuffix(LIBRARY) for of_library in of_libraries)
-    ]
+    beside = {"granular", *(precision.removesuffix(LIBRARY) for precision in of_libraries)}
     lines = [
         [f"`{name}`", *(_pays(results, *column, name) or "–" for column in columns)]
         for name in libraries
     ]
     lines += [
         [f"own, {precision}", *(_best(results, *column, names) for column in columns)]
-        for precision, names in own
-        if names
+        for precision, names in by_precision.items()
+        if precision in beside
     ]
     titles = ["", *(f"{workload}<br>{power(size)} timers" for workload, size in columns)]
     return titles, lines
