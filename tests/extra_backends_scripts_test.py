@@ -3,12 +3,41 @@
 Run by scripts/test, or: /usr/bin/python3 -m unittest tests/extra_backends_scripts_test.py
 """
 
+import shlex
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# For each adapter that checks the version of its library: the library's header, the macro, and who
+# complains of another version.
+ACE = ("ace/Version.h", "ACE_MINOR_VERSION", "ace/timers.h was written for ACE 7.0")
+ASIO = ("boost/asio/version.hpp", "BOOST_ASIO_VERSION")
+LIBEV = ("ev.h", "EV_VERSION_MINOR")
+LIBEVENT = (
+    "event2/event.h",
+    "LIBEVENT_VERSION_NUMBER",
+    "libevent.h was written for libevent 2.1.12",
+)
+VERSIONS = {
+    "ace_hash": ACE,
+    "ace_heap": ACE,
+    "ace_list": ACE,
+    "ace_wheel": ACE,
+    "asio": (*ASIO, "asio.h was written for Boost.Asio 1.18"),
+    "glib": ("glib.h", "GLIB_MINOR_VERSION", "glib.h was written for GLib 2.36 to 2.74"),
+    "libev": (*LIBEV, "libev.h was written for libev 4.33"),
+    "libevent": LIBEVENT,
+    "libevent_common_timeouts": LIBEVENT,
+    "libuv": ("uv.h", "UV_VERSION_MINOR", "libuv.h was written for libuv 1.30 to 1.44"),
+    "services/asio_loop": (*ASIO, "asio_loop.h tells that it is of Boost.Asio 1.18"),
+    "services/dpdk_timers": (
+        *("rte_version.h", "RTE_VER_MONTH", "dpdk_timers.h tells that it is of DPDK 22.11"),
+    ),
+    "services/libev_loop": (*LIBEV, "libev_loop.h tells that it is of libev 4.33"),
+}
 
 
 class ExtraBackendsTest(unittest.TestCase):
@@ -37,8 +66,11 @@ class ExtraBackendsTest(unittest.TestCase):
         return told.stdout.splitlines()
 
     def compiled(self, name: str) -> str:
-        """The command that compiles a backend."""
+        """The command that compiles a backend, or a service: services/NAME."""
+        folder, _, name = name.rpartition("/")
         unit = f"CMakeFiles/backend_{name}.dir/backends/{name}.cc.o"
+        if folder:
+            unit = f"impls/peers/{folder}/{unit.replace('backend_', 'service_')}"
         return self.ninja("commands", unit)[-1]
 
     def test_a_header_must_define_what_its_name_says(self) -> None:
@@ -96,6 +128,28 @@ class ExtraBackendsTest(unittest.TestCase):
             is_missing = f"-- {header.stem} is not built: " in told.stdout
             self.assertNotEqual(is_built, is_missing, header.stem)
         self.assertIn("backend_asio.dir", units)  # Boost is there
+
+    def test_a_library_of_another_version_does_not_compile(self) -> None:
+        peers = ROOT / "impls" / "peers"
+        self.assertLessEqual({path.stem for path in peers.glob("*.h")}, VERSIONS.keys())
+        told = self.configure(peers=True)
+        for name, (header, macro, complaint) in VERSIONS.items():
+            with self.subTest(name):
+                if f"-- {Path(name).name} is not built: " in told.stdout:
+                    self.skipTest(f"the library of {name} is not installed")
+                other = self.folder / "other" / name
+                (other / header).parent.mkdir(parents=True)
+                (other / header).write_text(
+                    f"#include_next <{header}>\n#undef {macro}\n#define {macro} 99\n"
+                )
+                compiled = subprocess.run(
+                    [*shlex.split(self.compiled(name)), f"-I{other}", "-fsyntax-only"],
+                    cwd=self.folder / "build",
+                    capture_output=True,
+                    text=True,
+                )
+                self.assertNotEqual(compiled.returncode, 0)
+                self.assertRegex(compiled.stderr, rf"error: static assertion failed.*{complaint}")
 
     def test_a_name_of_the_tree_and_names_that_are_none_are_refused(self) -> None:
         for name, said in (
