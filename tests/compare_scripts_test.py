@@ -140,11 +140,14 @@ class WordTest(unittest.TestCase):
         self.assertAlmostEqual(noise_floor([[i / 100] for i in range(1, 11)]), 0.09)
 
 
+PRECISIONS = {"null": "none", "libuv": "exact library", "java_wheel": "early library"}
+
+
 def entries(costs: dict[str, list[float]], workload: str = "fill") -> list[dict[str, Any]]:
     return [
         {
             "name": f"quick/{workload}/1000/{backend}/manual_time",
-            "label": f"{'none' if backend == 'null' else 'exact'}, per insert",
+            "label": f"{PRECISIONS.get(backend, 'exact')}, per insert",
             "items": 1000,
             "ns_per_item": cost,
             "round": round_,
@@ -206,6 +209,20 @@ class CompareCommandTest(Scratch):
         self.assertIn("differs from itself by up to 0 %", ended.stdout)
         again = self.compare(f"{folder}:scan", f"{folder}:scan@again")
         self.assertIn("1 equivalent", again.stdout)
+
+    def test_a_library_with_own_code_and_with_itself(self) -> None:
+        costs = {"scan": self.SCAN, "libuv": [c * 9 for c in self.SCAN], "java_wheel": self.SCAN}
+        folder = self.campaign("one", costs)
+        for own, library, word in (
+            ("scan", "libuv", "slower"),
+            ("scan", "java_wheel", "equivalent"),
+        ):
+            ended = self.compare(f"{folder}:{own}", f"{folder}:{library}")
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+            self.assertIn(f"1 comparison of B with A over 8 rounds: 1 {word}.", ended.stdout)
+        ended = self.compare(folder, self.campaign("other", costs | {"libuv": self.SCAN}))
+        self.assertRegex(ended.stdout, r"fill/10³ +\| libuv +\| .* \*\*faster\*\*")
+        self.assertIn("\nNot compared: controls: java_wheel.\n", ended.stdout)
 
     def test_a_backend_is_compared_with_its_twin_and_not_with_its_own_rounds(self) -> None:
         folder = self.campaign(
