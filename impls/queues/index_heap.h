@@ -32,10 +32,12 @@
 //   20 bytes a timer: an entry of 16 and a place of 4
 //
 // Good: for exact deadlines, whether timers fire or are cancelled. Arities 4 and 8 cost about the
-//   same for timers that fire; 8 arms and cancels for a third less. Arity 2 costs up to twice as
-//   much.
+//   same for timers that fire, and less than any library's heap (impls/peers); 8 arms and cancels
+//   for a third less.
 // Bad: for emptying a large heap: each fire sifts an entry through all levels, where a tree only
-//   unlinks its first node.
+//   unlinks its first node. And at arity 2: it has twice as many levels as 4, each of which waits
+//   for the one above, in a large heap for a miss. So it costs up to two and a half times as much,
+//   and in two cells of docs/peers.md a library's heap costs less.
 // Follows: libev (arity 4, places that begin at 3), libuv's and Go's heaps that know each timer's
 //   place; the alignment of siblings is of LaMarca and Ladner 1996.
 // Deviates: libev keeps the place in the timer; here a timer is an id, so its place is in an array.
