@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -67,6 +69,24 @@ TEST(MemoryTest, OfAQueueThatAllocatesOnceForAll) {
                                                        trace.measured(), kNoStop);
   EXPECT_EQ(use.made, 0U);
   EXPECT_EQ(use.at_most_pending, use.empty);
+}
+
+// Has a megabyte within itself.
+class Broad : public Model {
+ public:
+  using Model::Model;
+
+ private:
+  std::array<char, 1'000'000> within_{};
+};
+
+TEST(MemoryTest, WhatIsWithinTheQueueCounts) {
+  const std::vector<Op> ops{schedule_op(0, 9)};
+  const MemoryUse use = replay_memory<Broad>({.capacity = 1}, {}, std::span(ops), kNoStop);
+  for (const std::uint64_t bytes : {use.empty, use.at_most_pending, use.peak, use.drained}) {
+    EXPECT_GE(bytes, 1'000'000U);
+    EXPECT_LT(bytes, 1'010'000U);
+  }
 }
 
 // Takes 10 MB for a moment whenever a timer is armed.

@@ -1,4 +1,5 @@
-// The memory pass: counts a queue's allocations while it replays a trace.
+// The memory pass: counts what a queue takes while it replays a trace: its object, which is made on
+// the heap for that, and what it allocates.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,8 @@ MemoryUse replay_memory(const QueueConfig& config, std::span<const Op> setup,
   const std::uint64_t resident_before = resident_bytes();
   MemoryUse use;
   reset_allocation_peak();
-  Queue queue(config);
+  const auto owner = std::make_unique<Queue>(config);
+  Queue& queue = *owner;
   use.empty = growth(before, allocations().bytes);
   Tick now = config.start;
   const auto look = [&] {

@@ -8,7 +8,8 @@
 //   append  1 line, which the append before has touched; one in 61 takes a free chunk
 //   take    4 lines that follow each other for 61 ids
 //
-// Memory comes in blocks of chunks, when it is needed, and stays.
+// Chunks for a number of ids and a block more are there from the beginning. More come in blocks of
+// 64, when they are needed, and stay.
 #pragma once
 
 #include <array>

@@ -18,10 +18,13 @@
 //   schedule O(1): the timer's line, and for a new entry the end of a log (core/id_logs.h)
 //   cancel O(1): the timer's line
 //   advance O(fired + looked at): a pending timer is looked at once in Slots granules, or once if
-//     it goes further than that
+//     it goes further than that; a jump of Slots granules or more, O(entries)
 //   next_wakeup O(1): the next slot with entries, where all may be of later rounds
-//   16 bytes a timer, and 8 a slot; 5 an entry in long logs, but a slot with one entry has a chunk
-//     of 64 bytes, so up to 64 an entry while timers are fewer than slots
+//   Sweeps as log_wheel
+//   16 bytes an id, and 8 a slot; 5 an entry in long logs, but a slot with one entry has a chunk of
+//     64 bytes, so up to 64 an entry while timers are fewer than slots
+//   The slots are within the object, 520 KiB for 65 536: put it where a stack need not hold it. An
+//     array of its own would be one more load for each entry
 //
 // Good: for delays below Slots granules: no timer is ever moved from level to level.
 // Bad: for longer delays, each round looks at all of them; for few timers in many slots.
