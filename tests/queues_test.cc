@@ -14,6 +14,7 @@
 #include "queues/btree.h"
 #include "queues/calendar_queue.h"
 #include "queues/dary_heap.h"
+#include "queues/fibonacci_heap.h"
 #include "queues/index_heap.h"
 #include "queues/kafka_wheel.h"
 #include "queues/ladder_queue.h"
@@ -24,6 +25,7 @@
 #include "queues/log_ring.h"
 #include "queues/log_wheel.h"
 #include "queues/ordered_map.h"
+#include "queues/pairing_heap.h"
 #include "queues/radix_heap.h"
 #include "queues/ring.h"
 #include "queues/scan.h"
@@ -370,7 +372,8 @@ TEST(Lawn, KeepsOrderWhenAFirstTimerHasGone) {
 template <class Queue>
 class ShortOfMemory : public testing::Test {};
 
-using QueuesThatGrow = testing::Types<TickMap, Lawn>;
+using QueuesThatGrow =
+    testing::Types<TickMap, Lawn, BinaryHeap, QuadHeap, PairingHeap, FibonacciHeap>;
 TYPED_TEST_SUITE(ShortOfMemory, QueuesThatGrow);
 
 TYPED_TEST(ShortOfMemory, StaysAsItWasWhenArmingFails) {

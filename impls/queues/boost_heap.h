@@ -4,7 +4,7 @@
 //
 // Invariants:
 //   1. handles_[id] is the handle of the entry of id, or kNotPending exactly if id is not pending.
-//   2. The heap has one entry for each pending timer. The top is one that is due first.
+//   2. The heap has one entry for each of size_ pending timers. The top is one that is due first.
 #pragma once
 
 #include <cassert>
@@ -23,7 +23,7 @@ struct HeapEntry {
   friend bool operator<(const HeapEntry& a, const HeapEntry& b) { return a.deadline > b.deadline; }
 };
 
-// Heap: a mutable Boost.Heap of HeapEntry.
+// Heap: a mutable Boost.Heap of HeapEntry that counts no entry before it has memory for it.
 template <class Heap>
 class BoostHeap {
  public:
@@ -38,6 +38,7 @@ class BoostHeap {
     Handle& handle = handles_[id];
     if (handle == kNotPending) {
       handle = heap_.push({deadline, id});
+      ++size_;
     } else {
       heap_.update(handle, HeapEntry{deadline, id});
     }
@@ -48,6 +49,7 @@ class BoostHeap {
     Handle& handle = handles_[id];
     if (handle == kNotPending) return false;
     heap_.erase(std::exchange(handle, kNotPending));
+    --size_;
     return true;
   }
 
@@ -63,17 +65,18 @@ class BoostHeap {
   // Fires the timer that is due first, if one is. Returns whether it did.
   template <class Sink>
   bool fire_first(Tick now, Sink&& sink) {
-    if (heap_.empty() || heap_.top().deadline > now) return false;
+    if (size_ == 0 || heap_.top().deadline > now) return false;
     const HeapEntry due = heap_.top();
     heap_.pop();
+    --size_;
     handles_[due.id] = kNotPending;
     sink(due.id, due.deadline);
     return true;
   }
 
-  Tick next_wakeup() const { return heap_.empty() ? kNever : heap_.top().deadline; }
-  std::size_t size() const { return heap_.size(); }
-  std::size_t queued() const { return heap_.size(); }
+  Tick next_wakeup() const { return size_ == 0 ? kNever : heap_.top().deadline; }
+  std::size_t size() const { return size_; }
+  std::size_t queued() const { return size_; }
 
  protected:
   void cancel_all() {
@@ -85,6 +88,7 @@ class BoostHeap {
   static inline const Handle kNotPending{};
 
   Tick now_;
+  std::size_t size_ = 0;
   Heap heap_;
   std::vector<Handle> handles_;  // by id
 };

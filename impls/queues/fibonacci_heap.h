@@ -27,7 +27,8 @@
 
 namespace timerbench {
 
-struct FibonacciHeap : BoostHeap<boost::heap::fibonacci_heap<HeapEntry>> {
+struct FibonacciHeap
+    : BoostHeap<boost::heap::fibonacci_heap<HeapEntry, boost::heap::constant_time_size<false>>> {
   static constexpr Traits traits{.name = "fibonacci_heap",
                                  .summary = "Fibonacci heap with handles (Boost.Heap)",
                                  .precision = Precision::exact,

@@ -26,7 +26,8 @@
 
 namespace timerbench {
 
-struct PairingHeap : BoostHeap<boost::heap::pairing_heap<HeapEntry>> {
+struct PairingHeap
+    : BoostHeap<boost::heap::pairing_heap<HeapEntry, boost::heap::constant_time_size<false>>> {
   static constexpr Traits traits{.name = "pairing_heap",
                                  .summary = "pairing heap with handles (Boost.Heap)",
                                  .precision = Precision::exact,
