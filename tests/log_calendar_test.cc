@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -155,6 +156,31 @@ TEST(LogCalendarTest, NoLongerStepCascadesAWholeBucket) {
     most = std::max(most, calendar.work().moved - before);
   }
   EXPECT_LE(most, 1'000u);  // of 12 800; 800 fire
+}
+
+// Delays of 1 ns to 25 days, all octaves alike, which takes seven levels. Each fire arms its timer
+// again, and the clock sleeps until the next wakeup. No bucket that is not cascaded ahead has more
+// than 800 timers.
+TEST(LogCalendarTest, MovesFewTimersWhereNanosecondsAndDaysMix) {
+  constexpr TimerId kTimers = 50'000;
+  constexpr Tick kLongest = Tick{25 * 86'400} * 1'000'000'000;
+  std::mt19937_64 random(1);
+  const auto delay = [&] {
+    const Tick octave = Tick{1} << random() % 51;
+    return std::min(octave + random() % octave, kLongest);
+  };
+  Calendar calendar({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) calendar.schedule(id, delay());
+  std::size_t fired = 0;
+  for (Tick now = 0; fired < 3 * kTimers; now = calendar.next_wakeup()) {
+    const std::uint64_t before = calendar.work().moved;
+    const Fires fires = fired_by(calendar, now);
+    ASSERT_LE(calendar.work().moved - before, 1'000u) << now;
+    for (const auto& fire : fires) calendar.schedule(fire.first, now + delay());
+    fired += fires.size();
+  }
+  EXPECT_LE(calendar.work().moved, fired);
+  EXPECT_EQ(calendar.size(), kTimers);
 }
 
 TEST(LogCalendarTest, MovingNearerForEverLeavesFewEntries) {

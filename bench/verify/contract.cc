@@ -67,7 +67,7 @@ class Patience {
 };
 
 void fires_at_its_deadline_and_not_before(const Backend& backend) {
-  for (const Tick start : {Tick{0}, Tick{7}, Tick{1000}}) {
+  for (const Tick start : {Tick{0}, Tick{7}, Tick{1000}, Tick{1} << 32}) {
     for (const Tick delay : kBoundaries) {
       if (delay > longest_jump(backend)) continue;
       AuditedQueue queue(backend, {.capacity = 1, .start = start});
@@ -97,12 +97,14 @@ void fires_once_after_a_late_advance(const Backend& backend) {
 }
 
 void rounds_to_the_granularity_it_promises(const Backend& backend) {
-  for (const Tick granularity : {Tick{2}, Tick{10}, Tick{100}, Tick{4096}}) {
-    for (const Tick start : {Tick{0}, Tick{1234}}) {
+  for (const Tick granularity : {Tick{2}, Tick{10}, Tick{100}, Tick{4096}, Tick{1} << 32}) {
+    if (granularity > longest_jump(backend)) continue;
+    for (const Tick start : {Tick{0}, Tick{1234}, Tick{1} << 32}) {
       AuditedQueue queue(backend, {.capacity = 32, .start = start, .granularity = granularity});
       Lcg random;
       for (TimerId id = 0; id < 32; ++id) {
-        queue.schedule(id, start + random.below(40 * granularity));
+        const Tick granules = random.below(40);
+        queue.schedule(id, start + granules * granularity + random.below(granularity));
       }
       for (Tick step = 0; step <= 90; ++step) queue.advance(start + step * granularity / 2);
       require(queue.size() == 0, 2, "timers are left after the last deadline");
@@ -243,8 +245,8 @@ void one_advance_fires_in_order(const Backend& backend) {
 }
 
 void far_deadlines_are_kept(const Backend& backend) {
-  // 7 divides the largest tick, 10 does not.
-  for (const Tick granularity : {Tick{1}, Tick{7}, Tick{10}}) {
+  // 7 divides the largest tick, 10 does not; the last one is none of 32 bits.
+  for (const Tick granularity : {Tick{1}, Tick{7}, Tick{10}, Tick{1} << 32}) {
     AuditedQueue queue(backend, {.capacity = 16, .granularity = granularity});
     TimerId id = 0;
     for (const Tick deadline : kFarDeadlines) queue.schedule(id++, deadline);
