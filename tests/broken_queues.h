@@ -1,9 +1,9 @@
 // Deliberately broken timer queues, to prove that the checks bite.
 //
 // Small sound queues, such as a hierarchical wheel, a ring with rounds, a heap, one with lazy
-// deletion, a wheel of logs and a calendar of logs, are each written once. A bug is a deviation of a
-// line or two, `if constexpr (kBug == ...)` or a condition that names it. None of them is undefined
-// behaviour, and none hangs: a broken queue gives wrong answers.
+// deletion, a wheel, a ring and a calendar of logs, are each written once. A bug is a deviation of
+// a line or two, `if constexpr (kBug == ...)` or a condition that names it. None of them is
+// undefined behaviour, and none hangs: a broken queue gives wrong answers.
 #pragma once
 
 #include <algorithm>
@@ -88,6 +88,10 @@ enum class Bug {
   copy_fires_twice,
   reclaims_a_waiting_entry,
   cascade_ahead_misses_late_entries,
+  sweep_drops_a_waiting_entry,
+  // BrokenLogRing
+  fires_at_the_first_look,
+  lost_in_a_jump,
   // BrokenLogCalendar
   agenda_unsorted,
   agenda_fires_the_dead,
@@ -215,6 +219,13 @@ constexpr BugText describe(Bug bug) {
     case Bug::cascade_ahead_misses_late_entries:
       return {"broken_cascade_ahead_misses_late_entries",
               "an entry that comes to a bucket already cascaded is lost"};
+    case Bug::sweep_drops_a_waiting_entry:
+      return {"broken_sweep_drops_a_waiting_entry",
+              "sweeps the entry of a cancelled timer that relies on it when it is armed again"};
+    case Bug::fires_at_the_first_look:
+      return {"broken_fires_at_the_first_look", "does not ask whether a timer is of a later round"};
+    case Bug::lost_in_a_jump:
+      return {"broken_lost_in_a_jump", "a jump over rounds keeps only the entries of what is due"};
     case Bug::agenda_unsorted:
       return {"broken_agenda_unsorted", "a bucket that is opened goes to the agenda as it is"};
     case Bug::agenda_fires_the_dead:
@@ -724,11 +735,13 @@ class BrokenLazyHeap {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
 };
 
-// Two levels of logs that are never unlinked; a timer knows which bucket has its live entry.
-template <Bug kBug>
+// Two levels of logs that are never unlinked; a timer knows which bucket has its live entry. Each
+// advance() sweeps a bucket. A ring is the lower level alone.
+template <Bug kBug, bool kIsRing = false>
 class BrokenLogWheel {
  public:
-  static constexpr Traits traits = traits_of(kBug, "sound_log_wheel", Precision::exact, true);
+  static constexpr Traits traits =
+      traits_of(kBug, kIsRing ? "sound_log_ring" : "sound_log_wheel", Precision::exact, true);
 
   explicit BrokenLogWheel(const QueueConfig& config)
       : now_(config.start), timers_(config.capacity) {}
@@ -755,6 +768,7 @@ class BrokenLogWheel {
   template <class Sink>
   std::size_t advance(Tick now, Sink&& sink) {
     if (now < now_) return 0;
+    if (kIsRing && now - now_ >= kTicks) pass_rounds(now - (kTicks - 1));
     std::size_t fired = 0;
     while (next() <= now) {
       now_ = next();
@@ -763,6 +777,7 @@ class BrokenLogWheel {
     }
     now_ = now;
     cascade_until(now_ + std::min(kTicks, kNever - 1 - now_));
+    if (!far_.empty()) sweep(*far_.rbegin());
     return fired;
   }
 
@@ -772,7 +787,7 @@ class BrokenLogWheel {
  private:
   using Logs = std::map<Tick, std::vector<TimerId>>;  // by the first tick of the bucket
 
-  static constexpr Tick kTicks = 16;  // of an upper bucket
+  static constexpr Tick kTicks = 16;  // of an upper bucket, or of a ring
 
   struct Timer {
     Tick deadline = kNever;  // kNever: not pending
@@ -788,6 +803,8 @@ class BrokenLogWheel {
     Timer& timer = timers_[id];
     // The bucket that follows the hand may have been cascaded, so all of it is near.
     constexpr Tick kNear = kBug == Bug::cascade_ahead_misses_late_entries ? kTicks : 2 * kTicks;
+    // A ring has nothing farther: what is due after a round waits at the end of this one.
+    if (kIsRing) due = std::min(due, now_ + std::min(kTicks - 1, kNever - 1 - now_));
     const bool is_near = due - now_ < kNear;
     const Tick begin = is_near ? due : due / kTicks * kTicks;
     (is_near ? near_ : far_)[begin].push_back(id);
@@ -813,6 +830,26 @@ class BrokenLogWheel {
     if (timer.deadline != kNever) append(id, std::max(timer.deadline, now_));
   }
 
+  // Drops the dead entries of this bucket.
+  void sweep(Logs::value_type& bucket) {
+    std::erase_if(bucket.second, [&](TimerId id) {
+      const Timer& timer = timers_[id];
+      return timer.look != bucket.first ||
+             (kBug == Bug::sweep_drops_a_waiting_entry && timer.deadline == kNever);
+    });
+  }
+
+  // Moves the hand of a ring past buckets that are not opened.
+  void pass_rounds(Tick hand) {
+    now_ = hand;
+    for (const auto& [begin, log] : std::exchange(near_, {})) {
+      for (const TimerId id : log) {
+        if (kBug == Bug::lost_in_a_jump && timers_[id].deadline > now_) continue;
+        look_again(id, begin);
+      }
+    }
+  }
+
   template <class Sink>
   std::size_t fire(Sink& sink) {
     std::vector<std::pair<Tick, TimerId>> due;
@@ -820,7 +857,9 @@ class BrokenLogWheel {
     near_.erase(now_);
     for (const TimerId id : log) {
       Timer& timer = timers_[id];
-      if (timer.look == now_ && timer.deadline <= now_) {
+      const bool is_due = timer.deadline <= now_ ||
+                          (kBug == Bug::fires_at_the_first_look && timer.deadline != kNever);
+      if (timer.look == now_ && is_due) {
         due.emplace_back(timer.deadline, id);
         if (kBug != Bug::copy_fires_twice) timer.look = kNever;
       } else {
@@ -843,6 +882,9 @@ class BrokenLogWheel {
   Logs near_;  // buckets of a tick
   Logs far_;
 };
+
+template <Bug kBug>
+using BrokenLogRing = BrokenLogWheel<kBug, true>;
 
 // Logs of 16 ticks. The one that is open is a sorted agenda; what is overdue waits apart.
 template <Bug kBug>
@@ -1095,7 +1137,8 @@ class Guesser : public Model {
 using SoundQueues =
     std::tuple<BrokenWheel<Bug::none>, BrokenWheel<Bug::none, 100>, BrokenRing<Bug::none>,
                BrokenHeap<Bug::none>, BrokenLazyHeap<Bug::none>, BrokenLogWheel<Bug::none>,
-               BrokenLogCalendar<Bug::none>, LateByAPart<0>, TickWalker, Guesser>;
+               BrokenLogRing<Bug::none>, BrokenLogCalendar<Bug::none>, LateByAPart<0>, TickWalker,
+               Guesser>;
 
 // What a trace can show.
 using BrokenOnTraces = std::tuple<  //
@@ -1125,7 +1168,9 @@ using BrokenOnTraces = std::tuple<  //
     BrokenHeap<Bug::cancel_denies>, BrokenHeap<Bug::next_wakeup_stuck>,  //
     BrokenLogWheel<Bug::forgets_the_look>, BrokenLogWheel<Bug::copy_fires_twice>,
     BrokenLogWheel<Bug::reclaims_a_waiting_entry>,
-    BrokenLogWheel<Bug::cascade_ahead_misses_late_entries>,  //
+    BrokenLogWheel<Bug::cascade_ahead_misses_late_entries>,
+    BrokenLogWheel<Bug::sweep_drops_a_waiting_entry>,                                 //
+    BrokenLogRing<Bug::fires_at_the_first_look>, BrokenLogRing<Bug::lost_in_a_jump>,  //
     BrokenLogCalendar<Bug::agenda_unsorted>, BrokenLogCalendar<Bug::agenda_fires_the_dead>,
     BrokenLogCalendar<Bug::arrival_misses_the_opened_bucket>,
     BrokenLogCalendar<Bug::idles_past_a_nearer_timer>, LateByAPart<1>, RelativeWakeupStuck>;
