@@ -30,6 +30,11 @@
 //      each tidy() sweeps.
 // A dead entry that its timer's look happens to name is taken for the live one, which then is dead
 // itself.
+//
+// So entries are bounded, whatever the caller does. At most one for each id waits, that of its
+// pending or cancelled timer. Beside these, at most half as many as there are pending timers and
+// kSlack are dead; some per cent more while a sweep goes round. When timers fire or are cancelled
+// the bound falls, and the calls that follow sweep what is too much. No chunk is given back.
 #pragma once
 
 #include <algorithm>

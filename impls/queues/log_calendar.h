@@ -38,7 +38,7 @@
 //     its share of sorting at most kShort others
 //   next_wakeup O(1): the first of the agenda or the first tick of the next bucket, where nothing
 //     may be due
-//   Memory as log_wheel
+//   Sweeps and memory as log_wheel
 //
 // Good: for exact timers in any number, at any resolution.
 // Bad: for few timers, as log_wheel; where a granularity will do, log_wheel need not sort.

@@ -40,10 +40,12 @@
 //     fetched ahead; an entry is looked at once a level at most, unless its timer was moved
 //   next_wakeup O(1)
 //   A sweep, while too many entries are dead: 26 to 86 entries a call, and of advance() two more
-//     for each timer that fired
-//   16 bytes a timer and 4.2 an entry, about 1.5 entries a timer at most; up to 256 for the last
-//     chunk of each bucket that has entries, which matters below 10^5 timers; 8 a bucket of each
-//     level that there can be: 32 KiB for 256 slots
+//     for each timer that fired. But where all that is dead begins in the next granule, one call
+//     sweeps all that begins there: O(entries), as many as the advance() to there looks at
+//   16 bytes an id and 4.2 an entry: at most one that is not dead for each id, that of its pending
+//     or cancelled timer, and dead ones as core/timer_logs.h bounds them; up to 256 for the last
+//     chunk of each bucket that has entries, which matters below 10^5 timers; 16 KiB of chunks; 8
+//     within the object for a bucket of each level that there can be: 32 KiB for 256 slots
 //
 // Good: for many timers, above all when most are moved or cancelled, and when a long advance()
 //   hurts.
