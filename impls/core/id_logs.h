@@ -46,9 +46,14 @@ class IdLogs {
   // Has room for so many ids from the beginning, and gets more by blocks.
   explicit IdLogs(std::size_t ids) { add_block(ids / kIds + kBlock); }
 
-  // Gets the memory that so many ids need while they are taken out of one log and appended to so
-  // many others. What already is in logs is part of it.
-  void reserve(std::size_t ids, std::size_t logs) {
+  // Gets the memory that it needs to take ids out of logs into one, and to append those of this one
+  // to so many logs.
+  void reserve(std::size_t logs) {
+    while (free_count_ < logs + 2 + kIds) add_block(kBlock);
+  }
+
+  // The same if all ids are taken out, and so many are left in the one.
+  void reserve_for_all(std::size_t ids, std::size_t logs) {
     while (chunks_ < ids / kIds + 2 + logs + kIds) add_block(kBlock);
   }
 

@@ -266,7 +266,7 @@ class TimerLogs {
   // anew. What was due by then is at the hand. O(pending + dead). Throws std::bad_alloc and then
   // has done nothing.
   void pass_rounds(Tick granule) {
-    logs_.reserve(size_, std::min(size_, kBuckets));
+    logs_.reserve_for_all(size_, std::min(size_, kBuckets));
     Log passed;
     for (std::size_t slot = queued_[0].next(0); slot != queued_[0].kNone;
          slot = queued_[0].next(slot + 1)) {
@@ -443,16 +443,16 @@ class TimerLogs {
     if (next_ != hand_) find_next();
   }
 
-  // The queued bucket that is swept now, if one begins later than the next granule. What lives in
-  // one that begins there could only be put at the hand, where the next advance() would find it and
-  // put it back, for ever.
+  // The queued bucket that is swept now, or none at the end of a round through those that begin
+  // later than the next granule. What lives in one that begins there could only be put at the hand,
+  // where the next advance() would find it and put it back, for ever.
   std::optional<Bucket> bucket_to_sweep() {
-    for (unsigned levels = 0; levels <= level_count_;) {
+    for (;;) {
       swept_slot_ = queued_[swept_level_].next(swept_slot_);
       if (swept_slot_ == Bitmap<kBuckets>::kNone) {
         swept_level_ = (swept_level_ + 1) % level_count_;
         swept_slot_ = 0;
-        ++levels;
+        if (swept_level_ == 0) return std::nullopt;
         continue;
       }
       const Tick first = hand(swept_level_);
@@ -460,18 +460,22 @@ class TimerLogs {
       if (bucket.begin() > hand_ + 1) return bucket;
       ++swept_slot_;
     }
-    return std::nullopt;
   }
 
   // Sweeps the buckets that begin at the next granule, all at once. The advance() to there would
   // look at as many. O(their entries).
   [[gnu::noinline]] void sweep_what_begins_next() {
-    logs_.reserve(size_, std::min(size_, level_count_ * kBuckets));
+    const auto for_each_bucket = [&](auto&& visit) {
+      for (unsigned level = 0; level < level_count_; ++level) {
+        const Bucket bucket{level, hand(level) + 1};
+        if (bucket.begin() == hand_ + 1) visit(bucket);
+      }
+    };
+    std::size_t entries = 0;
+    for_each_bucket([&](Bucket bucket) { entries += size(bucket); });
+    logs_.reserve(std::min(entries, level_count_ * kBuckets));
     Log live;
-    for (unsigned level = 0; level < level_count_; ++level) {
-      const Bucket bucket{level, hand(level) + 1};
-      if (bucket.begin() == hand_ + 1 && is_queued(bucket)) take_live(bucket, live);
-    }
+    for_each_bucket([&](Bucket bucket) { take_live(bucket, live); });
     append_all(live);
   }
 

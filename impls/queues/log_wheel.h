@@ -40,8 +40,8 @@
 //     fetched ahead; an entry is looked at once a level at most, unless its timer was moved
 //   next_wakeup O(1)
 //   A sweep, while too many entries are dead: 26 to 86 entries a call, and of advance() two more
-//     for each timer that fired. But where all that is dead begins in the next granule, one call
-//     sweeps all that begins there: O(entries), as many as the advance() to there looks at
+//     for each timer that fired. But once in a round through all buckets, a call sweeps all that
+//     begins in the next granule: O(entries), as many as the advance() to there looks at
 //   16 bytes an id and 4.2 an entry: at most one that is not dead for each id, that of its pending
 //     or cancelled timer, and dead ones as core/timer_logs.h bounds them; up to 256 for the last
 //     chunk of each bucket that has entries, which matters below 10^5 timers; 16 KiB of chunks; 8
