@@ -22,6 +22,8 @@
 //   (keepalive) costs a fifth to a third less, the rest is about the same.
 // Bad: for arming and moving at random among many timers.
 // Follows: Adelson-Velsky & Landis 1962; Solaris' and ZFS' AVL trees.
+// Deviates: equal deadlines are allowed, where all three want keys that differ. Nodes are an array
+//   by id, where Solaris and ZFS have them within their objects.
 #pragma once
 
 #include <boost/intrusive/avl_set.hpp>

@@ -21,6 +21,8 @@
 // Good: for many timers that fire: a fire takes the next entry of an array.
 // Bad: for cancelling, which is a search here and none in the other trees.
 // Follows: Bayer & McCreight 1972; absl::btree_set, and Rust's BTreeMap, which is like it.
+// Deviates: a set knows its keys only, so the deadline of each id is kept beside it. Bayer's and
+//   McCreight's nodes are pages of a disk, these are four lines of a cache.
 #pragma once
 
 #include <absl/container/btree_set.h>

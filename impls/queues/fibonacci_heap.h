@@ -19,6 +19,8 @@
 // Good: for arming when little fires. Its bounds are the best on paper, so papers cite it.
 // Bad: when timers fire or are cancelled: large nodes and long chains of pointers.
 // Follows: Fredman & Tarjan 1984.
+// Deviates: a move to a later time, which the paper has not, makes roots of the node and its
+//   children, and links the roots as a fire does.
 #pragma once
 
 #include <boost/heap/fibonacci_heap.hpp>

@@ -55,7 +55,8 @@
 // Follows: Kafka's SystemTimer, TimingWheel and TimerTaskList; Varghese & Lauck 1987, scheme 7.
 //   With 64 slots, a word of the bitmap for each level, it is tokio's wheel too, except that tokio
 //   has six levels, puts a timer on the level of the highest digit in which deadline and clock
-//   differ, and forgets a bucket that cancels have emptied.
+//   differ, and forgets a bucket that cancels have emptied. Erlang has a wheel for each scheduler,
+//   of two levels of 2^14 slots: of 1 ms, and of half the reach of those.
 // Deviates: the delay queue is a bitmap of queued buckets on each level, not a heap (a bucket's
 //   instant follows from its place, so its key cannot change while it is queued); deadlines are
 //   rounded up to the tick, where Kafka rounds them down and fires early (kafka_wheel_floor does

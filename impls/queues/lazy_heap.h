@@ -24,6 +24,8 @@
 // Bad: when one long call hurts: what a cancel saves is paid when its entry surfaces, or in a
 //   rebuild, a pause of O(n).
 // Follows: java.util.Timer (lazy, purge() left to the user), Go before 1.23 (rebuilds at 1/4 dead).
+// Deviates: rebuilds by itself, at 1/2 dead. An entry is told from a later one of its timer by a
+//   number; there it is a timer, which knows that it is cancelled. Go's heap has four children.
 #pragma once
 
 #include <algorithm>

@@ -18,6 +18,8 @@
 // Good: when timers are armed and cancelled and few of them fire.
 // Bad: when they fire.
 // Follows: Fredman et al. 1986.
+// Deviates: Boost merges children in pairs, then the results in pairs, until one tree is left: the
+//   paper's multipass variant. Its main one merges pairs once, then all of them in a row.
 #pragma once
 
 #include <boost/heap/pairing_heap.hpp>

@@ -17,6 +17,8 @@
 // Good: for a few hundred timers, or when sweeps are rare and timers move all the time.
 // Bad: when advance() is called often with many ids.
 // Follows: the loop over all connections that many servers run once a second.
+// Deviates: it looks at a compact array of deadlines, where a server visits its connections, a line
+//   or more of each; and at each advance(), not once a second.
 #pragma once
 
 #include <algorithm>

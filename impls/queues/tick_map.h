@@ -25,6 +25,7 @@
 // Bad: for sparse deadlines, where each timer needs an entry of the map and most ticks find
 //   nothing; for past deadlines, which make advance() look back that far.
 // Follows: the array with a slot for each tick.
+// Deviates: only ticks that have timers take memory. For that, each access probes a hash map.
 #pragma once
 
 #include <algorithm>
