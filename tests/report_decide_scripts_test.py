@@ -766,6 +766,23 @@ class Backend(ReportTest):
         self.assertIn("on 1 of 1 load.", self.text(), "also who is always the best")
         self.check_quiet()
 
+    def test_how_to_take_a_queue_of_this_tree(self) -> None:
+        entries = [
+            one
+            for name, precision in (("log_wheel_256", "granular"), ("heap", "exact"))
+            for one in costs("quick/churn/1000", name, precision, 9)
+        ]
+        page = self.report(self.campaign([*entries, *costs("quick/churn/1000", "null", "none", 1)]))
+        self.open(page, "backend&of=log_wheel_256")
+        self.assertIn(
+            'In a program: #include "timerbench/queues/log_wheel.h" has timerbench::LogWheel<256>; '
+            "how to install it: docs/use_in_your_program.md",
+            self.text(),
+        )
+        for name in ("heap", "null"):  # of another tree; a control
+            self.open(page, f"backend&of={name}")
+            self.assertNotIn("#include", self.text())
+
     def test_a_service_has_a_page_too(self) -> None:
         entries = [
             entry("accuracy/rate/1000", "locked_binary_heap", "exact", lateness_p50_ns=80e3),

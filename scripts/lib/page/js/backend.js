@@ -25,6 +25,24 @@ function factsOf(campaign, backend, names = ['Header', 'Good', 'Bad', 'Service']
   );
 }
 
+// How to take a queue of this tree, folded where there is little room; nothing for other backends
+// and controls.
+function useInAProgram(campaign, backend) {
+  const {header = '', type} = campaign.backends.get(backend);
+  if (!header.startsWith('impls/queues/') || !campaign.isRanked(backend)) return '';
+  return h(
+    'details',
+    {class: 'use', open: innerWidth > NARROW},
+    h('summary', {}, 'Use it in a program'),
+    'In a program: ',
+    h('code', {}, `#include "${header.replace('impls/', 'timerbench/')}"`),
+    ' has ',
+    h('code', {}, `timerbench::${type}`),
+    '; how to install it: ',
+    h('code', {}, 'docs/use_in_your_program.md'),
+  );
+}
+
 // The services that drive the structure for several threads on the wall clock.
 function serviceOf(campaign, backend) {
   if (!campaign.isRanked(backend)) return 'none, as it is not ranked';
@@ -72,6 +90,7 @@ function drawBackend(view) {
       h('h3', {}, swatch(backend, campaign), backend),
       h('p', {}, summaryOf(campaign, backend), kinds.length > 0 && standing(campaign, kinds[0])),
       factsOf(campaign, backend),
+      useInAProgram(campaign, backend),
     ),
     kinds.map((kind, i) => [
       i > 0 && h('p', {}, standing(campaign, kind)),
