@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -72,17 +73,16 @@ class ProcessTest : public testing::Test {
   Scratch scratch_;
 };
 
-// Nobody else sleeps for so long.
+// Nobody else sleeps for so long. What has it among its words is asleep, or makes others sleep.
 constexpr std::string_view kSleeper = "sleep 86399.25";
 
 bool is_anybody_asleep() {
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
     std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    std::string words;
-    std::getline(file, words);
+    std::string words{std::istreambuf_iterator<char>(file), {}};
     std::ranges::replace(words, '\0', ' ');
-    if (words.starts_with(kSleeper)) return true;
+    if (words.find(kSleeper) != std::string::npos) return true;
   }
   return false;
 }
@@ -254,6 +254,31 @@ TEST_F(ProcessTest, AReplayThatTakesTooLongEndsTheProcess) {
 // Children that left their session and whose parents have ended are killed as well.
 TEST_F(ProcessTest, AllThatItStartsEndsWithIt) {
   failure_of(program(fmt::format("setsid {0} & (setsid {0} & setsid {0} &) ; exit 1", kSleeper)));
+  expect_nobody_asleep();
+}
+
+TEST_F(ProcessTest, OneThatStartsVeryManyIsEnded) {
+  const std::string failure = error_of([&] {
+    SupervisedProgram bomb(
+        {"/bin/bash", "-c",
+         fmt::format("for ((i = 0; i < 2000; ++i)); do setsid {} & done; wait", kSleeper)},
+        1 << 20);
+    bomb.next_line(60s, kNoStop);
+  });
+  EXPECT_EQ(failure, "error: it has more than 1000 processes at a time");
+  expect_nobody_asleep();
+}
+
+// Each has a session of its own, and has ended before anybody can ask for its children.
+TEST_F(ProcessTest, OneWhoseChildrenStartOthersAllTheTimeIsEnded) {
+  const std::string hop =
+      "import os, time\n"
+      "end = time.monotonic() + 60\n"
+      "while time.monotonic() < end:\n"
+      "  if os.fork(): os._exit(0)\n"
+      "  os.setsid()\n";
+  SupervisedProgram hopper({"/usr/bin/python3", "-c", hop, "sleep", "86399.25"}, 1 << 20);
+  EXPECT_FALSE(hopper.next_line(20s, kNoStop));
   expect_nobody_asleep();
 }
 
