@@ -197,6 +197,17 @@ TEST_F(ProcessTest, OneThatWritesManyFilesIsEnded) {
   EXPECT_NO_THROW(write_while("i < 4"));
 }
 
+// However it takes the room: it may do so without writing.
+TEST_F(ProcessTest, OneThatLeavesTooLittleRoomIsEnded) {
+  const std::string failure = error_of([&] {
+    SupervisedProgram hungry({"/bin/sh", "-c", std::string(kSleeper)}, std::uint64_t{1} << 58);
+    hungry.next_line(20s, kNoStop);
+  });
+  EXPECT_TRUE(failure.ends_with("has less than 1099511627776 MiB of room, which it may take"))
+      << failure;
+  expect_nobody_asleep();
+}
+
 // Also if it writes to one file again and again.
 TEST_F(ProcessTest, AllThatItStartsEndsWithOneThatWritesTooMuch) {
   const std::string failure = error_of([&] {

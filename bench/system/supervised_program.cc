@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@
 
 namespace timerbench {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestLine = 1 << 16;
 constexpr std::size_t kKeptErrors = 1 << 12;
@@ -200,8 +203,17 @@ void SupervisedProgram::look_at_processes() {
 
 // What it has told is written, too, and not all of that has been read yet: a pipe is small.
 void SupervisedProgram::refuse_too_much(std::uint64_t written) const {
-  if (written <= most_bytes_ + told_bytes_) return;
-  throw ProgramFailure(fmt::format("error: it writes more than {} MiB", most_bytes_ >> 20));
+  if (written > most_bytes_ + told_bytes_) {
+    throw ProgramFailure(fmt::format("error: it writes more than {} MiB", most_bytes_ >> 20));
+  }
+  // It may take room without writing, by fallocate().
+  std::error_code unknown;
+  for (const fs::path& folder : {fs::temp_directory_path(unknown), fs::current_path(unknown)}) {
+    if (fs::space(folder, unknown).available < most_bytes_) {
+      throw ProgramFailure(fmt::format("error: {} has less than {} MiB of room, which it may take",
+                                       folder.string(), most_bytes_ >> 20));
+    }
+  }
 }
 
 std::optional<std::string> SupervisedProgram::take_line(bool has_ended) {

@@ -29,7 +29,8 @@ class SupervisedProgram {
 
   // Starts arguments[0] with these arguments, without input. A file that it writes may have
   // `most_file_bytes`; a larger one is refused by the system. All that it writes beside its output
-  // may have four times as much, and 1 000 of its processes may live at a time. Throws
+  // may have four times as much, which must be free in the folders for temporary files and the
+  // current one, and 1 000 of its processes may live at a time. Throws
   // std::system_error if no process can be started. REQUIRES: this process has one thread.
   SupervisedProgram(const std::vector<std::string>& arguments, std::uint64_t most_file_bytes);
   ~SupervisedProgram();
@@ -38,8 +39,8 @@ class SupervisedProgram {
 
   // Returns the next line of its output without its end, or nothing when the program has ended well.
   // Throws ProgramFailure if it has ended otherwise, if the line is too long, if there is no line
-  // within `patience`, or if it has written too much or started too many; Interrupted when `stop`
-  // is set.
+  // within `patience`, if it has written too much or started too many, or if there is not enough
+  // room; Interrupted when `stop` is set.
   std::optional<std::string> next_line(std::chrono::duration<double> patience,
                                        const StopFlag& stop);
 
