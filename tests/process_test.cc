@@ -93,15 +93,22 @@ void expect_nobody_asleep() {
 }
 
 TEST_F(ProcessTest, DescribesItself) {
-  const ProcessPeer peer(
-      program("", R"({"name": "my_heap", "summary": "a heap", "precision": "granular", )"
-                  R"("version": "2.1", "ordered": true, "files": ["/etc/hostname"]})"));
+  const ProcessPeer peer(program(
+      "",
+      R"({"name": "my_heap", "summary": "a heap", "precision": "granular", )"
+      R"("version": "2.1", "ordered": true, "walks_ticks": true, "files": ["/etc/hostname"]})"));
   EXPECT_EQ(peer.traits().name, "my_heap");
   EXPECT_EQ(peer.traits().precision, Precision::granular);
   EXPECT_EQ(peer.traits().paper, "2.1");
   EXPECT_TRUE(peer.traits().ordered);
+  EXPECT_EQ(licence(peer.traits()), "advance() walks every tick");
   EXPECT_TRUE(peer.traits().is_library);
   EXPECT_EQ(peer.files(), std::vector<std::string>{"/etc/hostname"});
+
+  const ProcessPeer plain(program(""));
+  EXPECT_FALSE(plain.traits().ordered);
+  EXPECT_EQ(licence(plain.traits()), "");
+  EXPECT_EQ(plain.files(), std::vector<std::string>{});
 }
 
 TEST_F(ProcessTest, ABadDescriptionIsRefusedByItsMember) {
@@ -115,6 +122,10 @@ TEST_F(ProcessTest, ABadDescriptionIsRefusedByItsMember) {
             std::string::npos);
   EXPECT_NE(refused(R"({"name": "heap", "summary": "", "precision": "good", "version": ""})")
                 .find("granular"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"name": "heap", "summary": "", "precision": "exact", "version": "", )"
+                    R"("walks_ticks": 1})")
+                .find(R"("walks_ticks" of its description is not true or false)"),
             std::string::npos);
 }
 

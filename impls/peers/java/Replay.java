@@ -15,7 +15,12 @@ final class Replay {
   private Replay() {}
 
   /** What `describe` tells. */
-  record About(String name, String summary, String precision, boolean ordered) {
+  record About(
+      String name, String summary, String precision, boolean ordered, boolean walksTicks) {
+    About(String name, String summary, String precision, boolean ordered) {
+      this(name, summary, precision, ordered, false);
+    }
+
     /** The version tells the machine's flags as well, for the collector and the heap matter. */
     void print() throws IOException {
       List<String> versions = new ArrayList<>();
@@ -27,11 +32,12 @@ final class Replay {
       versions.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
       System.out.printf(
           "{\"name\": \"%s\", \"summary\": \"%s\", \"precision\": \"%s\", \"ordered\": %b,"
-              + " \"version\": \"%s\", \"files\": [\"%s\"]}%n",
+              + " \"walks_ticks\": %b, \"version\": \"%s\", \"files\": [\"%s\"]}%n",
           name,
           summary,
           precision,
           ordered,
+          walksTicks,
           String.join(" ", versions),
           String.join("\", \"", files()));
     }
