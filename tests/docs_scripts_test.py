@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from scripts_testing import ROOT
 
 from results.replays import load
+from services import services_table
 from tables.libraries import libraries_table
 from words import grouped
 
@@ -28,6 +29,10 @@ DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", *PAGES]
 PUBLISHED = ROOT / "results" / "2026-11-25-amd-epyc-full" / "table.md"
 LIBRARIES = ROOT / "results" / "2026-11-25-amd-epyc-peers" / "table.md"
 RUNTIMES = ROOT / "results" / "2026-11-25-amd-epyc-processes" / "table.md"
+OF_SERVICES = [
+    ROOT / "results" / f"2026-11-26-amd-epyc-{suite}"
+    for suite in ("accuracy", "contention", "purgatory")
+]
 TIMERBENCH = "build/release/timerbench"
 # The same program with libraries and engines that CI lacks.
 WITH_MORE = ("build/peers/timerbench", "build/durable/timerbench")
@@ -207,6 +212,20 @@ class LibrariesTest(unittest.TestCase):
         for figure, name in told:
             cell = published.get((f"`{name}`", "churn<br>10⁵ timers"), own)
             self.assertEqual(figure.replace(" ", "\u202f"), cell.partition(" `")[0], name)
+
+
+class ServicesTest(unittest.TestCase):
+    def test_the_table_is_of_the_published_campaigns(self) -> None:
+        page = (ROOT / "docs" / "services.md").read_text()
+        _, _, rest = page.partition("<!-- services -->\n")
+        shown, end, _ = rest.partition("<!-- end of services -->\n")
+        self.assertTrue(end)
+        table = services_table(OF_SERVICES)
+        self.assertGreaterEqual(len(table.splitlines()), 24)
+        for line, published in zip(shown.strip().splitlines(), table.splitlines(), strict=True):
+            self.assertEqual(line, published)
+        for folder in OF_SERVICES:
+            self.assertIn(f"results/{folder.name}/table.md", page)
 
 
 class LinkTest(unittest.TestCase):

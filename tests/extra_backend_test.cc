@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <stdexcept>
@@ -12,9 +13,10 @@
 
 namespace timerbench {
 
-// Made by CMake, of sorted_list.h and list_in_windows.h.
+// Made by CMake, of sorted_list.h, list_in_windows.h, and the example of docs/peers.md.
 Backend make_sorted_list();
 Backend make_list_in_windows();
+Backend make_my_tw();
 
 namespace {
 
@@ -41,6 +43,15 @@ TEST(ExtraBackendTest, ALibraryStaysOneWhateverItPromises) {
   EXPECT_EQ(ranking(traits), "exact library");
   traits.precision = Precision::early;
   EXPECT_EQ(ranking(traits), "early library");
+}
+
+TEST(ExtraBackendTest, TheExampleOfTheDocumentsKeepsTheContractWithItsLicences) {
+  Backend backend = make_my_tw();
+  expect_verified(backend);
+  EXPECT_EQ(licence(backend.traits), "advance() walks every tick, and next_wakeup() guesses");
+  backend.traits.walks_ticks = backend.traits.guesses_wakeup = false;
+  EXPECT_ANY_THROW(
+      std::ranges::for_each(contract(), [&](const auto& scenario) { scenario.run(backend); }));
 }
 
 TEST(ExtraBackendTest, TwoBackendsOfOneNameAreRefused) {

@@ -61,9 +61,12 @@ class ProcessTest(unittest.TestCase):
         )
 
     def test_it_is_verified_measured_and_measured_again_when_it_changes(self) -> None:
+        self.edit('"ordered": True', '"ordered": True, "walks_ticks": True')
         run = self.bench()
         self.assertEqual((run.returncode, run.stderr.count("failed")), (0, 0), run.stderr)
         self.assertIn("exact library: python_heapq", run.stdout)
+        said = " ".join(run.stdout.split())
+        self.assertIn("python_heapq has a licence: advance() walks every tick.", said)
         self.assertEqual([entry["status"] for entry in self.entries()], ["ok", "ok"])
         for entry in self.entries():
             self.assertGreater(entry["ns_per_item"], 10)

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -72,17 +73,16 @@ class ProcessTest : public testing::Test {
   Scratch scratch_;
 };
 
-// Nobody else sleeps for so long.
+// Nobody else sleeps for so long. What has it among its words is asleep, or makes others sleep.
 constexpr std::string_view kSleeper = "sleep 86399.25";
 
 bool is_anybody_asleep() {
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
     std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    std::string words;
-    std::getline(file, words);
+    std::string words{std::istreambuf_iterator<char>(file), {}};
     std::ranges::replace(words, '\0', ' ');
-    if (words.starts_with(kSleeper)) return true;
+    if (words.find(kSleeper) != std::string::npos) return true;
   }
   return false;
 }
@@ -93,15 +93,22 @@ void expect_nobody_asleep() {
 }
 
 TEST_F(ProcessTest, DescribesItself) {
-  const ProcessPeer peer(
-      program("", R"({"name": "my_heap", "summary": "a heap", "precision": "granular", )"
-                  R"("version": "2.1", "ordered": true, "files": ["/etc/hostname"]})"));
+  const ProcessPeer peer(program(
+      "",
+      R"({"name": "my_heap", "summary": "a heap", "precision": "granular", )"
+      R"("version": "2.1", "ordered": true, "walks_ticks": true, "files": ["/etc/hostname"]})"));
   EXPECT_EQ(peer.traits().name, "my_heap");
   EXPECT_EQ(peer.traits().precision, Precision::granular);
   EXPECT_EQ(peer.traits().paper, "2.1");
   EXPECT_TRUE(peer.traits().ordered);
+  EXPECT_EQ(licence(peer.traits()), "advance() walks every tick");
   EXPECT_TRUE(peer.traits().is_library);
   EXPECT_EQ(peer.files(), std::vector<std::string>{"/etc/hostname"});
+
+  const ProcessPeer plain(program(""));
+  EXPECT_FALSE(plain.traits().ordered);
+  EXPECT_EQ(licence(plain.traits()), "");
+  EXPECT_EQ(plain.files(), std::vector<std::string>{});
 }
 
 TEST_F(ProcessTest, ABadDescriptionIsRefusedByItsMember) {
@@ -115,6 +122,10 @@ TEST_F(ProcessTest, ABadDescriptionIsRefusedByItsMember) {
             std::string::npos);
   EXPECT_NE(refused(R"({"name": "heap", "summary": "", "precision": "good", "version": ""})")
                 .find("granular"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"name": "heap", "summary": "", "precision": "exact", "version": "", )"
+                    R"("walks_ticks": 1})")
+                .find(R"("walks_ticks" of its description is not true or false)"),
             std::string::npos);
 }
 
@@ -197,6 +208,17 @@ TEST_F(ProcessTest, OneThatWritesManyFilesIsEnded) {
   EXPECT_NO_THROW(write_while("i < 4"));
 }
 
+// However it takes the room: it may do so without writing.
+TEST_F(ProcessTest, OneThatLeavesTooLittleRoomIsEnded) {
+  const std::string failure = error_of([&] {
+    SupervisedProgram hungry({"/bin/sh", "-c", std::string(kSleeper)}, std::uint64_t{1} << 58);
+    hungry.next_line(20s, kNoStop);
+  });
+  EXPECT_TRUE(failure.ends_with("has less than 1099511627776 MiB of room, which it may take"))
+      << failure;
+  expect_nobody_asleep();
+}
+
 // Also if it writes to one file again and again.
 TEST_F(ProcessTest, AllThatItStartsEndsWithOneThatWritesTooMuch) {
   const std::string failure = error_of([&] {
@@ -254,6 +276,31 @@ TEST_F(ProcessTest, AReplayThatTakesTooLongEndsTheProcess) {
 // Children that left their session and whose parents have ended are killed as well.
 TEST_F(ProcessTest, AllThatItStartsEndsWithIt) {
   failure_of(program(fmt::format("setsid {0} & (setsid {0} & setsid {0} &) ; exit 1", kSleeper)));
+  expect_nobody_asleep();
+}
+
+TEST_F(ProcessTest, OneThatStartsVeryManyIsEnded) {
+  const std::string failure = error_of([&] {
+    SupervisedProgram bomb(
+        {"/bin/bash", "-c",
+         fmt::format("for ((i = 0; i < 2000; ++i)); do setsid {} & done; wait", kSleeper)},
+        1 << 20);
+    bomb.next_line(60s, kNoStop);
+  });
+  EXPECT_EQ(failure, "error: it has more than 1000 processes at a time");
+  expect_nobody_asleep();
+}
+
+// Each has a session of its own, and has ended before anybody can ask for its children.
+TEST_F(ProcessTest, OneWhoseChildrenStartOthersAllTheTimeIsEnded) {
+  const std::string hop =
+      "import os, time\n"
+      "end = time.monotonic() + 60\n"
+      "while time.monotonic() < end:\n"
+      "  if os.fork(): os._exit(0)\n"
+      "  os.setsid()\n";
+  SupervisedProgram hopper({"/usr/bin/python3", "-c", hop, "sleep", "86399.25"}, 1 << 20);
+  EXPECT_FALSE(hopper.next_line(20s, kNoStop));
   expect_nobody_asleep();
 }
 

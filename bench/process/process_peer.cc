@@ -157,10 +157,13 @@ void ProcessPeer::describe(const std::string& text) {
     lacks("description", "precision", "exact, granular, relative, early or none");
   }
   precision_ = *found;
-  if (const auto ordered = object.find("ordered"); ordered != object.end()) {
-    if (!ordered->is_boolean()) lacks("description", "ordered", "true or false");
-    ordered_ = *ordered;
-  }
+  const auto is_set = [&](const char* key) {
+    const auto found = object.find(key);
+    if (found != object.end() && !found->is_boolean()) lacks("description", key, "true or false");
+    return found != object.end() && found->get<bool>();
+  };
+  ordered_ = is_set("ordered");
+  walks_ticks_ = is_set("walks_ticks");
   if (const auto files = object.find("files"); files != object.end()) {
     if (!files->is_array()) lacks("description", "files", "a list of texts");
     for (const json& file : *files) {
@@ -177,6 +180,7 @@ Traits ProcessPeer::traits() const {
           .ordered = ordered_,
           .paper = version_,
           .is_library = precision_ != Precision::none,
+          .walks_ticks = walks_ticks_,
           .file = command_.c_str()};
 }
 

@@ -83,6 +83,7 @@ class ProcessPeer {
   std::string name_, summary_, version_;
   Precision precision_{};
   bool ordered_ = false;
+  bool walks_ticks_ = false;
   std::vector<std::string> files_;
 };
 

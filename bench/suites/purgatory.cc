@@ -55,10 +55,14 @@ RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service
   return figures;
 }
 
+// With the libraries, if they are built in, and the own services that were made from some of them.
 std::vector<std::string_view> with_libraries(std::vector<std::string_view> names) {
+  std::vector<std::string_view> libraries;
   for (const ServiceBackend& service : services()) {
-    if (service.traits.is_library) names.push_back(service.traits.name);
+    if (service.traits.is_library) libraries.push_back(service.traits.name);
   }
+  if (!libraries.empty()) names.insert(names.end(), {"java_timer", "ring_timer"});
+  names.insert(names.end(), libraries.begin(), libraries.end());
   return names;
 }
 

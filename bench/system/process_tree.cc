@@ -1,6 +1,8 @@
 #include "system/process_tree.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -100,6 +103,37 @@ std::map<pid_t, Process> trees(const std::vector<pid_t>& roots) {
   return found;
 }
 
+// Those that live, and those that have ended and were not waited for.
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> children;
+  if (!std::filesystem::exists("/proc/thread-self/children")) {  // without CONFIG_PROC_CHILDREN
+    for (const auto& [other, facts] : all_processes()) {
+      if (facts.parent == process) children.push_back(other);
+    }
+  }
+  for_each_entry(fmt::format("/proc/{}/task", process), [&](const auto& thread) {
+    std::ifstream file(thread.path() / "children");
+    for (pid_t child = 0; file >> child;) children.push_back(child);
+  });
+  return children;
+}
+
+// Stops all descendants that are not in `stopped`, and adds them. Returns whether there were any. A
+// stopped process starts no other, and keeps its number: so at the latest when there are no more
+// numbers, none is new. Each is stopped as soon as it is found, for it may only live until it has
+// started the next.
+bool stop_descendants(pid_t process, std::set<pid_t>& stopped) {
+  bool is_any_new = false;
+  for (const pid_t child : children_of(process)) {
+    if (stopped.insert(child).second) {
+      kill(child, SIGSTOP);
+      is_any_new = true;
+    }
+    is_any_new |= stop_descendants(child, stopped);
+  }
+  return is_any_new;
+}
+
 }  // namespace
 
 std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots) {
@@ -126,10 +160,13 @@ std::uint64_t bytes_written(pid_t process) {
   return static_cast<std::uint64_t>(std::max(by_calls, to_disk));
 }
 
-std::uint64_t bytes_written_by_tree(pid_t root) {
-  std::uint64_t bytes = 0;
-  for (const pid_t process : processes_of_trees({root})) bytes += bytes_written(process);
-  return bytes;
+void end_descendants() {
+  do {
+    std::set<pid_t> stopped;
+    while (stop_descendants(getpid(), stopped)) continue;
+    for (const pid_t process : stopped) kill(process, SIGKILL);
+    while (waitpid(-1, nullptr, WNOHANG) > 0) continue;
+  } while (waitpid(-1, nullptr, 0) > 0);
 }
 
 }  // namespace timerbench

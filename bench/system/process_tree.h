@@ -26,7 +26,8 @@ ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots);
 // on a disk; 0 if the kernel does not tell. What is reserved without writing is not in it.
 std::uint64_t bytes_written(pid_t process);
 
-// The same of this process and all its descendants. Reads /proc once, too.
-std::uint64_t bytes_written_by_tree(pid_t root);
+// Ends all descendants of this process, also those that start others all the time, and waits for them.
+// REQUIRES: this process is the reaper of its descendants (PR_SET_CHILD_SUBREAPER).
+void end_descendants();
 
 }  // namespace timerbench

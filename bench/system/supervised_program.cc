@@ -13,12 +13,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "system/process_tree.h"
 
@@ -30,10 +29,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLongestLine = 1 << 16;
 constexpr std::size_t kKeptErrors = 1 << 12;
 constexpr std::chrono::milliseconds kLook{50};  // between two looks at the stop flag
-// Between two looks at what it has written. Each takes a millisecond from the program that is
-// measured; in the time between, it may write some 100 MB.
-constexpr std::chrono::milliseconds kLookAtWritten{200};
-constexpr std::uint64_t kFiles = 4;  // of the largest size, that may be written
+// Between two looks at its processes and what they have written. Each takes a millisecond from the
+// program that is measured; in the time between, it may write some 100 MB, or start some thousand.
+constexpr std::chrono::milliseconds kLookAtProcesses{200};
+constexpr std::uint64_t kFiles = 4;           // of the largest size, that may be written
+constexpr std::size_t kMostProcesses = 1000;  // at a time
 
 std::system_error system_error(const char* what) { return {errno, std::generic_category(), what}; }
 
@@ -63,26 +63,6 @@ class Pipe {
  private:
   std::array<int, 2> ends_{-1, -1};
 };
-
-// The process's parent according to /proc, or 0.
-pid_t parent_of(const fs::path& process) {
-  std::ifstream file(process / "stat");
-  std::string text;
-  std::getline(file, text);
-  // PID (NAME) STATE PARENT: the name may contain anything.
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || name_end + 4 >= text.size()) return 0;
-  return static_cast<pid_t>(std::strtol(text.c_str() + name_end + 4, nullptr, 10));
-}
-
-void kill_children() {
-  std::error_code gone;
-  for (const auto& entry : fs::directory_iterator("/proc", gone)) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (parent_of(entry.path()) == getpid()) kill(std::atoi(name.c_str()), SIGKILL);
-  }
-}
 
 [[noreturn]] void become(const std::vector<std::string>& arguments, int output, int errors,
                          std::uint64_t most_file_bytes) {
@@ -138,10 +118,7 @@ void kill_children() {
       end.how = ended_how;
     }
   }
-  do {
-    if (program > 0) kill(-program, SIGKILL);
-    kill_children();
-  } while (waitpid(-1, nullptr, 0) > 0);
+  end_descendants();
   end.written = bytes_written(getpid());
   if (write(status, &end, sizeof end) < 0) _exit(EXIT_FAILURE);  // nobody listens any more
   _exit(EXIT_SUCCESS);
@@ -210,17 +187,33 @@ bool SupervisedProgram::listen(Clock::time_point until) {
   return true;
 }
 
-void SupervisedProgram::look_at_what_is_written() {
+void SupervisedProgram::look_at_processes() {
   const auto now = Clock::now();
   if (ended_ || now < next_look_) return;
-  next_look_ = now + kLookAtWritten;
-  refuse_too_much(bytes_written_by_tree(supervisor_));
+  next_look_ = now + kLookAtProcesses;
+  const std::vector<pid_t> processes = processes_of_trees({supervisor_});
+  if (processes.size() > kMostProcesses + 1) {  // and the supervisor
+    throw ProgramFailure(
+        fmt::format("error: it has more than {} processes at a time", kMostProcesses));
+  }
+  std::uint64_t written = 0;
+  for (const pid_t process : processes) written += bytes_written(process);
+  refuse_too_much(written);
 }
 
 // What it has told is written, too, and not all of that has been read yet: a pipe is small.
 void SupervisedProgram::refuse_too_much(std::uint64_t written) const {
-  if (written <= most_bytes_ + told_bytes_) return;
-  throw ProgramFailure(fmt::format("error: it writes more than {} MiB", most_bytes_ >> 20));
+  if (written > most_bytes_ + told_bytes_) {
+    throw ProgramFailure(fmt::format("error: it writes more than {} MiB", most_bytes_ >> 20));
+  }
+  // It may take room without writing, by fallocate().
+  std::error_code unknown;
+  for (const fs::path& folder : {fs::temp_directory_path(unknown), fs::current_path(unknown)}) {
+    if (fs::space(folder, unknown).available < most_bytes_) {
+      throw ProgramFailure(fmt::format("error: {} has less than {} MiB of room, which it may take",
+                                       folder.string(), most_bytes_ >> 20));
+    }
+  }
 }
 
 std::optional<std::string> SupervisedProgram::take_line(bool has_ended) {
@@ -241,7 +234,7 @@ std::optional<std::string> SupervisedProgram::next_line(std::chrono::duration<do
                                                         const StopFlag& stop) {
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(patience);
   while (true) {
-    look_at_what_is_written();
+    look_at_processes();
     if (auto line = take_line(/*has_ended=*/false)) return line;
     if (stop) throw Interrupted();
     if (!listen(until)) break;

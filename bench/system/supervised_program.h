@@ -29,8 +29,9 @@ class SupervisedProgram {
 
   // Starts arguments[0] with these arguments, without input. A file that it writes may have
   // `most_file_bytes`; a larger one is refused by the system. All that it writes beside its output
-  // may have four times as much. Throws std::system_error if no process can be started. REQUIRES:
-  // this process has one thread.
+  // may have four times as much, which must be free in the folders for temporary files and the
+  // current one, and 1 000 of its processes may live at a time. Throws
+  // std::system_error if no process can be started. REQUIRES: this process has one thread.
   SupervisedProgram(const std::vector<std::string>& arguments, std::uint64_t most_file_bytes);
   ~SupervisedProgram();
   SupervisedProgram(const SupervisedProgram&) = delete;
@@ -38,7 +39,8 @@ class SupervisedProgram {
 
   // Returns the next line of its output without its end, or nothing when the program has ended well.
   // Throws ProgramFailure if it has ended otherwise, if the line is too long, if there is no line
-  // within `patience`, or if it has written too much; Interrupted when `stop` is set.
+  // within `patience`, if it has written too much or started too many, or if there is not enough
+  // room; Interrupted when `stop` is set.
   std::optional<std::string> next_line(std::chrono::duration<double> patience,
                                        const StopFlag& stop);
 
@@ -46,7 +48,7 @@ class SupervisedProgram {
   // Reads what there is, and waits for it up to `until`. Returns whether there may be more.
   bool listen(Clock::time_point until);
   std::optional<std::string> take_line(bool has_ended);
-  void look_at_what_is_written();
+  void look_at_processes();
   void refuse_too_much(std::uint64_t written) const;
   void end();
   [[noreturn]] void fail_by_status();

@@ -17,14 +17,13 @@ from pathlib import Path
 from statistics import median
 
 from console import ArgumentParser, Failure, run_main, say
-from files import path_argument, replacing
+from files import fill, path_argument
 from node_model import Check, Load, Node, checks, node_of, queues, size_of_one
 from results.grid import read_files
 from results.realtime import RealtimeResults, load_files
 from tables.replays import markdown_table
 from words import counted, digits, machine_line, power, remake_line, time
 
-BEGIN, END = "<!-- model -->\n", "<!-- end of model -->\n"
 GIB = 1 << 30
 UNITS = {"k": 1e3, "M": 1e6, "G": 1e9}
 NONE = "–"
@@ -46,7 +45,7 @@ def main() -> int:
     if arguments.into is None:
         say(text)
     else:
-        _replace(arguments.into, text)
+        fill(arguments.into, "model", text)
     return 0
 
 
@@ -170,17 +169,6 @@ def _power(number: float) -> str:
 def _rounded(number: float) -> str:
     """Two digits are all that a model knows."""
     return digits(float(f"{number:.1e}"))
-
-
-def _replace(document: Path, text: str) -> None:
-    before, begin, rest = document.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise Failure(
-            f"{document}: has no lines {BEGIN.strip()} and {END.strip()} to write between"
-        )
-    with replacing(document) as partial:
-        partial.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
 
 
 def _number(text: str) -> float:

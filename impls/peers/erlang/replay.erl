@@ -31,7 +31,7 @@ run(Module, ["describe"]) ->
         Module:describe(),
     io:format(
         "{\"name\": \"~s\", \"summary\": \"~s\", \"precision\": \"~s\", \"ordered\": ~s, "
-        "\"version\": \"Erlang/OTP ~s, one scheduler\", \"files\": [\"~s\", \"~s\"]}~n",
+        "\"version\": \"Erlang/OTP ~s (erlang-base), one scheduler\", \"files\": [\"~s\", \"~s\"]}~n",
         [Name, Summary, Precision, Ordered, erlang:system_info(otp_release),
          code:which(?MODULE), code:which(Module)]);
 run(Module, ["replay" | Words]) ->

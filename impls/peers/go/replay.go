@@ -108,7 +108,7 @@ func run(about about, make func(capacity int) timers) {
 	check(err)
 	out := os.NewFile(uintptr(descriptor), "output")
 	if os.Args[1] == "describe" {
-		about.Version = runtime.Version()
+		about.Version = runtime.Version() + " (golang-go)"
 		text, err := json.Marshal(about)
 		check(err)
 		fmt.Fprintln(out, string(text))

@@ -2,6 +2,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Expiry;
 import com.github.benmanes.caffeine.cache.RemovalCause;
+import java.lang.reflect.Field;
 
 /**
  * Caffeine's cache, whose entries expire after a time of their own: a hierarchical wheel.
@@ -29,6 +30,24 @@ import com.github.benmanes.caffeine.cache.RemovalCause;
 final class CaffeineWheel extends Timers {
   private static final int BUCKET_BITS = 30; // ns of a bucket
   private static final long WINDOW = (1L << 30) - 1; // granules that one cache counts
+
+  static {
+    try {
+      Class<?> wheel = Class.forName("com.github.benmanes.caffeine.cache.TimerWheel");
+      Field spans = wheel.getDeclaredField("SPANS");
+      spans.setAccessible(true);
+      long finest = ((long[]) spans.get(null))[0];
+      if (finest != 1L << BUCKET_BITS) {
+        throw unexpected("a bucket spans " + finest + " ns, and not 2^" + BUCKET_BITS + ",");
+      }
+    } catch (ReflectiveOperationException error) {
+      throw unexpected(error);
+    }
+  }
+
+  private static Error unexpected(Object found) {
+    return Replay.unexpected("Caffeine 2.6.2", found);
+  }
 
   private record Timer(int id, long deadline) {}
 

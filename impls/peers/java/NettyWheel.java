@@ -126,7 +126,8 @@ final class NettyWheel extends Timers {
             "netty_wheel",
             "HashedWheelTimer, one wheel of 512 buckets",
             "granular",
-            false),
+            false,
+            true),
         NettyWheel::new);
   }
 }

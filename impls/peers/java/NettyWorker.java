@@ -7,7 +7,7 @@ import java.util.Queue;
 
 /**
  * The worker of a HashedWheelTimer, which is private and would sleep in a thread of its own. Its
- * methods are called by their names; a version of Netty that has other ones is not driven at all.
+ * methods are called by their names; a version of Netty that has other ones is refused.
  */
 final class NettyWorker {
   private static final MethodHandle PROCESS_CANCELLED = method("Worker", "processCancelledTasks");
@@ -23,7 +23,7 @@ final class NettyWorker {
       SET_TICK = MethodHandles.lookup().unreflectSetter(tick).asType(
           MethodType.methodType(void.class, Object.class, long.class));
     } catch (ReflectiveOperationException error) {
-      throw new ExceptionInInitializerError(error);
+      throw unexpected(error);
     }
   }
 
@@ -41,7 +41,7 @@ final class NettyWorker {
       buckets = (Object[]) field("wheel").get(timer);
       queued = (Queue<?>) field("timeouts").get(timer);
     } catch (ReflectiveOperationException error) {
-      throw new IllegalStateException(error);
+      throw unexpected(error);
     }
   }
 
@@ -73,6 +73,10 @@ final class NettyWorker {
     }
   }
 
+  private static Error unexpected(ReflectiveOperationException error) {
+    return Replay.unexpected("Netty 4.1.48", error);
+  }
+
   private static Class<?> nested(String name) throws ClassNotFoundException {
     return Class.forName(HashedWheelTimer.class.getName() + "$" + name);
   }
@@ -91,7 +95,7 @@ final class NettyWorker {
       MethodHandle handle = MethodHandles.lookup().unreflect(method);
       return handle.asType(handle.type().changeParameterType(0, Object.class));
     } catch (ReflectiveOperationException error) {
-      throw new ExceptionInInitializerError(error);
+      throw unexpected(error);
     }
   }
 }

@@ -15,29 +15,28 @@ final class Replay {
   private Replay() {}
 
   /** What `describe` tells. */
-  record About(String name, String summary, String precision, boolean ordered) {
-    /** The version tells the machine's flags as well, for the collector and the heap matter. */
+  record About(
+      String name, String summary, String precision, boolean ordered, boolean walksTicks) {
+    About(String name, String summary, String precision, boolean ordered) {
+      this(name, summary, precision, ordered, false);
+    }
+
     void print() throws IOException {
-      List<String> versions = new ArrayList<>();
-      for (Path entry : classPath()) {
-        String archive = entry.getFileName().toString();
-        if (archive.endsWith(".jar")) versions.add(archive.replace(".jar", ""));
-      }
-      versions.add("OpenJDK " + System.getProperty("java.version"));
-      versions.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
       System.out.printf(
           "{\"name\": \"%s\", \"summary\": \"%s\", \"precision\": \"%s\", \"ordered\": %b,"
-              + " \"version\": \"%s\", \"files\": [\"%s\"]}%n",
+              + " \"walks_ticks\": %b, \"version\": \"%s\", \"files\": [\"%s\"]}%n",
           name,
           summary,
           precision,
           ordered,
-          String.join(" ", versions),
+          walksTicks,
+          version() + " " + flags(),
           String.join("\", \"", files()));
     }
 
-    private static List<Path> classPath() {
-      return Stream.of(System.getProperty("java.class.path").split(":")).map(Path::of).toList();
+    /** Of the JVM: the collector and the heap matter, too. */
+    private static String flags() {
+      return String.join(" ", ManagementFactory.getRuntimeMXBean().getInputArguments());
     }
 
     /** The class files and archives of the class path. */
@@ -52,9 +51,37 @@ final class Replay {
     }
   }
 
+  private static List<Path> classPath() {
+    return Stream.of(System.getProperty("java.class.path").split(":")).map(Path::of).toList();
+  }
+
+  /** Archives and the JVM, with the packages that have them, whose names follow Debian's rules. */
+  private static String version() {
+    List<String> versions = new ArrayList<>();
+    for (Path entry : classPath()) {
+      String archive = entry.getFileName().toString();
+      if (!archive.endsWith(".jar")) continue;
+      versions.add(archive.replace(".jar", "") + " (lib" + archive.split("-")[0] + "-java)");
+    }
+    versions.add("OpenJDK " + System.getProperty("java.version"));
+    versions.add("(openjdk-" + Runtime.version().feature() + "-jdk-headless)");
+    return String.join(" ", versions);
+  }
+
+  /**
+   * Ends the program: the inside of a library is not as it was in the version that the program was
+   * written for.
+   */
+  static Error unexpected(String expected, Object found) {
+    System.err.println("it was written for " + expected + "; " + found + " in " + version());
+    System.exit(1);
+    return new Error(); // is never returned, but thrown in the eyes of the compiler
+  }
+
   /** Does what the command line asks for. */
   static void main(String[] words, About about, Timers.Maker maker) throws IOException {
     if (words[0].equals("describe")) {
+      maker.make(1, 1).close(); // if the libraries are as expected
       about.print();
       return;
     }

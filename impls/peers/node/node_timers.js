@@ -21,8 +21,15 @@
 //
 // Follows: lib/internal/timers.js of Node.js 18 and 20.
 
-const {Timeout, getTimerCallbacks, insert} = require('internal/timers');
-const {main} = require('./replay.js');
+const internal = require('internal/timers');
+const {main, unexpected} = require('./replay.js');
+
+for (const name of ['Timeout', 'getTimerCallbacks', 'insert']) {
+  if (typeof internal[name] !== 'function') {
+    unexpected('Node.js 18 and 20', `internal/timers has no ${name}()`);
+  }
+}
+const {Timeout, getTimerCallbacks, insert} = internal;
 
 const LONGEST = 2 ** 31 - 1;
 const {processTimers} = getTimerCallbacks(() => {});

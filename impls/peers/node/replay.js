@@ -50,15 +50,22 @@ function replay({words, setup, capacity}, makeTimers, write) {
   return JSON.stringify({elapsed_ns: elapsed, fired, cancelled, pending: timers.pending()});
 }
 
+const version = `Node.js ${process.versions.node} (nodejs)`;
+
+// Ends the program: the inside of Node.js is not as it was in the version that the program was
+// written for.
+exports.unexpected = (expected, found) => {
+  fs.writeSync(2, `it was written for ${expected}; ${found} in ${version}\n`);
+  process.exit(1);
+};
+
 const print = (line) => fs.writeSync(1, line + '\n');
 
 // Does what the command line asks for. `about` is what `describe` tells, but the version.
 exports.main = (about, makeTimers) => {
   const [call, ...words] = process.argv.slice(2);
   if (call === 'describe') {
-    print(
-      JSON.stringify({...about, version: `Node.js ${process.versions.node}`, files: [__filename]}),
-    );
+    print(JSON.stringify({...about, version, files: [__filename]}));
     return;
   }
   const options = Object.fromEntries(

@@ -69,7 +69,7 @@ def main():
     if sys.argv[1] == "describe":
         about = {"name": "python_heapq", "summary": "heapq with lazy deletion, as asyncio's timers"}
         about |= {"precision": "exact", "ordered": True}
-        print(json.dumps(about | {"version": f"Python {platform.python_version()}"}))
+        print(json.dumps(about | {"version": f"Python {platform.python_version()} (python3)"}))
         return
     options = dict(word[2:].split("=", 1) for word in sys.argv[2:] if word.startswith("--"))
     traces = [load(word) for word in sys.argv[2:] if not word.startswith("--")]
