@@ -403,6 +403,91 @@ TEST(RedisClusterLoad, GoesOnWhenAMasterHangs) {
   TheCluster::get().mend();
 }
 
+// A master that has shards of a queue, and its replica, stopped: nobody takes over.
+class StoppedShards {
+ public:
+  // REQUIRES: the queue has timers in all of its shards.
+  explicit StoppedShards(const std::string& queue)
+      : keys_(keys_like(fmt::format("timerbench:durable:{{{}:*:due", queue))),
+        master_(master_of(*keys_.begin())) {
+    RedisConnection master(nodes()[master_]);
+    for (const std::string& key : keys_) {
+      try {
+        const auto ids = master.call(REDIS_REPLY_ARRAY, {"ZRANGE", key, "0", "-1"});
+        for (std::size_t i = 0; i < ids->elements; ++i)
+          ids_.insert(std::stoull(ids->element[i]->str));
+      } catch (const RedisReplyError&) {  // another master has it
+      }
+    }
+  }
+  ~StoppedShards() {
+    for (const pid_t process : stopped_) kill(process, SIGCONT);
+    TheCluster::get().mend();
+  }
+
+  bool contains(DurableId id) const { return ids_.contains(id); }
+  std::size_t size() const { return ids_.size(); }
+
+  // Claims and gives back until the next claim begins at the first shard of those that will be
+  // stopped, or at the first of the others.
+  void turn(DurableQueue& queue, bool to_these) const {
+    const auto begins_here = [&] {
+      const auto claims = queue.claim(1, kLease).timers;
+      queue.give_back(claims);
+      return contains(claims.at(0).timer.id);
+    };
+    std::vector<bool> here;
+    for (std::size_t i = 0; i < kShards; ++i) here.push_back(begins_here());
+    for (std::size_t i = 0; here[i] != to_these || here[(i + kShards - 1) % kShards] == to_these;
+         ++i) {
+      begins_here();
+    }
+  }
+
+  void stop() {
+    for (std::size_t i = 0; i < nodes().size(); ++i) {
+      RedisConnection connection(nodes()[i]);
+      const auto role = connection.call(REDIS_REPLY_ARRAY, {"ROLE"});
+      const bool is_its_replica =
+          role->elements == 5 && role->element[1]->str == nodes()[master_].host;
+      if (i == master_ || is_its_replica) stopped_.push_back(TheCluster::get().node(i).process());
+    }
+    ASSERT_EQ(stopped_.size(), 2U);
+    for (const pid_t process : stopped_) kill(process, SIGSTOP);
+  }
+
+ private:
+  const std::set<std::string> keys_;
+  const std::size_t master_;
+  std::set<DurableId> ids_;
+  std::vector<pid_t> stopped_;
+};
+
+TEST(RedisClusterLoad, ClaimsFromTheOthersWhenAMasterHangs) {
+  constexpr Tick kShortLease = 2'000 * kMs;
+  const auto queue = open("stopped", 0, 5s), beginner = open("stopped", 0, 2s);
+  std::vector<DurableTimer> timers;
+  for (DurableId id = 0; id < 200; ++id) timers.push_back({id, 0, "x"});
+  queue->schedule(timers);
+  StoppedShards shards("stopped");
+  shards.turn(*queue, /*to_these=*/false);
+  shards.turn(*beginner, /*to_these=*/true);
+  shards.stop();
+
+  const auto before = Clock::now();
+  const auto claims = queue->claim(1000, kShortLease).timers;
+  EXPECT_LT(Clock::now() - before, 1s);  // the lease is not over
+  EXPECT_EQ(claims.size(), timers.size() - shards.size());
+  EXPECT_EQ(queue->complete(claims), std::vector<bool>(claims.size(), true));
+
+  // Nothing is due but there, where it begins.
+  const auto middle = Clock::now();
+  const Claims none = beginner->claim(1000, kShortLease);
+  EXPECT_LT(Clock::now() - middle, 3s);
+  EXPECT_TRUE(none.timers.empty());
+  EXPECT_LE(none.next_wakeup, unix_now() + 100 * kMs);
+}
+
 // --- Clusters that are not ours, and what is none ---
 
 const DurableContender& contender_named(std::string_view name) {

@@ -15,8 +15,9 @@
 // hash. The three keys of a shard have the same hash tag, so they are in one slot. The tags are
 // chosen so that shard s of S has a slot in the s-th part of all slots; and because a node has whole
 // ranges of slots, each node has its share of shards. claim() goes round the shards until it has
-// enough, and each claim begins at the next shard. It passes over a shard whose node is down, as
-// long as another answers.
+// enough, and each claim begins at the next shard. It passes over a shard whose node is down or does
+// not answer, as long as another answers. Once it has claimed something, it waits for the others for
+// at most a quarter of the lease. (What a node claims and cannot tell is due again after the lease.)
 //
 // Cost:
 //   schedule, complete, give_back

@@ -60,6 +60,12 @@ class RedisReplyError : public BackendError {
   std::string reply_;
 };
 
+// A command was sent, or a part of it, and no answer has come; it may have been carried out.
+class RedisAnswerLost : public BackendError {
+ public:
+  using BackendError::BackendError;
+};
+
 class RedisConnection {
  public:
   struct FreeReply {
