@@ -244,6 +244,23 @@ TEST(BeanstalkQueue, MovesAndCancelsWhatItArmedBeforeARestart) {
   EXPECT_EQ(claims[0].timer, (DurableTimer{1, 0, "new"}));
 }
 
+// beanstalkd refuses the second timer after it has taken the first.
+TEST(BeanstalkQueue, DeletesTheOldJobAlsoWhenMovingFailsHalfWay) {
+  for (const bool is_restarted : {false, true}) {
+    PrivateBeanstalkServer server(0);
+    BeanstalkQueue queue = open(server);
+    arm(queue, 1, 0, "old");
+    const Tick later = unix_now() + 1000 * kSecond;
+    const std::vector<DurableTimer> timers{{1, later, "new"}, {2, later, std::string(70'000, 'x')}};
+    expect_contains(error_of([&] { queue.schedule(timers); }), {"JOB_TOO_BIG"});
+    if (is_restarted) server.restart();
+    EXPECT_TRUE(queue.claim(10, kSecond).timers.empty());
+    EXPECT_EQ(queue.size(), 1U);
+    EXPECT_TRUE(queue.cancel(1));
+    EXPECT_EQ(queue.size(), 0U);
+  }
+}
+
 // Restarted twice with nothing in its binlog, a server numbers jobs from 1 again.
 TEST(BeanstalkQueue, DoesNotDeleteAnotherJobOfTheSameNumber) {
   PrivateBeanstalkServer server(0);
