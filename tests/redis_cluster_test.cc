@@ -131,7 +131,7 @@ std::unique_ptr<RedisQueue> open(const std::string& name, int replicas = 0,
 // All keys of the cluster that are like the pattern.
 std::set<std::string> keys_like(const std::string& pattern) {
   std::set<std::string> keys;
-  RedisCluster(nodes()).with_each_master(within(5s), [&](RedisConnection& connection) {
+  RedisCluster(nodes()).with_each_master(5s, [&](RedisConnection& connection) {
     const auto reply = connection.call(REDIS_REPLY_ARRAY, {"KEYS", pattern});
     for (std::size_t i = 0; i < reply->elements; ++i) keys.emplace(reply->element[i]->str);
   });
@@ -169,6 +169,18 @@ TEST(RedisSlot, OfEachShardIsInItsPartOfAllSlots) {
   for (const std::string& key : keys) parts.insert(redis_slot(key) * kShards / kRedisSlots);
   EXPECT_EQ(keys.size(), kShards);
   EXPECT_EQ(parts.size(), kShards);
+}
+
+// --- Masters ---
+
+// WAIT for more replicas than there are answers when its time is over.
+TEST(RedisClusterMasters, HaveThePatienceForEachAnswer) {
+  std::size_t masters = 0;
+  RedisCluster(nodes()).with_each_master(200ms, [&](RedisConnection& connection) {
+    for (int i = 0; i < 3; ++i) connection.call(REDIS_REPLY_INTEGER, {"WAIT", "9", "90"});
+    ++masters;
+  });
+  EXPECT_EQ(masters, PrivateRedisCluster::kMasters);
 }
 
 // --- Slots that move ---

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "fake_server.h"
 #include "redis/link.h"
 #include "redis/server.h"
 
@@ -84,6 +85,16 @@ TEST_F(RedisQueueTest, MayWaitWhenTheServerIsKilledAndLater) {
   EXPECT_FALSE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
   post(*queue, 1);
   EXPECT_TRUE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+}
+
+TEST(RedisQueueVersion, ThatIsTooOldIsTold) {
+  const std::string script = "$3\r\nsha\r\n";
+  const FakeServer old(
+      {"+PONG\r\n", script, script, script, script, script, "$22\r\nredis_version:4.0.14\r\n\r\n"},
+      FakeServer::kSilence);
+  const std::string error = error_of<BackendUnavailable>(
+      [&] { RedisQueue queue(std::make_unique<RedisLink>(old.endpoint()), {}, {}); });
+  expect_contains(error, {old.endpoint().path, "4.0.14 has no streams", "take 5 or newer"});
 }
 
 }  // namespace

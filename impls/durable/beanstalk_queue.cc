@@ -364,7 +364,9 @@ std::vector<bool> BeanstalkQueue::delete_jobs(std::span<const Job> jobs) {
 }
 
 void BeanstalkQueue::delete_tubes(const BeanstalkEndpoint& endpoint, std::string_view prefix,
-                                  std::chrono::milliseconds patience) {
+                                  std::chrono::milliseconds patience,
+                                  std::chrono::milliseconds longest) {
+  const auto give_up = std::chrono::steady_clock::now() + longest;
   BeanstalkConnection server(endpoint, patience);
   std::string lines;
   const std::string list = "list-tubes";
@@ -379,8 +381,13 @@ void BeanstalkQueue::delete_tubes(const BeanstalkEndpoint& endpoint, std::string
     if (!line.starts_with(fmt::format("- {}", prefix))) continue;
     const std::string use = fmt::format("use {}", line.substr(2));
     server.run({&use, 1}, [](std::size_t, const Answer& answer) { return answer.word == "USING"; });
-    for (const std::string peek : {"peek-ready", "peek-delayed"}) {
+    for (const std::string peek : {"peek-ready", "peek-delayed", "peek-buried"}) {
       for (bool is_empty = false; !is_empty;) {
+        if (std::chrono::steady_clock::now() >= give_up) {
+          throw server.error(fmt::format("not all tubes {}* were emptied within {} s", prefix,
+                                         std::chrono::duration<double>(longest).count()),
+                             "delete the jobs that are left in them");
+        }
         std::string remove;
         server.run({&peek, 1}, [&](std::size_t, const Answer& answer) {
           is_empty = answer.word == "NOT_FOUND";

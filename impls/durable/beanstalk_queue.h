@@ -89,9 +89,11 @@ class BeanstalkQueue final : public DurableQueue {
   // Throws BackendUnavailable.
   BeanstalkQueue(BeanstalkEndpoint endpoint, std::string tube, const DurableConfig& config);
 
-  // Deletes all jobs of all tubes whose name begins so. REQUIRES: nobody reserves them.
+  // Deletes all jobs of all tubes whose name begins so. Each answer must come within the patience,
+  // and all within `longest`. Throws BackendError. REQUIRES: nobody reserves them.
   static void delete_tubes(const BeanstalkEndpoint& endpoint, std::string_view prefix,
-                           std::chrono::milliseconds patience);
+                           std::chrono::milliseconds patience,
+                           std::chrono::milliseconds longest = std::chrono::minutes(1));
 
   void schedule(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;

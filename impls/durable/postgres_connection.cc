@@ -79,7 +79,8 @@ PostgresConnection::PostgresConnection(const std::string& where,
   name_ = fmt::format("postgresql at {}:{}", host != nullptr ? host : "?",
                       PQport(connection_.get()) != nullptr ? PQport(connection_.get()) : "?");
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
-    fail(PQerrorMessage(connection_.get()), "start it, or check its address, user and password");
+    throw error(PQerrorMessage(connection_.get()),
+                "start it, or check its address, user and password");
   }
   if (PQsetnonblocking(connection_.get(), 1) != 0) lose("cannot set it up");
   PQsetNoticeProcessor(
@@ -90,38 +91,38 @@ PostgresConnection::PostgresConnection(const std::string& where,
 
 void PostgresConnection::run(const std::string& statements) {
   send(PQsendQuery(connection_.get(), statements.c_str()) != 0);
-  std::string error;
+  std::string refusal;
   while (PGresult* const result = next_result()) {
-    if (PQresultStatus(result) == PGRES_FATAL_ERROR && error.empty()) {
-      error = PQresultErrorMessage(result);
+    if (PQresultStatus(result) == PGRES_FATAL_ERROR && refusal.empty()) {
+      refusal = PQresultErrorMessage(result);
     }
     PQclear(result);
   }
-  if (!error.empty()) fail(error, "check its version, and the rights of the user");
+  if (!refusal.empty()) throw error(refusal, "check its version, and the rights of the user");
 }
 
 void PostgresConnection::prepare(const char* name, const std::string& statement) {
   send(PQsendPrepare(connection_.get(), name, statement.c_str(), 0, nullptr) != 0);
-  std::string error;
+  std::string refusal;
   while (PGresult* const result = next_result()) {
-    if (PQresultStatus(result) != PGRES_COMMAND_OK) error = PQresultErrorMessage(result);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK) refusal = PQresultErrorMessage(result);
     PQclear(result);
   }
-  if (!error.empty()) fail(error, "check its version, and the rights of the user");
+  if (!refusal.empty()) throw error(refusal, "check its version, and the rights of the user");
 }
 
 std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
                                                               std::span<const Parameters> each) {
   std::vector<Rows> all;
   all.reserve(each.size());
-  std::string error;
+  std::string refusal;
   send(PQenterPipelineMode(connection_.get()) != 0);
   bool is_closed = false;  // PQpipelineSync() commits all before it
   const auto close = [&] {
     send(PQpipelineSync(connection_.get()) != 0);
     is_closed = true;
   };
-  for (std::size_t first = 0; first < each.size() && error.empty(); first += kDepth) {
+  for (std::size_t first = 0; first < each.size() && refusal.empty(); first += kDepth) {
     const auto some = each.subspan(first, std::min(kDepth, each.size() - first));
     for (const Parameters& parameters : some) {
       const std::size_t count = parameters.values_.size();
@@ -144,7 +145,7 @@ std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
       PGresult* const result = next_result();
       const ExecStatusType status = PQresultStatus(result);
       all.emplace_back(result);
-      if (status == PGRES_FATAL_ERROR && error.empty()) error = PQresultErrorMessage(result);
+      if (status == PGRES_FATAL_ERROR && refusal.empty()) refusal = PQresultErrorMessage(result);
       if (result != nullptr) next_result();  // null: the end of this statement
     }
   }
@@ -154,12 +155,12 @@ std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
     const Rows last(next_result());
     const PGresult* const result = last.get();
     is_synchronised = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
-    if (PQresultStatus(result) == PGRES_FATAL_ERROR && error.empty()) {
-      error = PQresultErrorMessage(result);
+    if (PQresultStatus(result) == PGRES_FATAL_ERROR && refusal.empty()) {
+      refusal = PQresultErrorMessage(result);
     }
   }
   send(PQexitPipelineMode(connection_.get()) != 0);
-  if (!error.empty()) fail(error, "look into its log; nothing was changed");
+  if (!refusal.empty()) throw error(refusal, "look into its log; nothing was changed");
   return all;
 }
 
@@ -211,14 +212,14 @@ void PostgresConnection::send(bool is_sent) {
   if (!is_sent) lose("connection lost");
 }
 
-void PostgresConnection::fail(std::string_view what, std::string_view advice) const {
-  throw BackendError(
+BackendError PostgresConnection::error(std::string_view what, std::string_view advice) const {
+  return BackendError(
       fmt::format("{}: {}; {}", name_, without_line_ends(std::string(what)), advice));
 }
 
 void PostgresConnection::lose(std::string_view what) {
   lost_ = true;
-  fail(what, "check that it runs and is not busy");
+  throw error(what, "check that it runs and is not busy");
 }
 
 }  // namespace timerbench

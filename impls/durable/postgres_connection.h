@@ -27,6 +27,9 @@ class PostgresConnection {
   // is not repeated in errors.
   PostgresConnection(const std::string& where, std::chrono::milliseconds patience);
 
+  // As 150004 for 15.4.
+  int server_version() const { return PQserverVersion(connection_.get()); }
+
   bool usable() const { return PQstatus(connection_.get()) == CONNECTION_OK && !lost_; }
 
   // Runs statements without results.
@@ -80,6 +83,9 @@ class PostgresConnection {
   bool await_notification(std::chrono::nanoseconds longest);
   void forget_notifications();
 
+  // An error of this server, to be thrown.
+  BackendError error(std::string_view what, std::string_view advice) const;
+
  private:
   struct Finish {
     void operator()(PGconn* connection) const { PQfinish(connection); }
@@ -90,7 +96,6 @@ class PostgresConnection {
   void await(short events, std::chrono::steady_clock::time_point end);
   void take_notifications();
   void send(bool is_sent);
-  [[noreturn]] void fail(std::string_view what, std::string_view advice) const;
   [[noreturn]] void lose(std::string_view what);
 
   std::chrono::milliseconds patience_;

@@ -9,6 +9,8 @@
 namespace timerbench {
 namespace {
 
+constexpr int kFirstVersion = 90'500;  // 9.5
+
 constexpr const char* kSchedule = "schedule";
 constexpr const char* kPost = "post";
 constexpr const char* kCancel = "cancel";
@@ -49,22 +51,40 @@ PostgresQueue::PostgresQueue(std::string where, const DurableConfig& config,
 
 // Under a lock, because two clients that both create a table "if it does not exist" may fail.
 void PostgresQueue::make_table() {
-  PostgresConnection(where_, config_.patience)
-      .run(
-          fmt::format("BEGIN; SELECT pg_advisory_xact_lock(hashtext('timerbench')); "
-                      "CREATE SCHEMA IF NOT EXISTS timerbench; "
-                      "CREATE TABLE IF NOT EXISTS {0} (id bigint PRIMARY KEY, due bigint NOT NULL, "
-                      "deadline bigint NOT NULL, holder bigint NOT NULL, payload bytea NOT NULL); "
-                      "CREATE INDEX IF NOT EXISTS timers_of_{1}_due ON {0} (due); COMMIT",
-                      table_, config_.queue));
+  PostgresConnection server(where_, config_.patience);
+  if (const int version = server.server_version(); version < kFirstVersion) {
+    throw server.error(fmt::format("its version {}.{} has neither INSERT ... ON CONFLICT nor FOR "
+                                   "UPDATE SKIP LOCKED",
+                                   version / 10'000, version / 100 % 100),
+                       "take 9.5 or newer");
+  }
+  server.run(
+      fmt::format("BEGIN; SELECT pg_advisory_xact_lock(hashtext('timerbench')); "
+                  "CREATE SCHEMA IF NOT EXISTS timerbench; "
+                  "CREATE TABLE IF NOT EXISTS {0} (id bigint PRIMARY KEY, due bigint NOT NULL, "
+                  "deadline bigint NOT NULL, holder bigint NOT NULL, payload bytea NOT NULL); "
+                  "CREATE INDEX IF NOT EXISTS timers_of_{1}_due ON {0} (due); COMMIT",
+                  table_, config_.queue));
 }
 
 void PostgresQueue::drop_tables(const std::string& where, const std::string& prefix,
                                 std::chrono::milliseconds patience) {
   PostgresConnection(where, patience)
-      .run(fmt::format("DO $$ DECLARE name text; BEGIN FOR name IN SELECT tablename FROM pg_tables "
-                       "WHERE schemaname = 'timerbench' AND starts_with(tablename, 'timers_of_{}') "
-                       "LOOP EXECUTE format('DROP TABLE timerbench.%I', name); END LOOP; END $$",
+      .run(fmt::format(R"(
+        DO $$ DECLARE
+          start text := 'timers_of_{}';
+          name text;
+        BEGIN
+          PERFORM pg_advisory_xact_lock(hashtext('timerbench'));
+          FOR name IN SELECT tablename FROM pg_tables
+            WHERE schemaname = 'timerbench' AND left(tablename, length(start)) = start
+          LOOP EXECUTE format('DROP TABLE timerbench.%I', name); END LOOP;
+          BEGIN
+            DROP SCHEMA timerbench;
+          EXCEPTION WHEN dependent_objects_still_exist OR insufficient_privilege
+              OR invalid_schema_name THEN NULL;
+          END;
+        END $$)",
                        prefix));
 }
 

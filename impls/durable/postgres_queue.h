@@ -24,7 +24,7 @@
 //
 // Good: next to the data that the timers are about, in the same transaction.
 // Bad: dead rows at the head of the index, where every claim looks.
-// Follows: the job queues of Que, River and Solid Queue.
+// Follows: PostgreSQL from version 9.5; the job queues of Que, River and Solid Queue.
 // Deviates: no column tells a state; the schema is `timerbench`, and nothing else is touched.
 #pragma once
 
@@ -48,7 +48,8 @@ class PostgresQueue final : public DurableQueue {
   // `where` is a connection string of libpq. Throws BackendUnavailable.
   PostgresQueue(std::string where, const DurableConfig& config, bool synchronous_commit);
 
-  // Drops the tables of all queues whose names begin so. Throws BackendError.
+  // Drops the tables of all queues whose names begin so, and the schema if nothing is left in it.
+  // Throws BackendError.
   static void drop_tables(const std::string& where, const std::string& prefix,
                           std::chrono::milliseconds patience);
 

@@ -178,20 +178,18 @@ class RedisClusterEngine final : public DurableEngine {
 
   void remove_keys() {
     const std::string pattern = RedisQueue::keys_of(prefix_);
-    RedisCluster(nodes_).with_each_master(
-        {.give_up = std::chrono::steady_clock::now() + kRedisPatience},
-        [&](RedisConnection& connection) {
-          std::string cursor = "0";
-          do {
-            const auto reply = connection.call(REDIS_REPLY_ARRAY,
-                                               {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
-            cursor = reply->element[0]->str;
-            for (std::size_t i = 0; i < reply->element[1]->elements; ++i) {
-              const redisReply& key = *reply->element[1]->element[i];
-              connection.call(REDIS_REPLY_INTEGER, {"UNLINK", std::string_view(key.str, key.len)});
-            }
-          } while (cursor != "0");
-        });
+    RedisCluster(nodes_).with_each_master(kRedisPatience, [&](RedisConnection& connection) {
+      std::string cursor = "0";
+      do {
+        const auto reply =
+            connection.call(REDIS_REPLY_ARRAY, {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
+        cursor = reply->element[0]->str;
+        for (std::size_t i = 0; i < reply->element[1]->elements; ++i) {
+          const redisReply& key = *reply->element[1]->element[i];
+          connection.call(REDIS_REPLY_INTEGER, {"UNLINK", std::string_view(key.str, key.len)});
+        }
+      } while (cursor != "0");
+    });
   }
 
   const int replicas_;

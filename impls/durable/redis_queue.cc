@@ -106,6 +106,8 @@ std::string stored(const DurableTimer& timer) {
   return fmt::format("{}:{}", timer.deadline, timer.payload);
 }
 
+constexpr int kFirstVersion = 5;
+
 // When to ask again for a shard that did not answer.
 constexpr Tick kSoon = 10'000'000;
 
@@ -126,6 +128,7 @@ RedisQueue::RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig&
       claim_(load(kClaim)),
       complete_(load(kComplete)),
       give_back_(load(kGiveBack)) {
+  check_version();
 } catch (const BackendError& error) {
   throw BackendUnavailable(error.what());
 }
@@ -334,6 +337,23 @@ std::vector<RedisQueue::Words> RedisQueue::sort_by_shard(
     words.push_back(fmt::to_string(claim.token));
   }
   return arguments;
+}
+
+void RedisQueue::check_version() {
+  with(shards_[0].due, limits(), [&](RedisConnection& connection) {
+    const Reply reply = connection.call(REDIS_REPLY_STRING, {"INFO", "server"});
+    constexpr std::string_view kName = "redis_version:";
+    const std::string_view text(reply->str, reply->len);
+    const auto at = text.find(kName);
+    if (at == text.npos) return;  // it does not tell
+    const std::string_view rest = text.substr(at + kName.size());
+    const std::string_view version = rest.substr(0, rest.find('\r'));
+    int major = 0;
+    std::from_chars(version.data(), version.data() + version.size(), major);
+    if (major >= kFirstVersion) return;
+    throw connection.error(fmt::format("its version {} has no streams (XADD)", version),
+                           fmt::format("take {} or newer", kFirstVersion));
+  });
 }
 
 RedisScript RedisQueue::load(std::string_view text) {

@@ -56,7 +56,7 @@
 // Good: many producers and workers, where the loss of a second is bearable, or a replica is there;
 //       in a cluster, more timers than one server's memory or processor can take.
 // Bad: all timers are in memory. With shards an idle worker asks each of them.
-// Follows: Redis in Action, 6.4.2; the visibility timeout of Amazon SQS; the Redis Cluster
+// Follows: Redis from version 5; Redis in Action, 6.4.2; the visibility timeout of Amazon SQS; the Redis Cluster
 //          specification.
 // Deviates: one sorted set, where Bull and Sidekiq move members between several.
 #pragma once
@@ -119,6 +119,8 @@ class RedisQueue final : public DurableQueue {
   // Words for each shard.
   std::vector<Words> sort_by_shard(std::span<const ClaimedTimer> claims) const;
 
+  // Throws BackendUnavailable if the server is too old.
+  void check_version();
   RedisScript load(std::string_view text);
   Limits limits() const;
   // The arguments of schedule_ for each shard.
