@@ -634,6 +634,13 @@ TEST(PrivateRedisCluster, EndsWhenTheProgramIsKilled) {
   }));
 }
 
+TEST(PrivateRedisCluster, SaysThatNoMasterIsLeftToBeKilled) {
+  PrivateRedisCluster cluster;
+  for (std::size_t i = 0; i < PrivateRedisCluster::kNodes; ++i) cluster.node(i).kill();
+  expect_contains(error_of<BackendUnavailable>([&] { cluster.kill_master(); }),
+                  {"no node that runs is a master"});
+}
+
 // --- A master and its replica ---
 
 TEST(RedisPair, IsFollowedThroughFailovers) {

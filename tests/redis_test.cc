@@ -331,6 +331,25 @@ TEST(PrivateServer, DoesNotWaitForeverForAServerThatIsSilent) {
   EXPECT_TRUE(temporary.empty());
 }
 
+TEST(PrivateServer, DoesNotWaitForeverForAKeeperThatHangs) {
+  constexpr auto kLongest = 7s;  // 5 s for the end of the server's children, and its patience
+  const EmptyFolder temporary;
+  const ScopedVariable folder("TMPDIR", temporary.path());
+  std::optional<PrivateRedisServer> server(1s);
+  const pid_t keeper = parent_of(server->process());
+  kill(keeper, SIGSTOP);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(server->process(), 0);
+  const auto middle = std::chrono::steady_clock::now();
+  EXPECT_LT(middle - start, kLongest);
+  EXPECT_EQ(server->process(), 0);
+  server.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - middle, kLongest);
+  kill(keeper, SIGCONT);
+  EXPECT_TRUE(soon([&] { return temporary.empty(); }));
+  waitpid(keeper, nullptr, 0);
+}
+
 TEST(PrivateServer, SaysThatThereIsNoEmptyFolder) {
   const ScopedVariable folder("TMPDIR", "/no/such/folder");
   expect_contains(error_of<BackendUnavailable>([] { PrivateRedisServer(); }), {"TMPDIR"});
