@@ -125,6 +125,16 @@ TEST_F(PostgresTest, SaysWhatAServerThatIsTooOldLacks) {
   expect_contains(error, {old.folder(), "9.4 has neither", "take 9.5 or newer"});
 }
 
+TEST_F(PostgresTest, LosesItsPatienceWithAServerThatIsSilent) {
+  const FakeServer silent({}, FakeServer::kSilence, ".s.PGSQL.5432");
+  const auto start = std::chrono::steady_clock::now();
+  expect_contains(error_of<BackendUnavailable>([&] {
+                    PostgresConnection(fmt::format("host={} user=me", silent.folder()), 200ms);
+                  }),
+                  {silent.folder(), "no answer within 200 ms"});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 1500ms);
+}
+
 TEST_F(PostgresTest, SaysInOneLineThatAServerCannotBeReached) {
   const std::string missing = error_of<BackendUnavailable>(
       [] { PostgresConnection("host=/no/such/folder user=me password=secret", 2000ms); });

@@ -13,8 +13,6 @@
 namespace timerbench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 std::string without_line_ends(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::ranges::replace_if(
@@ -69,15 +67,7 @@ PostgresConnection::PostgresConnection(const std::string& where,
                                        std::chrono::milliseconds patience) try
     : patience_(patience) {
   check_address(where);
-  const std::string seconds = fmt::to_string(std::max<std::int64_t>(
-      2, std::chrono::ceil<std::chrono::seconds>(patience).count()));  // libpq takes less as 2
-  const char* const names[] = {"dbname", "connect_timeout", "application_name", nullptr};
-  const char* const values[] = {where.c_str(), seconds.c_str(), "timerbench", nullptr};
-  connection_.reset(PQconnectdbParams(names, values, /*expand_dbname=*/1));
-  if (!connection_) throw std::bad_alloc();
-  const char* const host = PQhost(connection_.get());
-  name_ = fmt::format("postgresql at {}:{}", host != nullptr ? host : "?",
-                      PQport(connection_.get()) != nullptr ? PQport(connection_.get()) : "?");
+  connect(where);
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
     throw error(PQerrorMessage(connection_.get()),
                 "start it, or check its address, user and password");
@@ -89,10 +79,31 @@ PostgresConnection::PostgresConnection(const std::string& where,
   throw BackendUnavailable(error.what());
 }
 
+// Step by step, because libpq's own limit is two seconds at least.
+void PostgresConnection::connect(const std::string& where) {
+  const Clock::time_point give_up = Clock::now() + patience_;
+  const char* const names[] = {"dbname", "application_name", nullptr};
+  const char* const values[] = {where.c_str(), "timerbench", nullptr};
+  connection_.reset(PQconnectStartParams(names, values, /*expand_dbname=*/1));
+  if (!connection_) throw std::bad_alloc();
+  const char* const host = PQhost(connection_.get());
+  name_ = fmt::format("postgresql at {}:{}", host != nullptr ? host : "?",
+                      PQport(connection_.get()) != nullptr ? PQport(connection_.get()) : "?");
+  if (PQstatus(connection_.get()) == CONNECTION_BAD) return;
+  PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+  while (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING) {
+    if (!poll_socket(next == PGRES_POLLING_READING ? POLLIN : POLLOUT, give_up)) {
+      lose(fmt::format("no answer within {} ms", patience_.count()));
+    }
+    next = PQconnectPoll(connection_.get());
+  }
+}
+
 void PostgresConnection::run(const std::string& statements) {
+  const Clock::time_point give_up = Clock::now() + patience_;
   send(PQsendQuery(connection_.get(), statements.c_str()) != 0);
   std::string refusal;
-  while (PGresult* const result = next_result()) {
+  while (PGresult* const result = next_result(give_up)) {
     if (PQresultStatus(result) == PGRES_FATAL_ERROR && refusal.empty()) {
       refusal = PQresultErrorMessage(result);
     }
@@ -102,9 +113,10 @@ void PostgresConnection::run(const std::string& statements) {
 }
 
 void PostgresConnection::prepare(const char* name, const std::string& statement) {
+  const Clock::time_point give_up = Clock::now() + patience_;
   send(PQsendPrepare(connection_.get(), name, statement.c_str(), 0, nullptr) != 0);
   std::string refusal;
-  while (PGresult* const result = next_result()) {
+  while (PGresult* const result = next_result(give_up)) {
     if (PQresultStatus(result) != PGRES_COMMAND_OK) refusal = PQresultErrorMessage(result);
     PQclear(result);
   }
@@ -113,6 +125,7 @@ void PostgresConnection::prepare(const char* name, const std::string& statement)
 
 std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
                                                               std::span<const Parameters> each) {
+  const Clock::time_point give_up = Clock::now() + patience_;
   std::vector<Rows> all;
   all.reserve(each.size());
   std::string refusal;
@@ -142,17 +155,17 @@ std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
       send(PQsendFlushRequest(connection_.get()) != 0);
     }
     for (std::size_t i = 0; i < some.size(); ++i) {
-      PGresult* const result = next_result();
+      PGresult* const result = next_result(give_up);
       const ExecStatusType status = PQresultStatus(result);
       all.emplace_back(result);
       if (status == PGRES_FATAL_ERROR && refusal.empty()) refusal = PQresultErrorMessage(result);
-      if (result != nullptr) next_result();  // null: the end of this statement
+      if (result != nullptr) next_result(give_up);  // null: the end of this statement
     }
   }
   if (!is_closed) close();
   // A commit that fails comes as an error here.
   for (bool is_synchronised = false; !is_synchronised;) {
-    const Rows last(next_result());
+    const Rows last(next_result(give_up));
     const PGresult* const result = last.get();
     is_synchronised = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
     if (PQresultStatus(result) == PGRES_FATAL_ERROR && refusal.empty()) {
@@ -164,8 +177,7 @@ std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
   return all;
 }
 
-PGresult* PostgresConnection::next_result() {
-  const Clock::time_point give_up = Clock::now() + patience_;
+PGresult* PostgresConnection::next_result(Clock::time_point give_up) {
   for (;;) {
     // It would have no result for ever.
     if (PQstatus(connection_.get()) != CONNECTION_OK) lose("connection lost");
@@ -177,12 +189,18 @@ PGresult* PostgresConnection::next_result() {
   }
 }
 
-void PostgresConnection::await(short events, Clock::time_point end) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+bool PostgresConnection::poll_socket(short events, Clock::time_point end) {
   pollfd socket{PQsocket(connection_.get()), events, 0};
-  const int ready = poll(&socket, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
-  if (ready < 0 && errno != EINTR) lose(std::strerror(errno));
-  if (ready > 0 && PQconsumeInput(connection_.get()) == 0) lose("connection lost");
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    const int ready = poll(&socket, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (ready >= 0) return ready > 0;
+    if (errno != EINTR) lose(std::strerror(errno));
+  }
+}
+
+void PostgresConnection::await(short events, Clock::time_point end) {
+  if (poll_socket(events, end) && PQconsumeInput(connection_.get()) == 0) lose("connection lost");
 }
 
 bool PostgresConnection::await_notification(std::chrono::nanoseconds longest) {

@@ -63,8 +63,13 @@ class PostgresQueue final : public DurableQueue {
   std::size_t size() override;
 
  private:
-  // The connection; a new one if it was lost.
+  // The connection, at the beginning of a call: from now on, its patience is spent.
+  PostgresConnection& begin();
+  // The connection in the middle of a call; a new one if it was lost.
   PostgresConnection& connection();
+  // Of the patience of this call.
+  std::chrono::milliseconds left() const;
+  void connect();
   void make_table();
   // By this prepared statement.
   void arm(const char* statement, std::span<const DurableTimer> timers);
@@ -79,6 +84,7 @@ class PostgresQueue final : public DurableQueue {
   Tokens tokens_;
   std::unique_ptr<PostgresConnection> connection_;
   bool is_listening_ = false;
+  std::chrono::steady_clock::time_point give_up_;  // the call that runs
 };
 
 }  // namespace timerbench
