@@ -95,6 +95,19 @@ TEST_F(RedisQueueTest, MayWaitWhenTheServerIsKilledAndLater) {
   EXPECT_TRUE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
 }
 
+// Entries of a stream are numbered by the clock of the server.
+TEST_F(RedisQueueTest, IsWokenByANewServerWhoseClockIsBehind) {
+  constexpr std::string_view kFarAhead = "9999999999999-0";
+  const auto queue = open();
+  RedisConnection(server_.endpoint())
+      .call(REDIS_REPLY_STRING, {"XADD", "timerbench:durable:{timers}:wake", kFarAhead, "w", ""});
+  EXPECT_TRUE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+  server_.restart();  // it keeps nothing
+  EXPECT_FALSE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+  post(*queue, 1);
+  EXPECT_TRUE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+}
+
 // --- The engine on a server of the user's ---
 
 const DurableContender& contender_named(std::string_view name) {

@@ -19,10 +19,10 @@ constexpr Tick kScoreUnit = 1000;
 
 constexpr Tick score_of(Tick instant) { return (instant + kScoreUnit - 1) / kScoreUnit; }
 
-// KEYS are the sorted set, the payloads, the holders and, if it is in the same slot, the stream that
-// wakes those who wait. A server that is short of memory refuses a write that needs some only if it
-// is the first write of a script. So arming begins with one and does all or nothing; claiming begins
-// with another, so that timers fire although memory is short.
+// KEYS are the sorted set, the payloads, the holders and, if it is in the same slot, the stream
+// that wakes those who wait. A server that is short of memory refuses a write that needs some only
+// if it is the first write of a script. So arming begins with one and does all or nothing; claiming
+// begins with another, so that timers fire although memory is short.
 
 // ARGV are the last score to wake others for, and a score, an id and a payload for each. Returns
 // whether the caller must wake others.
@@ -280,6 +280,8 @@ bool RedisQueue::await_earlier(Tick, std::chrono::nanoseconds longest) {
       std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(longest).count()));
   bool is_woken = false;
   with(wake_, limits, [&](RedisConnection& connection) {
+    // It may be to another server, whose clock is behind: its entries are numbered by its clock.
+    if (std::exchange(woken_by_, connection.number()) != connection.number()) last_wake_ = "0-0";
     const Reply reply = connection.call(RedisConnection::kAnyType,
                                         {"XREAD", "BLOCK", ms, "STREAMS", wake_, last_wake_});
     is_woken = reply->type == REDIS_REPLY_ARRAY;  // else its time is over

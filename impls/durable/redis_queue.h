@@ -145,8 +145,9 @@ class RedisQueue final : public DurableQueue {
   const DurableConfig config_;
   const Settings settings_;
   const std::vector<Shard> shards_;
-  const std::string wake_;         // the key of a stream
-  std::string last_wake_ = "0-0";  // that this client has seen
+  const std::string wake_;      // the key of a stream
+  std::string last_wake_;       // that this client has seen
+  std::uint64_t woken_by_ = 0;  // the connection that has told so
   const std::unique_ptr<RedisRouter> router_;
   bool has_posted_ = false;  // and not yet read the answers
   Tokens tokens_;

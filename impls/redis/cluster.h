@@ -48,8 +48,8 @@ class RedisCluster final : public RedisRouter {
 
   void with(std::string_view key, const Limits& limits, const Use& use) override;
 
-  // Calls `use` with each master that has slots, as far as is known. Each answer must come within the
-  // patience. Throws BackendUnavailable.
+  // Calls `use` with each master that has slots, as far as is known. Each answer must come within
+  // the patience. Throws BackendUnavailable.
   void with_each_master(std::chrono::milliseconds patience, const Use& use);
 
  private:
