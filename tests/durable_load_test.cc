@@ -249,6 +249,47 @@ TEST(DurableLoadTest, GivesUpIfItTakesTooLongToArmTheTimersBefore) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
+// As when the next replica copies everything.
+class SlowToBeMended : public WrappedEngine {
+ public:
+  using WrappedEngine::WrappedEngine;
+  void restart() override {
+    WrappedEngine::restart();
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+  }
+};
+
+TEST(DurableLoadTest, TellsWhenWhatWasDueIsHandedOutAfterACrash) {
+  const auto restarts_in = [](const char* name) {
+    const DurableContender& whole = durable_contender(name);
+    const DurableFigures figures = measure_pending(
+        kLoad,
+        {.traits = whole.traits,
+         .start =
+             [&whole](const std::filesystem::path& folder) {
+               return std::make_unique<SlowToBeMended>(
+                   whole.start(folder), [](std::unique_ptr<DurableQueue> queue) { return queue; });
+             }},
+        kGoOn);
+    EXPECT_EQ(figures.failure, "") << name;
+    return figures.restart_seconds;
+  };
+  EXPECT_EQ(restarts_in("redis_memory"), std::nullopt);  // it has lost all
+  for (const char* name : {"redis_always", "redis_replica"}) {
+    const auto seconds = restarts_in(name);
+    ASSERT_TRUE(seconds) << name;
+    EXPECT_GT(*seconds, 0) << name;
+    EXPECT_LT(*seconds, 2) << name;
+  }
+}
+
+TEST(DurableLoadTest, HasNoFiguresForWhatIsLostInACrash) {
+  const DurableContender promises_too_much{.traits = durable_contender("redis_always").traits,
+                                           .start = durable_contender("redis_memory").start};
+  EXPECT_EQ(measure_pending(kLoad, promises_too_much, kGoOn).failure,
+            "wrong: of 64 due timers 64 are gone after kill -9");
+}
+
 TEST(DurableLoadTest, WorkersThatWaitAreCounted) {
   DurableLoad load = kLoad;
   load.seconds = 0.5;

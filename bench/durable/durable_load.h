@@ -70,7 +70,9 @@ struct DurableFigures {
   // Of the timers that were armed before, what the engine and its files have grown by.
   double bytes_in_memory = 0;  // a timer
   double bytes_on_disk = 0;    // a timer
-  double restart_seconds = 0;  // from kill -9 to the first claim; only of measure_pending()
+  // From kill -9 until what was due has been handed out, as far as it was not lost; nothing if all of
+  // it was. Only of measure_pending().
+  std::optional<double> restart_seconds{};
 };
 
 // All throw BackendError, which says what failed, Interrupted, and ProgramFailure if it would take

@@ -55,7 +55,7 @@ RealtimeFigures figures_of(const DurableFigures& measured, std::string_view rank
   }
   add("bytes_in_memory", measured.bytes_in_memory);
   add("bytes_on_disk", measured.bytes_on_disk);
-  add("restart_seconds", measured.restart_seconds);
+  add("restart_seconds", measured.restart_seconds.value_or(0));
   if (measured.offered_per_second > 0) {  // the load sets the rate
     figures.counters.insert(figures.counters.end(),
                             {{"offered_per_second", measured.offered_per_second},
