@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "durable/bench.h"
 #include "durable/clients.h"
 #include "durable/ledger.h"
 #include "durable/plan.h"
@@ -239,6 +240,12 @@ TEST(DurableLoadTest, ClientsEndIfTheLookThrows) {
                    BackendError);
     }
   }
+}
+
+TEST(DurableLoadTest, HasMoreTimeToArmTenMillionTimersBefore) {
+  EXPECT_EQ(DurableBench::most_seconds_to_arm(1'000), 45);
+  EXPECT_EQ(DurableBench::most_seconds_to_arm(1'000'000), 45);
+  EXPECT_EQ(DurableBench::most_seconds_to_arm(10'000'000), 450);
 }
 
 TEST(DurableLoadTest, GivesUpIfItTakesTooLongToArmTheTimersBefore) {
