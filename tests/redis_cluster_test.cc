@@ -532,6 +532,12 @@ TEST(RedisClusterUrl, LeavesOtherKeysAlone) {
     }
     EXPECT_EQ(queue->claim(1000, kLease).timers.size(), 100U);
     EXPECT_GT(keys_like("*").size(), before.size());
+    const auto few = engine->open({.queue = "few", .shards = 4});
+    for (DurableId id = 0; id < 100; ++id) {
+      const DurableTimer each{id, 0};
+      few->schedule({&each, 1});
+    }
+    EXPECT_EQ(keys_like("timerbench:durable:*:few:*:due").size(), 4U);
   }
   EXPECT_EQ(keys_like("*"), before);
   for (int i = 0; i < 100; ++i) {

@@ -64,6 +64,10 @@ DurableBench::DurableBench(const DurableLoad& load, const DurableContender& cont
     throw BackendError(
         fmt::format("{} clients are too many; take up to {}", load.clients, kMostClients));
   }
+  if (load.shards < 1 || load.shards > kMostShards) {
+    throw BackendError(
+        fmt::format("there cannot be {} shards; take 1 to {}", load.shards, kMostShards));
+  }
   if (load.payload > kLongestPayload) {
     throw BackendError(
         fmt::format("{} bytes are too many; take up to {}", load.payload, kLongestPayload));

@@ -48,7 +48,7 @@ class DurableBench {
   void audit(std::uint64_t wanted, DurableFigures& figures);
 
  private:
-  static DurableConfig config() { return {.queue = "load"}; }
+  DurableConfig config() const { return {.queue = "load", .shards = load_.shards}; }
 
   SharedBy shared_by() const { return contender_.traits.shared_by; }
   struct Look;

@@ -31,6 +31,7 @@
 namespace timerbench {
 
 inline constexpr std::size_t kMostClients = 64;
+inline constexpr std::size_t kMostShards = 1024;
 
 struct DurableLoad {
   std::size_t clients = 1;    // 1 .. kMostClients; of a timed load the workers
@@ -38,6 +39,7 @@ struct DurableLoad {
   std::size_t batch = 1;      // timers a call
   std::size_t payload = 16;   // bytes
   std::uint64_t pending = 1'000;
+  std::size_t shards = DurableConfig().shards;  // 1 .. kMostShards
   double seconds = 1;
 };
 

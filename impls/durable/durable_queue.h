@@ -193,6 +193,8 @@ struct DurableConfig {
   std::chrono::milliseconds patience{5000};
   // Of what this client arms, if the engine has DurableTraits::lease_when_armed.
   Tick lease = Tick{30} * 1'000'000'000;
+  // Of a queue in a cluster: the parts that its nodes share. All clients that name it say the same.
+  std::size_t shards = 16;
 };
 
 class DurableQueue {

@@ -215,8 +215,6 @@ class RedisClusterEngine final : public DurableEngine {
   }
 
  private:
-  static constexpr std::size_t kShards = 16;
-
   static std::vector<std::string> hosts_of(const std::vector<RedisEndpoint>& endpoints) {
     std::vector<std::string> hosts;
     for (const RedisEndpoint& endpoint : endpoints) hosts.push_back(endpoint.host);
@@ -226,7 +224,7 @@ class RedisClusterEngine final : public DurableEngine {
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
     return std::make_unique<RedisQueue>(
         std::make_unique<RedisCluster>(nodes_, config.patience), own_.named(config),
-        RedisQueue::Settings{.shards = kShards, .replicas = replicas_});
+        RedisQueue::Settings{.shards = config.shards, .replicas = replicas_});
   }
 
   const int replicas_;
