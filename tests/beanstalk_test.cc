@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -244,6 +245,23 @@ TEST(BeanstalkQueue, MovesAndCancelsWhatItArmedBeforeARestart) {
   EXPECT_EQ(claims[0].timer, (DurableTimer{1, 0, "new"}));
 }
 
+// beanstalkd refuses the second timer after it has taken the first.
+TEST(BeanstalkQueue, DeletesTheOldJobAlsoWhenMovingFailsHalfWay) {
+  for (const bool is_restarted : {false, true}) {
+    PrivateBeanstalkServer server(0);
+    BeanstalkQueue queue = open(server);
+    arm(queue, 1, 0, "old");
+    const Tick later = unix_now() + 1000 * kSecond;
+    const std::vector<DurableTimer> timers{{1, later, "new"}, {2, later, std::string(70'000, 'x')}};
+    expect_contains(error_of([&] { queue.schedule(timers); }), {"JOB_TOO_BIG"});
+    if (is_restarted) server.restart();
+    EXPECT_TRUE(queue.claim(10, kSecond).timers.empty());
+    EXPECT_EQ(queue.size(), 1U);
+    EXPECT_TRUE(queue.cancel(1));
+    EXPECT_EQ(queue.size(), 0U);
+  }
+}
+
 // Restarted twice with nothing in its binlog, a server numbers jobs from 1 again.
 TEST(BeanstalkQueue, DoesNotDeleteAnotherJobOfTheSameNumber) {
   PrivateBeanstalkServer server(0);
@@ -308,6 +326,20 @@ TEST(BeanstalkQueue, LeavesOtherTubesAlone) {
   EXPECT_EQ(say(server.endpoint(), {"peek 1", "peek 2", "peek 3"}), "FOUND FOUND NOT_FOUND ");
 }
 
+TEST(BeanstalkQueue, DeletesBuriedJobsWithItsTubes) {
+  PrivateBeanstalkServer server(0);
+  const BeanstalkEndpoint endpoint = server.endpoint();
+  ASSERT_EQ(say(endpoint, {"use timerbench.x", "put 0 0 60 1\r\nx", "watch timerbench.x",
+                           "reserve-with-timeout 0", "bury 1 0"}),
+            "USING INSERTED WATCHING RESERVED BURIED ");
+  expect_contains(
+      error_of([&] { BeanstalkQueue::delete_tubes(endpoint, "timerbench.", 5000ms, 0ms); }),
+      {"not all tubes timerbench.* were emptied within 0 s"});
+  ASSERT_EQ(say(endpoint, {"peek 1"}), "FOUND ");
+  BeanstalkQueue::delete_tubes(endpoint, "timerbench.", 5000ms);
+  EXPECT_EQ(say(endpoint, {"peek 1"}), "NOT_FOUND ");
+}
+
 TEST(BeanstalkQueue, TellsOfAJobOfOthersInItsTube) {
   PrivateBeanstalkServer server(0);
   BeanstalkQueue queue = open(server);
@@ -360,13 +392,20 @@ TEST_F(BeanstalkEngineTest, LeavesNothingOnTheUsersServer) {
     }
   }));
   {
-    const auto engine = start(), other = start();
+    auto engine = start();
+    const auto other = start();
     EXPECT_FALSE(engine->is_restartable());
     const auto queue = engine->open({});
     arm(*queue, 1, 0);
     arm(*queue, 2, unix_now() + 1000 * kSecond);
     EXPECT_EQ(queue->claim(10, kSecond).timers.size(), 1U);
     engine->restart();
+    EXPECT_EQ(queue->size(), 2U);
+    if (fork() == 0) {
+      engine.reset();  // which is the parent's
+      _exit(EXIT_SUCCESS);
+    }
+    wait(nullptr);
     EXPECT_EQ(queue->size(), 2U);
     EXPECT_EQ(other->open({})->size(), 0U);
   }

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "durable/bench.h"
 #include "durable/clients.h"
 #include "durable/ledger.h"
 #include "durable/plan.h"
@@ -241,12 +242,59 @@ TEST(DurableLoadTest, ClientsEndIfTheLookThrows) {
   }
 }
 
+TEST(DurableLoadTest, HasMoreTimeToArmTenMillionTimersBefore) {
+  EXPECT_EQ(DurableBench::most_seconds_to_arm(1'000), 45);
+  EXPECT_EQ(DurableBench::most_seconds_to_arm(1'000'000), 45);
+  EXPECT_EQ(DurableBench::most_seconds_to_arm(10'000'000), 450);
+}
+
 TEST(DurableLoadTest, GivesUpIfItTakesTooLongToArmTheTimersBefore) {
   DurableLoad load = kLoad;
   load.pending = 1'000'000;
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_THROW(measure_churn(load, contender<ArmsSlowly>(), kGoOn), ProgramFailure);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+// As when the next replica copies everything.
+class SlowToBeMended : public WrappedEngine {
+ public:
+  using WrappedEngine::WrappedEngine;
+  void restart() override {
+    WrappedEngine::restart();
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+  }
+};
+
+TEST(DurableLoadTest, TellsWhenWhatWasDueIsHandedOutAfterACrash) {
+  const auto restarts_in = [](const char* name) {
+    const DurableContender& whole = durable_contender(name);
+    const DurableFigures figures = measure_pending(
+        kLoad,
+        {.traits = whole.traits,
+         .start =
+             [&whole](const std::filesystem::path& folder) {
+               return std::make_unique<SlowToBeMended>(
+                   whole.start(folder), [](std::unique_ptr<DurableQueue> queue) { return queue; });
+             }},
+        kGoOn);
+    EXPECT_EQ(figures.failure, "") << name;
+    return figures.restart_seconds;
+  };
+  EXPECT_EQ(restarts_in("redis_memory"), std::nullopt);  // it has lost all
+  for (const char* name : {"redis_always", "redis_replica"}) {
+    const auto seconds = restarts_in(name);
+    ASSERT_TRUE(seconds) << name;
+    EXPECT_GT(*seconds, 0) << name;
+    EXPECT_LT(*seconds, 2) << name;
+  }
+}
+
+TEST(DurableLoadTest, HasNoFiguresForWhatIsLostInACrash) {
+  const DurableContender promises_too_much{.traits = durable_contender("redis_always").traits,
+                                           .start = durable_contender("redis_memory").start};
+  EXPECT_EQ(measure_pending(kLoad, promises_too_much, kGoOn).failure,
+            "wrong: of 64 due timers 64 are gone after kill -9");
 }
 
 TEST(DurableLoadTest, WorkersThatWaitAreCounted) {

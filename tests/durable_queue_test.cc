@@ -66,8 +66,9 @@ using DurableContractTest = ::testing::TestWithParam<NameAndScenario>;
 TEST_P(DurableContractTest, Holds) {
   const auto& [name, scenario] = GetParam();
   const DurableTraits& traits = contender_named(name).traits;
-  if (const auto why = scenario.left_out(traits); !why.empty()) GTEST_SKIP() << why;
-  scenario.run(Engines::of(name), traits);
+  DurableEngine& engine = Engines::of(name);
+  if (const auto why = scenario.left_out(engine, traits); !why.empty()) GTEST_SKIP() << why;
+  scenario.run(engine, traits);
 }
 
 std::vector<DurableScenario> scenarios() {

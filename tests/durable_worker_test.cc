@@ -16,6 +16,7 @@
 #include "durable/engine.h"
 #include "durable/worker.h"
 #include "scratch.h"
+#include "time_limit.h"
 
 namespace timerbench {
 namespace {
@@ -211,7 +212,8 @@ TEST_F(DurableWorkerTest, RunsUntilItIsOverAndOutlivesErrorsOfTheQueue) {
   queue_.claim_fails = Failing::Fails::before;
   queue_.complete_fails = Failing::Fails::before;
   DurableWorker worker(queue_, settings(Delivery::at_least_once, /*batch=*/2));
-  worker.run(handler(), [&] { return queue_.size() == 0; });
+  const TimeLimit limit;
+  worker.run(handler(), [&] { return queue_.size() == 0 || limit.is_over(); });
   EXPECT_THAT(handled_, UnorderedElementsAre(1, 2, 3));
   EXPECT_THAT(errors_, ElementsAre("no server", "no server"));
 }
@@ -228,6 +230,7 @@ TEST_F(DurableWorkerTest, RunsInSeveralThreadsThatAreWokenAndShareTheWork) {
   constexpr std::size_t kTimers = 500, kTogether = 50;
   std::vector<Ids> handled(3);
   std::atomic<std::size_t> left = kTimers;
+  const TimeLimit limit;
   {
     std::vector<std::jthread> threads;
     for (Ids& own : handled) {
@@ -239,7 +242,7 @@ TEST_F(DurableWorkerTest, RunsInSeveralThreadsThatAreWokenAndShareTheWork) {
               own.push_back(timer.id);
               --left;
             },
-            [&] { return left == 0; });
+            [&] { return left == 0 || limit.is_over(); });
       });
     }
     for (DurableId id = 0; id < kTimers;) {

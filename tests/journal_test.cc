@@ -17,7 +17,11 @@
 #include <vector>
 
 #include "durable/journal_queue.h"
+#include "durable/journal_store.h"
+#include "queues/index_heap.h"
+#include "queues/log_wheel.h"
 #include "scratch.h"
+#include "time_limit.h"
 
 namespace timerbench {
 namespace {
@@ -211,14 +215,23 @@ TEST_F(JournalTest, KeepsTheOldRecordsIfThereIsNoRoomForNewOnes) {
 
 // --- The store over it ---
 
-TEST(JournalStoreTest, KeepsItsFileShort) {
-  const Scratch scratch;
-  const auto make = [&] {
-    return JournalQueue::Store(scratch.path("journal"), 0us, JournalQueue::kGranularity, 0);
-  };
+template <class Queue>
+class JournalStoreTest : public ::testing::Test {
+ protected:
+  using Store = JournalStore<Queue>;
+
+  Store open() const { return {scratch_.path("journal"), 0us, JournalQueue::kGranularity, 0}; }
+
+  const Scratch scratch_;
+};
+
+using Queues = ::testing::Types<LogWheel<256>, IndexHeap<4>>;
+TYPED_TEST_SUITE(JournalStoreTest, Queues);
+
+TYPED_TEST(JournalStoreTest, KeepsItsFileShort) {
   std::vector<DurableTimer> timers;
   {
-    auto store = make();
+    auto store = this->open();
     for (int round = 0; round < 100; ++round) {
       timers.clear();
       for (DurableId id = 0; id < 1000; ++id) {
@@ -227,9 +240,9 @@ TEST(JournalStoreTest, KeepsItsFileShort) {
       store.schedule(timers);
     }
     EXPECT_EQ(store.size(), 1000U);
-    EXPECT_LT(std::filesystem::file_size(scratch.path("journal")), 1'200'000U);
+    EXPECT_LT(std::filesystem::file_size(this->scratch_.path("journal")), 1'200'000U);
   }
-  auto store = make();
+  auto store = this->open();
   Claims claims = store.claim(10'000, 1, kLastDeadline);
   EXPECT_EQ(claims.timers.size(), 1000U);
   std::vector<DurableTimer> kept;
@@ -238,9 +251,9 @@ TEST(JournalStoreTest, KeepsItsFileShort) {
   EXPECT_EQ(kept, timers);
 }
 
-TEST(JournalStoreTest, ThreadsLoseNothing) {
-  const Scratch scratch;
-  JournalQueue::Store store(scratch.path("journal"), 0us, JournalQueue::kGranularity, 0);
+TYPED_TEST(JournalStoreTest, ThreadsLoseNothing) {
+  auto store = this->open();
+  const TimeLimit limit;
   constexpr DurableId kEach = 200;
   std::atomic<std::size_t> completed = 0;
   {
@@ -253,7 +266,7 @@ TEST(JournalStoreTest, ThreadsLoseNothing) {
         }
       });
       threads.emplace_back([&] {
-        while (completed < 3 * kEach) {
+        while (completed < 3 * kEach && !limit.is_over()) {
           const Claims claims = store.claim(7, kLastDeadline, 1'000'000'000);
           const std::vector<bool> held = store.complete(claims.timers);
           completed += static_cast<std::size_t>(std::ranges::count(held, true));

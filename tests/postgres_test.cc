@@ -21,6 +21,7 @@
 #include "durable/postgres_connection.h"
 #include "durable/postgres_queue.h"
 #include "durable/postgres_server.h"
+#include "fake_server.h"
 #include "redis_testing.h"
 
 namespace timerbench {
@@ -84,6 +85,54 @@ TEST_F(PostgresTest, UsesAServerOfTheUsersAndLeavesTheRestAlone) {
   }
   EXPECT_EQ(tables(own), 1U);
   own.run("DROP TABLE public.mine");
+}
+
+TEST_F(PostgresTest, LeavesNoSchemaThatIsEmpty) {
+  PostgresConnection own(server().where(), 5000ms);
+  own.run("DROP SCHEMA IF EXISTS timerbench CASCADE");
+  const auto use_and_drop = [&] {
+    const PostgresQueue queue(server().where(), {.queue = "gone_1"}, true);
+    PostgresQueue::drop_tables(server().where(), "gone_", 5000ms);
+  };
+  const auto schemas = [&] {
+    own.prepare("schemas", "SELECT count(*) FROM pg_namespace WHERE nspname = 'timerbench'");
+    const auto count = own.run("schemas", PostgresConnection::Parameters()).bigint(0, 0);
+    own.run("DEALLOCATE schemas");
+    return count;
+  };
+  use_and_drop();
+  EXPECT_EQ(schemas(), 0U);
+  PostgresQueue::drop_tables(server().where(), "gone_", 5000ms);
+  own.run(
+      "CREATE SCHEMA timerbench; CREATE FUNCTION timerbench.f() RETURNS int LANGUAGE sql "
+      "AS 'SELECT 1'");
+  use_and_drop();
+  EXPECT_EQ(schemas(), 1U);
+  EXPECT_EQ(tables(own), 0U);
+  own.run("DROP SCHEMA timerbench CASCADE");
+}
+
+// Of the protocol: AuthenticationOk, a ParameterStatus, ReadyForQuery.
+TEST_F(PostgresTest, SaysWhatAServerThatIsTooOldLacks) {
+  using std::string_literals::operator""s;
+  const FakeServer old(
+      {"R\0\0\0\x08\0\0\0\0S\0\0\0\x1aserver_version\0"s + "9.4.26\0"s + "Z\0\0\0\x05I"s},
+      FakeServer::kSilence, ".s.PGSQL.5432");
+  const std::string error = error_of<BackendUnavailable>([&] {
+    PostgresQueue queue(fmt::format("host={} user=me dbname=db", old.folder()),
+                        {.patience = 2000ms}, true);
+  });
+  expect_contains(error, {old.folder(), "9.4 has neither", "take 9.5 or newer"});
+}
+
+TEST_F(PostgresTest, LosesItsPatienceWithAServerThatIsSilent) {
+  const FakeServer silent({}, FakeServer::kSilence, ".s.PGSQL.5432");
+  const auto start = std::chrono::steady_clock::now();
+  expect_contains(error_of<BackendUnavailable>([&] {
+                    PostgresConnection(fmt::format("host={} user=me", silent.folder()), 200ms);
+                  }),
+                  {silent.folder(), "no answer within 200 ms"});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 1500ms);
 }
 
 TEST_F(PostgresTest, SaysInOneLineThatAServerCannotBeReached) {

@@ -131,7 +131,7 @@ std::unique_ptr<RedisQueue> open(const std::string& name, int replicas = 0,
 // All keys of the cluster that are like the pattern.
 std::set<std::string> keys_like(const std::string& pattern) {
   std::set<std::string> keys;
-  RedisCluster(nodes()).with_each_master(within(5s), [&](RedisConnection& connection) {
+  RedisCluster(nodes()).with_each_master(5s, [&](RedisConnection& connection) {
     const auto reply = connection.call(REDIS_REPLY_ARRAY, {"KEYS", pattern});
     for (std::size_t i = 0; i < reply->elements; ++i) keys.emplace(reply->element[i]->str);
   });
@@ -169,6 +169,18 @@ TEST(RedisSlot, OfEachShardIsInItsPartOfAllSlots) {
   for (const std::string& key : keys) parts.insert(redis_slot(key) * kShards / kRedisSlots);
   EXPECT_EQ(keys.size(), kShards);
   EXPECT_EQ(parts.size(), kShards);
+}
+
+// --- Masters ---
+
+// WAIT for more replicas than there are answers when its time is over.
+TEST(RedisClusterMasters, HaveThePatienceForEachAnswer) {
+  std::size_t masters = 0;
+  RedisCluster(nodes()).with_each_master(200ms, [&](RedisConnection& connection) {
+    for (int i = 0; i < 3; ++i) connection.call(REDIS_REPLY_INTEGER, {"WAIT", "9", "90"});
+    ++masters;
+  });
+  EXPECT_EQ(masters, PrivateRedisCluster::kMasters);
 }
 
 // --- Slots that move ---
@@ -403,6 +415,91 @@ TEST(RedisClusterLoad, GoesOnWhenAMasterHangs) {
   TheCluster::get().mend();
 }
 
+// A master that has shards of a queue, and its replica, stopped: nobody takes over.
+class StoppedShards {
+ public:
+  // REQUIRES: the queue has timers in all of its shards.
+  explicit StoppedShards(const std::string& queue)
+      : keys_(keys_like(fmt::format("timerbench:durable:{{{}:*:due", queue))),
+        master_(master_of(*keys_.begin())) {
+    RedisConnection master(nodes()[master_]);
+    for (const std::string& key : keys_) {
+      try {
+        const auto ids = master.call(REDIS_REPLY_ARRAY, {"ZRANGE", key, "0", "-1"});
+        for (std::size_t i = 0; i < ids->elements; ++i)
+          ids_.insert(std::stoull(ids->element[i]->str));
+      } catch (const RedisReplyError&) {  // another master has it
+      }
+    }
+  }
+  ~StoppedShards() {
+    for (const pid_t process : stopped_) kill(process, SIGCONT);
+    TheCluster::get().mend();
+  }
+
+  bool contains(DurableId id) const { return ids_.contains(id); }
+  std::size_t size() const { return ids_.size(); }
+
+  // Claims and gives back until the next claim begins at the first shard of those that will be
+  // stopped, or at the first of the others.
+  void turn(DurableQueue& queue, bool to_these) const {
+    const auto begins_here = [&] {
+      const auto claims = queue.claim(1, kLease).timers;
+      queue.give_back(claims);
+      return contains(claims.at(0).timer.id);
+    };
+    std::vector<bool> here;
+    for (std::size_t i = 0; i < kShards; ++i) here.push_back(begins_here());
+    for (std::size_t i = 0; here[i] != to_these || here[(i + kShards - 1) % kShards] == to_these;
+         ++i) {
+      begins_here();
+    }
+  }
+
+  void stop() {
+    for (std::size_t i = 0; i < nodes().size(); ++i) {
+      RedisConnection connection(nodes()[i]);
+      const auto role = connection.call(REDIS_REPLY_ARRAY, {"ROLE"});
+      const bool is_its_replica =
+          role->elements == 5 && role->element[1]->str == nodes()[master_].host;
+      if (i == master_ || is_its_replica) stopped_.push_back(TheCluster::get().node(i).process());
+    }
+    ASSERT_EQ(stopped_.size(), 2U);
+    for (const pid_t process : stopped_) kill(process, SIGSTOP);
+  }
+
+ private:
+  const std::set<std::string> keys_;
+  const std::size_t master_;
+  std::set<DurableId> ids_;
+  std::vector<pid_t> stopped_;
+};
+
+TEST(RedisClusterLoad, ClaimsFromTheOthersWhenAMasterHangs) {
+  constexpr Tick kShortLease = 2'000 * kMs;
+  const auto queue = open("stopped", 0, 5s), beginner = open("stopped", 0, 2s);
+  std::vector<DurableTimer> timers;
+  for (DurableId id = 0; id < 200; ++id) timers.push_back({id, 0, "x"});
+  queue->schedule(timers);
+  StoppedShards shards("stopped");
+  shards.turn(*queue, /*to_these=*/false);
+  shards.turn(*beginner, /*to_these=*/true);
+  shards.stop();
+
+  const auto before = Clock::now();
+  const auto claims = queue->claim(1000, kShortLease).timers;
+  EXPECT_LT(Clock::now() - before, 1s);  // the lease is not over
+  EXPECT_EQ(claims.size(), timers.size() - shards.size());
+  EXPECT_EQ(queue->complete(claims), std::vector<bool>(claims.size(), true));
+
+  // Nothing is due but there, where it begins.
+  const auto middle = Clock::now();
+  const Claims none = beginner->claim(1000, kShortLease);
+  EXPECT_LT(Clock::now() - middle, 3s);
+  EXPECT_TRUE(none.timers.empty());
+  EXPECT_LE(none.next_wakeup, unix_now() + 100 * kMs);
+}
+
 // --- Clusters that are not ours, and what is none ---
 
 const DurableContender& contender_named(std::string_view name) {
@@ -435,6 +532,12 @@ TEST(RedisClusterUrl, LeavesOtherKeysAlone) {
     }
     EXPECT_EQ(queue->claim(1000, kLease).timers.size(), 100U);
     EXPECT_GT(keys_like("*").size(), before.size());
+    const auto few = engine->open({.queue = "few", .shards = 4});
+    for (DurableId id = 0; id < 100; ++id) {
+      const DurableTimer each{id, 0};
+      few->schedule({&each, 1});
+    }
+    EXPECT_EQ(keys_like("timerbench:durable:*:few:*:due").size(), 4U);
   }
   EXPECT_EQ(keys_like("*"), before);
   for (int i = 0; i < 100; ++i) {
@@ -535,6 +638,13 @@ TEST(PrivateRedisCluster, EndsWhenTheProgramIsKilled) {
              !read(fmt::format("/proc/{}/cmdline", server.first)).empty();
     });
   }));
+}
+
+TEST(PrivateRedisCluster, SaysThatNoMasterIsLeftToBeKilled) {
+  PrivateRedisCluster cluster;
+  for (std::size_t i = 0; i < PrivateRedisCluster::kNodes; ++i) cluster.node(i).kill();
+  expect_contains(error_of<BackendUnavailable>([&] { cluster.kill_master(); }),
+                  {"no node that runs is a master"});
 }
 
 // --- A master and its replica ---

@@ -4,10 +4,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
+#include "durable/engine.h"
+#include "fake_server.h"
 #include "redis/link.h"
 #include "redis/server.h"
 
@@ -15,6 +22,8 @@ namespace timerbench {
 namespace {
 
 using ::testing::HasSubstr;
+
+constexpr Tick kLease = 60'000'000'000;
 
 class RedisQueueTest : public ::testing::Test {
  protected:
@@ -84,6 +93,96 @@ TEST_F(RedisQueueTest, MayWaitWhenTheServerIsKilledAndLater) {
   EXPECT_FALSE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
   post(*queue, 1);
   EXPECT_TRUE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+}
+
+// Entries of a stream are numbered by the clock of the server.
+TEST_F(RedisQueueTest, IsWokenByANewServerWhoseClockIsBehind) {
+  constexpr std::string_view kFarAhead = "9999999999999-0";
+  const auto queue = open();
+  RedisConnection(server_.endpoint())
+      .call(REDIS_REPLY_STRING, {"XADD", "timerbench:durable:{timers}:wake", kFarAhead, "w", ""});
+  EXPECT_TRUE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+  server_.restart();  // it keeps nothing
+  EXPECT_FALSE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+  post(*queue, 1);
+  EXPECT_TRUE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+}
+
+// --- The engine on a server of the user's ---
+
+const DurableContender& contender_named(std::string_view name) {
+  for (const DurableContender& contender : durable_roster()) {
+    if (contender.traits.name == name) return contender;
+  }
+  throw std::logic_error(std::string(name));
+}
+
+TEST_F(RedisQueueTest, IsOnTheUsersServerAndLeavesTheRestAlone) {
+  RedisConnection own(server_.endpoint());
+  const auto all = [&] {
+    std::map<std::string, std::string> all;
+    const auto keys = own.call(REDIS_REPLY_ARRAY, {"KEYS", "*"});
+    for (std::size_t i = 0; i < keys->elements; ++i) {
+      const auto value = own.call(REDIS_REPLY_STRING, {"DUMP", keys->element[i]->str});
+      all[keys->element[i]->str] = {value->str, value->len};
+    }
+    return all;
+  };
+  for (int i = 0; i < 3000; ++i) {
+    own.call(REDIS_REPLY_STATUS, {"SET", std::to_string(i), "foreign"});
+  }
+  const auto other = open();  // of the same name
+  const DurableTimer mine{1, 0, "mine"};
+  other->schedule({&mine, 1});
+  const auto before = all();
+  const ScopedVariable url(kRedisUrlVariable, server_.endpoint().url());
+  for (const std::string_view name : {"redis_memory", "redis_everysec", "redis_always"}) {
+    auto engine = contender_named(name).start("");
+    EXPECT_FALSE(engine->is_restartable());
+    EXPECT_TRUE(engine->processes().empty());
+    EXPECT_TRUE(engine->folders().empty());
+    const auto queue = engine->open({});
+    const DurableTimer timer{2, 0, "theirs"};
+    queue->schedule({&timer, 1});
+    engine->restart();
+    if (fork() == 0) {
+      engine.reset();  // which is the parent's
+      _exit(EXIT_SUCCESS);
+    }
+    wait(nullptr);
+    const auto claims = queue->claim(10, kLease).timers;
+    ASSERT_EQ(claims.size(), 1U);
+    EXPECT_EQ(claims[0].timer, timer);
+    EXPECT_GT(all().size(), before.size());
+    engine.reset();
+    EXPECT_EQ(all(), before) << name;
+  }
+}
+
+TEST(RedisQueueUrl, ThatIsWrongIsTold) {
+  const auto failure_of = [](const std::string& url) {
+    const ScopedVariable variable(kRedisUrlVariable, url);
+    return error_of<BackendUnavailable>([] { contender_named("redis_always").start(""); });
+  };
+  expect_contains(failure_of("localhost"), {kRedisUrlVariable, "neither redis://"});
+  const std::string missing = failure_of("redis://me:secret@127.0.0.1:1");
+  expect_contains(missing, {"127.0.0.1:1", "cannot connect", kRedisUrlVariable});
+  EXPECT_EQ(missing.find("secret"), missing.npos) << missing;
+}
+
+TEST(RedisQueueUrl, DoesNotConcernTheReplica) {
+  const ScopedVariable variable(kRedisUrlVariable, "redis://127.0.0.1:1");
+  EXPECT_EQ(contender_named("redis_replica").start("")->processes().size(), 2U);
+}
+
+TEST(RedisQueueVersion, ThatIsTooOldIsTold) {
+  const std::string script = "$3\r\nsha\r\n";
+  const FakeServer old(
+      {"+PONG\r\n", script, script, script, script, script, "$22\r\nredis_version:4.0.14\r\n\r\n"},
+      FakeServer::kSilence);
+  const std::string error = error_of<BackendUnavailable>(
+      [&] { RedisQueue queue(std::make_unique<RedisLink>(old.endpoint()), {}, {}); });
+  expect_contains(error, {old.endpoint().path, "4.0.14 has no streams", "take 5 or newer"});
 }
 
 }  // namespace

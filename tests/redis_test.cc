@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "core/backend_error.h"
+#include "fake_server.h"
 #include "redis/connection.h"
 #include "redis/redis_zset.h"
 #include "redis/redis_zset_poll.h"
@@ -330,6 +331,25 @@ TEST(PrivateServer, DoesNotWaitForeverForAServerThatIsSilent) {
   EXPECT_TRUE(temporary.empty());
 }
 
+TEST(PrivateServer, DoesNotWaitForeverForAKeeperThatHangs) {
+  constexpr auto kLongest = 7s;  // 5 s for the end of the server's children, and its patience
+  const EmptyFolder temporary;
+  const ScopedVariable folder("TMPDIR", temporary.path());
+  std::optional<PrivateRedisServer> server(1s);
+  const pid_t keeper = parent_of(server->process());
+  kill(keeper, SIGSTOP);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(server->process(), 0);
+  const auto middle = std::chrono::steady_clock::now();
+  EXPECT_LT(middle - start, kLongest);
+  EXPECT_EQ(server->process(), 0);
+  server.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - middle, kLongest);
+  kill(keeper, SIGCONT);
+  EXPECT_TRUE(soon([&] { return temporary.empty(); }));
+  waitpid(keeper, nullptr, 0);
+}
+
 TEST(PrivateServer, SaysThatThereIsNoEmptyFolder) {
   const ScopedVariable folder("TMPDIR", "/no/such/folder");
   expect_contains(error_of<BackendUnavailable>([] { PrivateRedisServer(); }), {"TMPDIR"});
@@ -522,57 +542,6 @@ TEST(RedisServer, MayHaveNoRoomForAClient) {
 }
 
 // --- Servers that misbehave ---
-
-// Answers whatever it is sent with the given texts, one after the other; then hangs up or falls
-// silent.
-class FakeServer {
- public:
-  enum Ending { kHangUp, kSilence };
-
-  FakeServer(std::vector<std::string> answers, Ending ending) {
-    endpoint_.path = folder_.path() + "/socket";
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    endpoint_.path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-    listener_ = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-        listen(listener_, 1) != 0) {
-      std::abort();
-    }
-    thread_ = std::thread([this, answers = std::move(answers), ending] { serve(answers, ending); });
-  }
-  ~FakeServer() {
-    shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    close(listener_);
-  }
-
-  const RedisEndpoint& endpoint() const { return endpoint_; }
-
-  void wait_until_it_has_hung_up() {
-    while (!hung_up_) std::this_thread::yield();
-  }
-
- private:
-  void serve(const std::vector<std::string>& answers, Ending ending) {
-    const int client = accept(listener_, nullptr, nullptr);
-    std::array<char, 4096> request;
-    for (const std::string& answer : answers) {
-      if (recv(client, request.data(), request.size(), 0) <= 0) break;
-      send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
-    }
-    while (ending == kSilence && recv(client, request.data(), request.size(), 0) > 0) {
-    }
-    close(client);
-    hung_up_ = true;
-  }
-
-  EmptyFolder folder_;
-  RedisEndpoint endpoint_;
-  int listener_;
-  std::atomic<bool> hung_up_ = false;
-  std::thread thread_;
-};
 
 const std::string kPong = "+PONG\r\n";
 const std::string kLoading = "-LOADING Redis is loading the dataset in memory\r\n";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -23,7 +24,6 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kPrefillBatch = 1000;
 constexpr DurableId kFirstPrefilled = DurableId{1} << 48;
-constexpr double kMostSeconds = 45;  // to arm timers before a load, so that a cell takes a minute
 
 std::uint64_t bytes_in(const std::vector<std::filesystem::path>& folders) {
   std::uint64_t bytes = 0;
@@ -64,6 +64,10 @@ DurableBench::DurableBench(const DurableLoad& load, const DurableContender& cont
     throw BackendError(
         fmt::format("{} clients are too many; take up to {}", load.clients, kMostClients));
   }
+  if (load.shards < 1 || load.shards > kMostShards) {
+    throw BackendError(
+        fmt::format("there cannot be {} shards; take 1 to {}", load.shards, kMostShards));
+  }
   if (load.payload > kLongestPayload) {
     throw BackendError(
         fmt::format("{} bytes are too many; take up to {}", load.payload, kLongestPayload));
@@ -80,6 +84,10 @@ DurableBench::DurableBench(const DurableLoad& load, const DurableContender& cont
   disk_a_timer_ = per_timer(bytes_in(engine_->folders()), disk_before, load.pending);
 }
 
+double DurableBench::most_seconds_to_arm(std::uint64_t count) {
+  return 45 * std::max(static_cast<double>(count) / 1e6, 1.0);
+}
+
 void DurableBench::prefill(DurableId first, std::uint64_t count, Tick deadline) {
   constexpr double kLook = 5;  // seconds, after which it is known how long the whole takes
   const auto queue = open();
@@ -94,11 +102,11 @@ void DurableBench::prefill(DurableId first, std::uint64_t count, Tick deadline) 
     batch.clear();
     const std::chrono::duration<double> elapsed = Steady::now() - begin;
     const double whole = elapsed.count() * static_cast<double>(count) / static_cast<double>(i + 1);
-    if (elapsed.count() > kLook && whole > kMostSeconds) {
+    if (elapsed.count() > kLook && whole > most_seconds_to_arm(count)) {
       throw ProgramFailure(fmt::format(
           "timeout: to arm {} timers before the load would take {:.0f} s; at most {:.0f} s are "
           "allowed",
-          count, whole, kMostSeconds));
+          count, whole, most_seconds_to_arm(count)));
     }
   }
 }

@@ -27,6 +27,10 @@ class DurableBench {
   DurableEngine& engine() { return *engine_; }
   std::unique_ptr<DurableQueue> open() { return engine_->open(config()); }
 
+  // How long it may take to arm so many timers before a load: with it a cell takes a minute, or a
+  // minute for each million of them.
+  static double most_seconds_to_arm(std::uint64_t count);
+
   // Arms timers of these ids.
   void prefill(DurableId first, std::uint64_t count, Tick deadline);
 
@@ -44,7 +48,7 @@ class DurableBench {
   void audit(std::uint64_t wanted, DurableFigures& figures);
 
  private:
-  static DurableConfig config() { return {.queue = "load"}; }
+  DurableConfig config() const { return {.queue = "load", .shards = load_.shards}; }
 
   SharedBy shared_by() const { return contender_.traits.shared_by; }
   struct Look;

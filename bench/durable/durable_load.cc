@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <future>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "durable/bench.h"
@@ -45,24 +49,59 @@ void churn(DurableBench& bench, const DurableLoad& load, DurableFigures& figures
   bench.audit(load.pending, figures);
 }
 
-// Kills the engine, and returns whether it hands out a timer once it is back. With many timers that
-// takes longer than its own patience.
-bool fires_after_crash(DurableBench& bench) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  bool is_killed = false;
-  for (;;) {
+// Some for each master of a cluster.
+constexpr DurableId kDueInACrash = 64;
+
+bool has_ended(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; }
+
+struct Recovery {
+  std::size_t fired = 0;
+  double seconds = 0;  // from the kill to the last of them
+};
+
+// Kills the engine, and claims what is due from the moment when it is dead: a replica may have taken
+// over before restart() returns, which also waits for the next replica.
+Recovery recover(DurableBench& bench) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::minutes kLongest{2};  // for many timers to be read
+  constexpr std::chrono::seconds kLongestLull{2};
+  constexpr Tick kShortLease = 1'000'000'000;  // should the answer to a claim be lost
+  const std::vector<pid_t> servers = bench.engine().processes();
+  const auto begin = Clock::now();
+  const std::future<void> restart =
+      std::async(std::launch::async, [&bench] { bench.engine().restart(); });
+  const auto is_restarted = [&] {
+    return restart.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  while (!is_restarted() && std::ranges::none_of(servers, has_ended)) std::this_thread::yield();
+
+  std::unique_ptr<DurableQueue> queue;
+  std::set<DurableId> fired;
+  Recovery recovery;
+  for (auto last_news = begin; fired.size() < kDueInACrash;) {
+    throw_if_interrupted();
+    if (!is_restarted()) last_news = Clock::now();
     try {
-      if (!std::exchange(is_killed, true)) bench.engine().restart();
-      return !bench.open()->claim(1, kLease).timers.empty();
-    } catch (const BackendError& error) {
-      throw_if_interrupted();
-      if (std::chrono::steady_clock::now() >= give_up) {
-        throw ProgramFailure(
-            fmt::format("timeout: it is not back 30 s after kill -9: {}", error.what()));
+      if (!queue) queue = bench.open();
+      const auto claims = queue->claim(kDueInACrash, kShortLease).timers;
+      const std::size_t before = fired.size();
+      for (const ClaimedTimer& claim : claims) fired.insert(claim.timer.id);
+      if (fired.size() > before) {
+        last_news = Clock::now();
+        recovery.seconds = std::chrono::duration<double>(last_news - begin).count();
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      if (Clock::now() - last_news > kLongestLull) break;  // the rest is lost
+    } catch (const BackendError& error) {
+      last_news = Clock::now();
+      if (last_news - begin >= kLongest) {
+        throw ProgramFailure(fmt::format("timeout: it is not back {} s after kill -9: {}",
+                                         std::chrono::seconds(kLongest).count(), error.what()));
+      }
     }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  recovery.fired = fired.size();
+  return recovery;
 }
 
 }  // namespace
@@ -80,15 +119,13 @@ DurableFigures measure_pending(const DurableLoad& load, const DurableContender& 
   DurableBench bench(load, contender);
   DurableFigures figures;
   churn(bench, load, figures, stop);
-  const DurableTimer due{0, unix_now(), "due"};
-  bench.open()->schedule({&due, 1});
+  bench.prefill(0, kDueInACrash, unix_now());
   bench.close();
-  const auto begin = std::chrono::steady_clock::now();
-  const bool has_fired = fires_after_crash(bench);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  figures.restart_seconds = elapsed.count();
-  if (!has_fired && contender.traits.promise.when_killed == Kept::all) {
-    figures.failure = "wrong: a due timer is gone after kill -9";
+  const Recovery recovery = recover(bench);
+  if (recovery.fired > 0) figures.restart_seconds = recovery.seconds;
+  if (recovery.fired < kDueInACrash && contender.traits.promise.when_killed == Kept::all) {
+    figures.failure = fmt::format("wrong: of {} due timers {} are gone after kill -9", kDueInACrash,
+                                  kDueInACrash - recovery.fired);
   }
   return figures;
 }

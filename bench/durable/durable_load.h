@@ -31,6 +31,7 @@
 namespace timerbench {
 
 inline constexpr std::size_t kMostClients = 64;
+inline constexpr std::size_t kMostShards = 1024;
 
 struct DurableLoad {
   std::size_t clients = 1;    // 1 .. kMostClients; of a timed load the workers
@@ -38,6 +39,7 @@ struct DurableLoad {
   std::size_t batch = 1;      // timers a call
   std::size_t payload = 16;   // bytes
   std::uint64_t pending = 1'000;
+  std::size_t shards = DurableConfig().shards;  // 1 .. kMostShards
   double seconds = 1;
 };
 
@@ -70,7 +72,9 @@ struct DurableFigures {
   // Of the timers that were armed before, what the engine and its files have grown by.
   double bytes_in_memory = 0;  // a timer
   double bytes_on_disk = 0;    // a timer
-  double restart_seconds = 0;  // from kill -9 to the first claim; only of measure_pending()
+  // From kill -9 until what was due has been handed out, as far as it was not lost; nothing if all of
+  // it was. Only of measure_pending().
+  std::optional<double> restart_seconds{};
 };
 
 // All throw BackendError, which says what failed, Interrupted, and ProgramFailure if it would take

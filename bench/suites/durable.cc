@@ -55,7 +55,7 @@ RealtimeFigures figures_of(const DurableFigures& measured, std::string_view rank
   }
   add("bytes_in_memory", measured.bytes_in_memory);
   add("bytes_on_disk", measured.bytes_on_disk);
-  add("restart_seconds", measured.restart_seconds);
+  add("restart_seconds", measured.restart_seconds.value_or(0));
   if (measured.offered_per_second > 0) {  // the load sets the rate
     figures.counters.insert(figures.counters.end(),
                             {{"offered_per_second", measured.offered_per_second},
@@ -118,6 +118,26 @@ DurableLoadScenario scenario(std::string name, std::string summary,
             change(load, size);
             return figures_of(measure(load, contender), ranking(contender.traits));
           }};
+}
+
+// So many workers, and 100 timers a call.
+DurableFigures fire(DurableLoad load, const DurableContender& contender) {
+  load.batch = 100;
+  return measure_fire(load, 20'000, contender, interrupted());
+}
+
+DurableLoadScenario shards_of_a_cluster() {
+  DurableLoadScenario shards = scenario(
+      "shards",
+      "20 000 timers are due in so many shards; four workers claim and complete 100 a time",
+      {1, 4, 16, 64},
+      [](DurableLoad& load, std::uint64_t size) {
+        load.clients = 4;
+        load.shards = size;
+      },
+      fire);
+  shards.contenders = {"redis_cluster", "redis_cluster_wait"};
+  return shards;
 }
 
 DurableFigures churn(const DurableLoad& load, const DurableContender& contender) {
@@ -186,7 +206,7 @@ DurableSuite durable_suite() {
   return {
       .name = "durable",
       .summary = "timers that outlive the process: what they cost, and how late they fire",
-      .size_is = "clients, timers a call, bytes, timers per second or timers",
+      .size_is = "clients, timers a call, bytes, shards, timers per second or timers",
       .largest_size = 10'000'000,
       .scenarios =
           {scenario("clients",
@@ -198,11 +218,8 @@ DurableSuite durable_suite() {
                     {16, 256, 4096}, set(&DurableLoad::payload), churn),
            scenario("workers",
                     "20 000 timers are due; so many workers claim and complete 100 a time",
-                    {1, 4, 16}, set(&DurableLoad::clients),
-                    [](DurableLoad load, const DurableContender& contender) {
-                      load.batch = 100;
-                      return measure_fire(load, 20'000, contender, interrupted());
-                    }),
+                    {1, 4, 16}, set(&DurableLoad::clients), fire),
+           shards_of_a_cluster(),
            planned("rate", "so many timers a second are armed half a second before they are due",
                    {100, 1'000, 10'000}, {.batch = 100},
                    [](std::uint64_t size, const RealtimeOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <future>
 #include <initializer_list>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "system/process_tree.h"
 #include "verify/service_requirements.h"
 
 namespace timerbench {
@@ -293,6 +295,69 @@ void outlives_its_clients(DurableScene& scene) {
   require_due(scene, *queue, {kept}, 5);
 }
 
+// As long as it lives, the servers do nothing.
+class StoppedEngine {
+ public:
+  explicit StoppedEngine(DurableEngine& engine) : servers_(processes_of_trees(engine.processes())) {
+    for (const pid_t server : servers_) kill(server, SIGSTOP);
+    // Their threads stop one after the other.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  StoppedEngine(const StoppedEngine&) = delete;
+  StoppedEngine& operator=(const StoppedEngine&) = delete;
+  ~StoppedEngine() {
+    for (const pid_t server : servers_) kill(server, SIGCONT);
+  }
+
+ private:
+  const std::vector<pid_t> servers_;
+};
+
+void loses_its_patience_and_connects_again(DurableScene& scene) {
+  using Clock = std::chrono::steady_clock;
+  using std::chrono_literals::operator""ms;
+  using std::chrono_literals::operator""s;
+  scene.patience = 1s;
+  const auto queue = scene.open();
+  arm(*queue, {{1, scene.start}, {2, scene.start + kHour}});
+  scene.go_to(scene.start);
+  const auto held = queue->claim(1, scene.lease).timers;
+  require(held.size() == 1, 2, "claim() hands out {} timers instead of one", held.size());
+  // A busy machine, and what the client starts for itself.
+  const auto longest = scene.patience + (queue->helpers().empty() ? 1s : 10s);
+  const auto call = [&](std::string_view name, const std::function<void()>& ask) {
+    const auto begin = Clock::now();
+    bool has_thrown = false;
+    try {
+      ask();
+    } catch (const BackendError&) {
+      has_thrown = true;
+    }
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+    require(took <= longest, 6,
+            "{}() of a server that is stopped takes {} ms with a patience of {}", name,
+            took.count(), scene.patience.count());
+    return has_thrown;
+  };
+  const auto require_failure = [&](std::string_view name, const std::function<void()>& ask) {
+    require(call(name, ask), 6, "{}() of a server that is stopped does not throw", name);
+  };
+  {
+    const StoppedEngine stopped(scene.engine());
+    require_failure("schedule", [&] { arm(*queue, {{3, scene.start + kHour}}); });
+    require_failure("cancel", [&] { queue->cancel(2); });
+    require_failure("claim", [&] { queue->claim(1, scene.lease); });
+    require_failure("complete", [&] { queue->complete(held); });
+    require_failure("give_back", [&] { queue->give_back(held); });
+    require_failure("size", [&] { queue->size(); });
+    // It may wait for nothing that the server would have to say.
+    call("await_earlier", [&] { queue->await_earlier(kNever, 1ms); });
+  }
+  scene.engine().masters();  // returns when the nodes of a cluster agree again
+  require(!call("size", [&] { queue->size(); }), 6,
+          "size() throws although the server goes on again");
+}
+
 // Lets another client make something due at once, while this one waits for something later.
 void require_woken(DurableScene& scene, DurableQueue& waiter, std::string_view by,
                    const std::function<void()>& make_due) {
@@ -417,7 +482,8 @@ bool DurableScene::is_disturbed() const {
   return traits.own_clock && (was_late_ || now() > arrived_ + tolerance(unit));
 }
 
-std::string_view DurableScenario::left_out(const DurableTraits& traits) const {
+std::string_view DurableScenario::left_out(DurableEngine& engine,
+                                           const DurableTraits& traits) const {
   switch (needs) {
     case ScenarioNeeds::nothing: break;
     case ScenarioNeeds::a_clock_that_is_set:
@@ -425,6 +491,10 @@ std::string_view DurableScenario::left_out(const DurableTraits& traits) const {
       break;
     case ScenarioNeeds::takes_from_holders:
       if (!traits.takes_from_holders) return "they must take timers from holders";
+      break;
+    case ScenarioNeeds::a_private_server:
+      if (!engine.is_restartable()) return "the server is the user's";
+      if (engine.processes().empty()) return "it has no server";
       break;
   }
   return "";
@@ -463,6 +533,7 @@ std::span<const DurableScenario> durable_contract() {
       {"rule_5_names", keeps_queues_of_other_names_apart},
       {"rule_5_bad_names", refuses_a_queue_that_cannot_be_named},
       {"rule_5_clients", outlives_its_clients},
+      {"rule_6_patience", loses_its_patience_and_connects_again, ScenarioNeeds::a_private_server},
       {"rule_7_waiting", wakes_who_waits_when_something_is_due_earlier},
       {"rule_7_posted", wakes_who_waits_when_something_is_posted},
       {"rule_8_posting", finds_what_was_posted},

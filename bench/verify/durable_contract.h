@@ -7,6 +7,7 @@
 // they are killed, is left to verify/durable_audit.h.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,14 +37,18 @@ class DurableScene {
 
   // On an own clock a scenario begins when its clients are open, which may take them a while.
   std::unique_ptr<DurableQueue> open(std::string_view suffix = "") {
-    auto queue = engine_.open(
-        {.queue = name_ + std::string(suffix), .now = [this] { return now(); }, .lease = lease});
+    auto queue = engine_.open({.queue = name_ + std::string(suffix),
+                               .now = [this] { return now(); },
+                               .patience = patience,
+                               .lease = lease});
     if (traits.own_clock) start = arrived_ = unix_now();
     return queue;
   }
 
   // Throws std::invalid_argument for a name that no queue may have.
   void try_to_open(const std::string& whole_name) { engine_.open({.queue = whole_name}); }
+
+  DurableEngine& engine() { return engine_; }
 
   Tick now() const { return traits.own_clock ? unix_now() : now_; }
   // When what is due at `instant` must be handed out: on an own clock up to a unit later, because
@@ -60,7 +65,9 @@ class DurableScene {
   const DurableTraits& traits;
   const Tick unit;  // all times of scenarios are multiples of it
   Tick start;       // of the scenario
-  Tick lease;       // of all clients that are opened after it was set
+  // Of all clients that are opened after they were set.
+  Tick lease;
+  std::chrono::milliseconds patience = DurableConfig().patience;
 
  private:
   void wait_until(Tick instant);
@@ -73,7 +80,7 @@ class DurableScene {
 };
 
 // What a scenario asks of a queue beyond the contract.
-enum class ScenarioNeeds { nothing, a_clock_that_is_set, takes_from_holders };
+enum class ScenarioNeeds { nothing, a_clock_that_is_set, takes_from_holders, a_private_server };
 
 struct DurableScenario {
   std::string_view name;
@@ -81,7 +88,7 @@ struct DurableScenario {
   ScenarioNeeds needs = ScenarioNeeds::nothing;
 
   // Why it says nothing of such a queue; empty if it does.
-  std::string_view left_out(const DurableTraits& traits) const;
+  std::string_view left_out(DurableEngine& engine, const DurableTraits& traits) const;
 
   // Throws ContractViolation, or what the queue throws. Its queues have its name.
   void run(DurableEngine& engine, const DurableTraits& traits) const;

@@ -55,7 +55,7 @@ Verdict judge(const DurableContender& contender, std::uint64_t seed, double seco
   LeftOut left_out;
   std::size_t scenarios = 0;
   for (const DurableScenario& scenario : durable_contract()) {
-    if (left_out.take(scenario.name, scenario.left_out(contender.traits))) continue;
+    if (left_out.take(scenario.name, scenario.left_out(*engine, contender.traits))) continue;
     if (interrupted()) return {};
     progress.begin(scenario.name);
     ++scenarios;

@@ -100,7 +100,12 @@ BeanstalkQueue::BeanstalkQueue(BeanstalkEndpoint endpoint, std::string tube,
 }
 
 BeanstalkConnection& BeanstalkQueue::connection() {
-  if (connection_ && connection_->usable()) return *connection_;
+  if (!connection_ || !connection_->usable()) connect();
+  delete_outdated();
+  return *connection_;
+}
+
+void BeanstalkQueue::connect() {
   auto fresh = std::make_unique<BeanstalkConnection>(endpoint_, config_.patience);
   const std::string commands[] = {"use " + tube_, "watch " + tube_, "ignore default", "stats"};
   std::string stats;
@@ -122,7 +127,6 @@ BeanstalkConnection& BeanstalkQueue::connection() {
   server_ = number_of("id", stats, 16);
   connection_number_ = Tokens().next() >> kJobBits;
   connection_ = std::move(fresh);
-  return *connection_;
 }
 
 void BeanstalkQueue::schedule(std::span<const DurableTimer> timers) {
@@ -131,7 +135,8 @@ void BeanstalkQueue::schedule(std::span<const DurableTimer> timers) {
   }
 }
 
-// A timer that is moved is armed before the old job is deleted, so that it is never lost.
+// A timer that is moved is armed before the old job is deleted, so that it is never lost. If that
+// fails half-way, the next call deletes it.
 void BeanstalkQueue::schedule_some(std::span<const DurableTimer> timers) {
   BeanstalkConnection& server = connection();
   look_for(timers);
@@ -146,18 +151,42 @@ void BeanstalkQueue::schedule_some(std::span<const DurableTimer> timers) {
     puts.push_back(
         fmt::format("put {} {} {} {}\r\n{}", priority_of(deadline), delay, ttr, body.size(), body));
   }
-  std::vector<Job> old;
   server.run(puts, [&](std::size_t i, const Answer& answer) {
     if (answer.word != "INSERTED") return false;
     const auto [known, is_new] =
         armed_.try_emplace(timers[i].id, answer.number, timers[i].deadline, server_);
     if (!is_new) {
-      old.push_back(known->second.job);
+      outdated_.push_back({timers[i].id, known->second.job, known->second.server});
       known->second = {answer.number, timers[i].deadline, server_};
     }
     return true;
   });
-  delete_jobs(old);
+  delete_outdated();
+}
+
+void BeanstalkQueue::delete_outdated() {
+  if (outdated_.empty()) return;
+  std::vector<Job> jobs;
+  std::vector<std::string> peeks;
+  std::vector<Outdated> unsure;
+  for (const Outdated& old : outdated_) {
+    if (old.server == server_) {
+      jobs.push_back(old.job);
+    } else {
+      unsure.push_back(old);
+      peeks.push_back(fmt::format("peek {}", old.job));
+    }
+  }
+  // As in look_for(); and the job of that number may be the one that the timer was moved to.
+  connection_->run(peeks, [&](std::size_t i, const Answer& answer) {
+    const auto& [id, job, server] = unsure[i];
+    const auto known = armed_.find(id);
+    const bool is_new = known != armed_.end() && known->second.job == job;
+    if (!is_new && answer.body.starts_with(fmt::format("{}{} ", mark_, id))) jobs.push_back(job);
+    return is_done(answer, "FOUND");
+  });
+  delete_jobs(jobs);
+  outdated_.clear();
 }
 
 void BeanstalkQueue::look_for(std::span<const DurableTimer> timers) {
@@ -335,7 +364,9 @@ std::vector<bool> BeanstalkQueue::delete_jobs(std::span<const Job> jobs) {
 }
 
 void BeanstalkQueue::delete_tubes(const BeanstalkEndpoint& endpoint, std::string_view prefix,
-                                  std::chrono::milliseconds patience) {
+                                  std::chrono::milliseconds patience,
+                                  std::chrono::milliseconds longest) {
+  const auto give_up = std::chrono::steady_clock::now() + longest;
   BeanstalkConnection server(endpoint, patience);
   std::string lines;
   const std::string list = "list-tubes";
@@ -350,8 +381,13 @@ void BeanstalkQueue::delete_tubes(const BeanstalkEndpoint& endpoint, std::string
     if (!line.starts_with(fmt::format("- {}", prefix))) continue;
     const std::string use = fmt::format("use {}", line.substr(2));
     server.run({&use, 1}, [](std::size_t, const Answer& answer) { return answer.word == "USING"; });
-    for (const std::string peek : {"peek-ready", "peek-delayed"}) {
+    for (const std::string peek : {"peek-ready", "peek-delayed", "peek-buried"}) {
       for (bool is_empty = false; !is_empty;) {
+        if (std::chrono::steady_clock::now() >= give_up) {
+          throw server.error(fmt::format("not all tubes {}* were emptied within {} s", prefix,
+                                         std::chrono::duration<double>(longest).count()),
+                             "delete the jobs that are left in them");
+        }
         std::string remove;
         server.run({&peek, 1}, [&](std::size_t, const Answer& answer) {
           is_empty = answer.word == "NOT_FOUND";

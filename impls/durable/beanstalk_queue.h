@@ -89,9 +89,11 @@ class BeanstalkQueue final : public DurableQueue {
   // Throws BackendUnavailable.
   BeanstalkQueue(BeanstalkEndpoint endpoint, std::string tube, const DurableConfig& config);
 
-  // Deletes all jobs of all tubes whose name begins so. REQUIRES: nobody reserves them.
+  // Deletes all jobs of all tubes whose name begins so. Each answer must come within the patience,
+  // and all within `longest`. Throws BackendError. REQUIRES: nobody reserves them.
   static void delete_tubes(const BeanstalkEndpoint& endpoint, std::string_view prefix,
-                           std::chrono::milliseconds patience);
+                           std::chrono::milliseconds patience,
+                           std::chrono::milliseconds longest = std::chrono::minutes(1));
 
   void schedule(std::span<const DurableTimer> timers) override;
   bool cancel(DurableId id) override;
@@ -111,12 +113,21 @@ class BeanstalkQueue final : public DurableQueue {
     std::uint64_t server;  // the run of the server that has given it this number
   };
 
-  // The connection; a new one if it was lost.
+  // A job whose timer has been moved to another. It is to be deleted.
+  struct Outdated {
+    DurableId id;
+    Job job;
+    std::uint64_t server;  // as above
+  };
+
+  // The connection; a new one if it was lost. Deletes what is outdated first.
   BeanstalkConnection& connection();
+  void connect();
   void schedule_some(std::span<const DurableTimer> timers);
   // Forgets those of these timers whose job is not there any more.
   void look_for(std::span<const DurableTimer> timers);
   void forget_what_has_passed();
+  void delete_outdated();
   // Deletes them, and tells for each whether it was there.
   std::vector<bool> delete_jobs(std::span<const Job> jobs);
   // That this connection may have reserved; 0 if it has not.
@@ -131,6 +142,7 @@ class BeanstalkQueue final : public DurableQueue {
   std::uint64_t connection_number_ = 0;
   std::uint64_t server_ = 0;  // names its run
   std::unordered_map<DurableId, Armed> armed_;
+  std::vector<Outdated> outdated_;
   std::size_t next_forgetting_ = 1024;  // when armed_ has so many
 };
 

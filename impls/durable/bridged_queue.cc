@@ -33,11 +33,18 @@ json to_json(std::span<const ClaimedTimer> claims) {
 
 BridgedQueue::BridgedQueue(Bridge::Program program, std::size_t together)
     : program_(std::move(program)), together_(together) {
-  bridge();
+  try {
+    bridge();
+  } catch (const BackendError& error) {
+    throw BackendUnavailable(error.what());
+  }
 }
 
 Bridge& BridgedQueue::bridge() {
-  if (!bridge_ || !bridge_->usable()) bridge_ = std::make_unique<Bridge>(program_);
+  if (!bridge_ || !bridge_->usable()) {
+    bridge_ = std::make_unique<Bridge>(program_);
+    bridge_->ask({{"call", "ready"}});
+  }
   return *bridge_;
 }
 

@@ -12,6 +12,7 @@
 //   {"call": "giveBack", "claims": [[ID, TOKEN], ...]}                               {}
 //   {"call": "first"}                                         {"first": INSTANT or null}
 //   {"call": "size"}                                                        {"size": N}
+//   {"call": "ready"}, when it has started: is the engine there?                     {}
 //
 // `first` tells when something that nobody holds is due first, as far as the program knows; 0: it
 // is.
@@ -49,7 +50,7 @@ class BridgedQueue : public DurableQueue {
   BridgedQueue(Bridge::Program program, std::size_t together);
 
  private:
-  // A new one if the old one has ended.
+  // A new one if the old one has ended, which takes a second.
   Bridge& bridge();
 
   const Bridge::Program program_;

@@ -32,9 +32,12 @@
 //     says so of what other clients have armed.)
 //  5. Clients may be in any number of threads and processes, as far as DurableTraits::shared_by
 //     says. Each is used by one thread at a time.
-//  6. No call waits longer than DurableConfig::patience for the engine; then it throws BackendError.
+//  6. A call that gets no answer from the engine throws BackendError after DurableConfig::patience.
 //     What it asked for may have been done, or may still be done; it may be asked for once more.
-//     The next call connects again.
+//     The next call connects again. (beanstalkd may take the patience for each of several answers.
+//     A queue with DurableQueue::helpers() starts them again, which takes a second. A queue in a
+//     file waits for the disk as long as that takes; and after a failed synchronisation a journal
+//     takes no more calls until all its clients have been destroyed and one is opened.)
 //  7. await_earlier() waits until something may be due earlier than the last claim() of this client
 //     has told, because somebody has armed, moved or given it back since. It says so by the time
 //     when that is due, and misses nothing; it may say so in vain, but not all the time. It waits a
@@ -159,7 +162,7 @@ inline Tick unix_now() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(since_1970).count());
 }
 
-// The instant that is `by` later, or kLastDeadline if that is beyond it.
+// The instant that is `lease` later, or kLastDeadline if that is beyond it.
 constexpr Tick lease_end(Tick now, Tick lease) {
   return now + std::min(lease, kLastDeadline - std::min(now, kLastDeadline));
 }
@@ -190,6 +193,8 @@ struct DurableConfig {
   std::chrono::milliseconds patience{5000};
   // Of what this client arms, if the engine has DurableTraits::lease_when_armed.
   Tick lease = Tick{30} * 1'000'000'000;
+  // Of a queue in a cluster: the parts that its nodes share. All clients that name it say the same.
+  std::size_t shards = 16;
 };
 
 class DurableQueue {

@@ -13,8 +13,6 @@
 namespace timerbench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 std::string without_line_ends(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::ranges::replace_if(
@@ -69,17 +67,10 @@ PostgresConnection::PostgresConnection(const std::string& where,
                                        std::chrono::milliseconds patience) try
     : patience_(patience) {
   check_address(where);
-  const std::string seconds = fmt::to_string(std::max<std::int64_t>(
-      2, std::chrono::ceil<std::chrono::seconds>(patience).count()));  // libpq takes less as 2
-  const char* const names[] = {"dbname", "connect_timeout", "application_name", nullptr};
-  const char* const values[] = {where.c_str(), seconds.c_str(), "timerbench", nullptr};
-  connection_.reset(PQconnectdbParams(names, values, /*expand_dbname=*/1));
-  if (!connection_) throw std::bad_alloc();
-  const char* const host = PQhost(connection_.get());
-  name_ = fmt::format("postgresql at {}:{}", host != nullptr ? host : "?",
-                      PQport(connection_.get()) != nullptr ? PQport(connection_.get()) : "?");
+  connect(where);
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
-    fail(PQerrorMessage(connection_.get()), "start it, or check its address, user and password");
+    throw error(PQerrorMessage(connection_.get()),
+                "start it, or check its address, user and password");
   }
   if (PQsetnonblocking(connection_.get(), 1) != 0) lose("cannot set it up");
   PQsetNoticeProcessor(
@@ -88,40 +79,63 @@ PostgresConnection::PostgresConnection(const std::string& where,
   throw BackendUnavailable(error.what());
 }
 
+// Step by step, because libpq's own limit is two seconds at least.
+void PostgresConnection::connect(const std::string& where) {
+  const Clock::time_point give_up = Clock::now() + patience_;
+  const char* const names[] = {"dbname", "application_name", nullptr};
+  const char* const values[] = {where.c_str(), "timerbench", nullptr};
+  connection_.reset(PQconnectStartParams(names, values, /*expand_dbname=*/1));
+  if (!connection_) throw std::bad_alloc();
+  const char* const host = PQhost(connection_.get());
+  name_ = fmt::format("postgresql at {}:{}", host != nullptr ? host : "?",
+                      PQport(connection_.get()) != nullptr ? PQport(connection_.get()) : "?");
+  if (PQstatus(connection_.get()) == CONNECTION_BAD) return;
+  PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+  while (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING) {
+    if (!poll_socket(next == PGRES_POLLING_READING ? POLLIN : POLLOUT, give_up)) {
+      lose(fmt::format("no answer within {} ms", patience_.count()));
+    }
+    next = PQconnectPoll(connection_.get());
+  }
+}
+
 void PostgresConnection::run(const std::string& statements) {
+  const Clock::time_point give_up = Clock::now() + patience_;
   send(PQsendQuery(connection_.get(), statements.c_str()) != 0);
-  std::string error;
-  while (PGresult* const result = next_result()) {
-    if (PQresultStatus(result) == PGRES_FATAL_ERROR && error.empty()) {
-      error = PQresultErrorMessage(result);
+  std::string refusal;
+  while (PGresult* const result = next_result(give_up)) {
+    if (PQresultStatus(result) == PGRES_FATAL_ERROR && refusal.empty()) {
+      refusal = PQresultErrorMessage(result);
     }
     PQclear(result);
   }
-  if (!error.empty()) fail(error, "check its version, and the rights of the user");
+  if (!refusal.empty()) throw error(refusal, "check its version, and the rights of the user");
 }
 
 void PostgresConnection::prepare(const char* name, const std::string& statement) {
+  const Clock::time_point give_up = Clock::now() + patience_;
   send(PQsendPrepare(connection_.get(), name, statement.c_str(), 0, nullptr) != 0);
-  std::string error;
-  while (PGresult* const result = next_result()) {
-    if (PQresultStatus(result) != PGRES_COMMAND_OK) error = PQresultErrorMessage(result);
+  std::string refusal;
+  while (PGresult* const result = next_result(give_up)) {
+    if (PQresultStatus(result) != PGRES_COMMAND_OK) refusal = PQresultErrorMessage(result);
     PQclear(result);
   }
-  if (!error.empty()) fail(error, "check its version, and the rights of the user");
+  if (!refusal.empty()) throw error(refusal, "check its version, and the rights of the user");
 }
 
 std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
                                                               std::span<const Parameters> each) {
+  const Clock::time_point give_up = Clock::now() + patience_;
   std::vector<Rows> all;
   all.reserve(each.size());
-  std::string error;
+  std::string refusal;
   send(PQenterPipelineMode(connection_.get()) != 0);
   bool is_closed = false;  // PQpipelineSync() commits all before it
   const auto close = [&] {
     send(PQpipelineSync(connection_.get()) != 0);
     is_closed = true;
   };
-  for (std::size_t first = 0; first < each.size() && error.empty(); first += kDepth) {
+  for (std::size_t first = 0; first < each.size() && refusal.empty(); first += kDepth) {
     const auto some = each.subspan(first, std::min(kDepth, each.size() - first));
     for (const Parameters& parameters : some) {
       const std::size_t count = parameters.values_.size();
@@ -141,30 +155,29 @@ std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
       send(PQsendFlushRequest(connection_.get()) != 0);
     }
     for (std::size_t i = 0; i < some.size(); ++i) {
-      PGresult* const result = next_result();
+      PGresult* const result = next_result(give_up);
       const ExecStatusType status = PQresultStatus(result);
       all.emplace_back(result);
-      if (status == PGRES_FATAL_ERROR && error.empty()) error = PQresultErrorMessage(result);
-      if (result != nullptr) next_result();  // null: the end of this statement
+      if (status == PGRES_FATAL_ERROR && refusal.empty()) refusal = PQresultErrorMessage(result);
+      if (result != nullptr) next_result(give_up);  // null: the end of this statement
     }
   }
   if (!is_closed) close();
   // A commit that fails comes as an error here.
   for (bool is_synchronised = false; !is_synchronised;) {
-    const Rows last(next_result());
+    const Rows last(next_result(give_up));
     const PGresult* const result = last.get();
     is_synchronised = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
-    if (PQresultStatus(result) == PGRES_FATAL_ERROR && error.empty()) {
-      error = PQresultErrorMessage(result);
+    if (PQresultStatus(result) == PGRES_FATAL_ERROR && refusal.empty()) {
+      refusal = PQresultErrorMessage(result);
     }
   }
   send(PQexitPipelineMode(connection_.get()) != 0);
-  if (!error.empty()) fail(error, "look into its log; nothing was changed");
+  if (!refusal.empty()) throw error(refusal, "look into its log; nothing was changed");
   return all;
 }
 
-PGresult* PostgresConnection::next_result() {
-  const Clock::time_point give_up = Clock::now() + patience_;
+PGresult* PostgresConnection::next_result(Clock::time_point give_up) {
   for (;;) {
     // It would have no result for ever.
     if (PQstatus(connection_.get()) != CONNECTION_OK) lose("connection lost");
@@ -176,12 +189,18 @@ PGresult* PostgresConnection::next_result() {
   }
 }
 
-void PostgresConnection::await(short events, Clock::time_point end) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+bool PostgresConnection::poll_socket(short events, Clock::time_point end) {
   pollfd socket{PQsocket(connection_.get()), events, 0};
-  const int ready = poll(&socket, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
-  if (ready < 0 && errno != EINTR) lose(std::strerror(errno));
-  if (ready > 0 && PQconsumeInput(connection_.get()) == 0) lose("connection lost");
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    const int ready = poll(&socket, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (ready >= 0) return ready > 0;
+    if (errno != EINTR) lose(std::strerror(errno));
+  }
+}
+
+void PostgresConnection::await(short events, Clock::time_point end) {
+  if (poll_socket(events, end) && PQconsumeInput(connection_.get()) == 0) lose("connection lost");
 }
 
 bool PostgresConnection::await_notification(std::chrono::nanoseconds longest) {
@@ -211,14 +230,14 @@ void PostgresConnection::send(bool is_sent) {
   if (!is_sent) lose("connection lost");
 }
 
-void PostgresConnection::fail(std::string_view what, std::string_view advice) const {
-  throw BackendError(
+BackendError PostgresConnection::error(std::string_view what, std::string_view advice) const {
+  return BackendError(
       fmt::format("{}: {}; {}", name_, without_line_ends(std::string(what)), advice));
 }
 
 void PostgresConnection::lose(std::string_view what) {
   lost_ = true;
-  fail(what, "check that it runs and is not busy");
+  throw error(what, "check that it runs and is not busy");
 }
 
 }  // namespace timerbench

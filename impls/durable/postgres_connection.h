@@ -24,8 +24,14 @@ namespace timerbench {
 class PostgresConnection {
  public:
   // `where` is a connection string of libpq: "host=/folder dbname=postgres", or a URL. Its password
-  // is not repeated in errors.
+  // is not repeated in errors. Names are resolved with the patience of the system's resolver.
   PostgresConnection(const std::string& where, std::chrono::milliseconds patience);
+
+  // How long each of the following calls may take from now on.
+  void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
+
+  // As 150004 for 15.4.
+  int server_version() const { return PQserverVersion(connection_.get()); }
 
   bool usable() const { return PQstatus(connection_.get()) == CONNECTION_OK && !lost_; }
 
@@ -80,17 +86,24 @@ class PostgresConnection {
   bool await_notification(std::chrono::nanoseconds longest);
   void forget_notifications();
 
+  // An error of this server, to be thrown.
+  BackendError error(std::string_view what, std::string_view advice) const;
+
  private:
   struct Finish {
     void operator()(PGconn* connection) const { PQfinish(connection); }
   };
+  using Clock = std::chrono::steady_clock;
+
+  void connect(const std::string& where);
   // The next result; null at the end of those of a statement.
-  PGresult* next_result();
-  // Waits for the socket, until then at the latest.
-  void await(short events, std::chrono::steady_clock::time_point end);
+  PGresult* next_result(Clock::time_point give_up);
+  // Waits for the socket, until then at the latest. Returns whether it is ready.
+  bool poll_socket(short events, Clock::time_point end);
+  // Likewise, and reads what has come.
+  void await(short events, Clock::time_point end);
   void take_notifications();
   void send(bool is_sent);
-  [[noreturn]] void fail(std::string_view what, std::string_view advice) const;
   [[noreturn]] void lose(std::string_view what);
 
   std::chrono::milliseconds patience_;

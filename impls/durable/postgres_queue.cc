@@ -9,6 +9,8 @@
 namespace timerbench {
 namespace {
 
+constexpr int kFirstVersion = 90'500;  // 9.5
+
 constexpr const char* kSchedule = "schedule";
 constexpr const char* kPost = "post";
 constexpr const char* kCancel = "cancel";
@@ -38,7 +40,8 @@ PostgresQueue::PostgresQueue(std::string where, const DurableConfig& config,
       config_(config),
       synchronous_commit_(synchronous_commit),
       table_("timerbench.timers_of_" + config.queue),
-      channel_("timers_of_" + config.queue) {
+      channel_("timers_of_" + config.queue),
+      give_up_(std::chrono::steady_clock::now() + config.patience) {
   try {
     make_table();
     connection();
@@ -49,28 +52,67 @@ PostgresQueue::PostgresQueue(std::string where, const DurableConfig& config,
 
 // Under a lock, because two clients that both create a table "if it does not exist" may fail.
 void PostgresQueue::make_table() {
-  PostgresConnection(where_, config_.patience)
-      .run(
-          fmt::format("BEGIN; SELECT pg_advisory_xact_lock(hashtext('timerbench')); "
-                      "CREATE SCHEMA IF NOT EXISTS timerbench; "
-                      "CREATE TABLE IF NOT EXISTS {0} (id bigint PRIMARY KEY, due bigint NOT NULL, "
-                      "deadline bigint NOT NULL, holder bigint NOT NULL, payload bytea NOT NULL); "
-                      "CREATE INDEX IF NOT EXISTS timers_of_{1}_due ON {0} (due); COMMIT",
-                      table_, config_.queue));
+  PostgresConnection server(where_, left());
+  if (const int version = server.server_version(); version < kFirstVersion) {
+    throw server.error(fmt::format("its version {}.{} has neither INSERT ... ON CONFLICT nor FOR "
+                                   "UPDATE SKIP LOCKED",
+                                   version / 10'000, version / 100 % 100),
+                       "take 9.5 or newer");
+  }
+  server.set_patience(left());
+  server.run(
+      fmt::format("BEGIN; SELECT pg_advisory_xact_lock(hashtext('timerbench')); "
+                  "CREATE SCHEMA IF NOT EXISTS timerbench; "
+                  "CREATE TABLE IF NOT EXISTS {0} (id bigint PRIMARY KEY, due bigint NOT NULL, "
+                  "deadline bigint NOT NULL, holder bigint NOT NULL, payload bytea NOT NULL); "
+                  "CREATE INDEX IF NOT EXISTS timers_of_{1}_due ON {0} (due); COMMIT",
+                  table_, config_.queue));
 }
 
 void PostgresQueue::drop_tables(const std::string& where, const std::string& prefix,
                                 std::chrono::milliseconds patience) {
   PostgresConnection(where, patience)
-      .run(fmt::format("DO $$ DECLARE name text; BEGIN FOR name IN SELECT tablename FROM pg_tables "
-                       "WHERE schemaname = 'timerbench' AND starts_with(tablename, 'timers_of_{}') "
-                       "LOOP EXECUTE format('DROP TABLE timerbench.%I', name); END LOOP; END $$",
+      .run(fmt::format(R"(
+        DO $$ DECLARE
+          start text := 'timers_of_{}';
+          name text;
+        BEGIN
+          PERFORM pg_advisory_xact_lock(hashtext('timerbench'));
+          FOR name IN SELECT tablename FROM pg_tables
+            WHERE schemaname = 'timerbench' AND left(tablename, length(start)) = start
+          LOOP EXECUTE format('DROP TABLE timerbench.%I', name); END LOOP;
+          BEGIN
+            DROP SCHEMA timerbench;
+          EXCEPTION WHEN dependent_objects_still_exist OR insufficient_privilege
+              OR invalid_schema_name THEN NULL;
+          END;
+        END $$)",
                        prefix));
 }
 
+PostgresConnection& PostgresQueue::begin() {
+  give_up_ = std::chrono::steady_clock::now() + config_.patience;
+  return connection();
+}
+
+std::chrono::milliseconds PostgresQueue::left() const {
+  const auto left = give_up_ - std::chrono::steady_clock::now();
+  return std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
+}
+
 PostgresConnection& PostgresQueue::connection() {
-  if (connection_ && connection_->usable()) return *connection_;
-  auto fresh = std::make_unique<PostgresConnection>(where_, config_.patience);
+  if (!connection_ || !connection_->usable()) connect();
+  connection_->set_patience(left());
+  return *connection_;
+}
+
+void PostgresQueue::connect() {
+  auto fresh = std::make_unique<PostgresConnection>(where_, left());
+  const auto prepare = [&](const char* name, const std::string& statement) {
+    fresh->set_patience(left());
+    fresh->prepare(name, statement);
+  };
+  fresh->set_patience(left());
   fresh->run(fmt::format("SET synchronous_commit = {}", synchronous_commit_ ? "on" : "off"));
   const auto arming = [&](std::string_view from) {
     return fmt::format(
@@ -79,28 +121,26 @@ PostgresConnection& PostgresQueue::connection() {
         "excluded.holder, payload = excluded.payload",
         table_, from);
   };
-  fresh->prepare(kSchedule, arming(""));
-  fresh->prepare(kPost, arming("FROM set_config('synchronous_commit', 'off', true)"));
-  fresh->prepare(kCancel, fmt::format("DELETE FROM {} WHERE id = $1", table_));
+  prepare(kSchedule, arming(""));
+  prepare(kPost, arming("FROM set_config('synchronous_commit', 'off', true)"));
+  prepare(kCancel, fmt::format("DELETE FROM {} WHERE id = $1", table_));
   // ARRAY, because the planner may run an IN (SELECT ...) again for each row, which finds others
   // each time and so claims more than $4.
-  fresh->prepare(kClaim,
-                 fmt::format("UPDATE {0} SET due = $1, holder = $2 WHERE id = ANY (ARRAY(SELECT id "
-                             "FROM {0} WHERE due <= $3 ORDER BY due LIMIT $4 FOR UPDATE SKIP "
-                             "LOCKED)) RETURNING id, deadline, payload",
-                             table_));
-  fresh->prepare(kComplete, fmt::format("DELETE FROM {} WHERE id = $1 AND holder = $2", table_));
-  fresh->prepare(
-      kGiveBack,
-      fmt::format("UPDATE {} SET due = $3, holder = $4 WHERE id = $1 AND holder = $2", table_));
-  fresh->prepare(kFirst, fmt::format("SELECT min(due) FROM {}", table_));
-  fresh->prepare(kSize, fmt::format("SELECT count(*) FROM {}", table_));
-  fresh->prepare(kWake, fmt::format("SELECT pg_notify('{}', '') FROM (SELECT min(due) AS due FROM "
-                                    "{}) AS first WHERE first.due >= $1",
-                                    channel_, table_));
+  prepare(kClaim,
+          fmt::format("UPDATE {0} SET due = $1, holder = $2 WHERE id = ANY (ARRAY(SELECT id "
+                      "FROM {0} WHERE due <= $3 ORDER BY due LIMIT $4 FOR UPDATE SKIP "
+                      "LOCKED)) RETURNING id, deadline, payload",
+                      table_));
+  prepare(kComplete, fmt::format("DELETE FROM {} WHERE id = $1 AND holder = $2", table_));
+  prepare(kGiveBack,
+          fmt::format("UPDATE {} SET due = $3, holder = $4 WHERE id = $1 AND holder = $2", table_));
+  prepare(kFirst, fmt::format("SELECT min(due) FROM {}", table_));
+  prepare(kSize, fmt::format("SELECT count(*) FROM {}", table_));
+  prepare(kWake, fmt::format("SELECT pg_notify('{}', '') FROM (SELECT min(due) AS due FROM "
+                             "{}) AS first WHERE first.due >= $1",
+                             channel_, table_));
   connection_ = std::move(fresh);
   is_listening_ = false;
-  return *connection_;
 }
 
 void PostgresQueue::schedule(std::span<const DurableTimer> timers) { arm(kSchedule, timers); }
@@ -114,7 +154,7 @@ void PostgresQueue::arm(const char* statement, std::span<const DurableTimer> tim
     const auto& [id, deadline, payload] = timers[i];
     each.push_back(Parameters().add(id).add(deadline).add(Tokens::kNobody).add(payload));
   }
-  connection().run(statement, each);
+  begin().run(statement, each);
   if (timers.empty()) return;
   wake(std::ranges::min(timers, {}, &DurableTimer::deadline).deadline);
 }
@@ -132,7 +172,7 @@ void PostgresQueue::wake(Tick due) {
 
 // The first time it only begins to listen: something may have happened since the last claim.
 bool PostgresQueue::await_earlier(Tick, std::chrono::nanoseconds longest) {
-  PostgresConnection& server = connection();
+  PostgresConnection& server = begin();
   if (is_listening_) return server.await_notification(longest);
   server.run("LISTEN " + channel_);
   is_listening_ = true;
@@ -140,13 +180,13 @@ bool PostgresQueue::await_earlier(Tick, std::chrono::nanoseconds longest) {
 }
 
 bool PostgresQueue::cancel(DurableId id) {
-  return connection().run(kCancel, Parameters().add(id)).changed() > 0;
+  return begin().run(kCancel, Parameters().add(id)).changed() > 0;
 }
 
 Claims PostgresQueue::claim(std::size_t most, Tick lease) {
   const Tick now = config_.now();
   const std::uint64_t token = tokens_.next();
-  connection().forget_notifications();
+  begin().forget_notifications();
   const auto rows = connection().run(
       kClaim, Parameters().add(lease_end(now, lease)).add(token).add(now).add(most));
   Claims claims;
@@ -167,7 +207,7 @@ std::vector<bool> PostgresQueue::complete(std::span<const ClaimedTimer> claims) 
   for (const std::size_t i : order) {
     each.push_back(Parameters().add(claims[i].timer.id).add(claims[i].token));
   }
-  const auto done = connection().run(kComplete, each);
+  const auto done = begin().run(kComplete, each);
   std::vector<bool> held(claims.size());
   for (std::size_t k = 0; k < order.size(); ++k) held[order[k]] = done[k].changed() > 0;
   return held;
@@ -181,10 +221,10 @@ void PostgresQueue::give_back(std::span<const ClaimedTimer> claims) {
     each.push_back(
         Parameters().add(claims[i].timer.id).add(claims[i].token).add(now).add(Tokens::kNobody));
   }
-  connection().run(kGiveBack, each);
+  begin().run(kGiveBack, each);
   if (!claims.empty()) wake(now);
 }
 
-std::size_t PostgresQueue::size() { return connection().run(kSize, Parameters()).bigint(0, 0); }
+std::size_t PostgresQueue::size() { return begin().run(kSize, Parameters()).bigint(0, 0); }
 
 }  // namespace timerbench

@@ -24,7 +24,7 @@
 //
 // Good: next to the data that the timers are about, in the same transaction.
 // Bad: dead rows at the head of the index, where every claim looks.
-// Follows: the job queues of Que, River and Solid Queue.
+// Follows: PostgreSQL from version 9.5; the job queues of Que, River and Solid Queue.
 // Deviates: no column tells a state; the schema is `timerbench`, and nothing else is touched.
 #pragma once
 
@@ -48,7 +48,8 @@ class PostgresQueue final : public DurableQueue {
   // `where` is a connection string of libpq. Throws BackendUnavailable.
   PostgresQueue(std::string where, const DurableConfig& config, bool synchronous_commit);
 
-  // Drops the tables of all queues whose names begin so. Throws BackendError.
+  // Drops the tables of all queues whose names begin so, and the schema if nothing is left in it.
+  // Throws BackendError.
   static void drop_tables(const std::string& where, const std::string& prefix,
                           std::chrono::milliseconds patience);
 
@@ -62,8 +63,13 @@ class PostgresQueue final : public DurableQueue {
   std::size_t size() override;
 
  private:
-  // The connection; a new one if it was lost.
+  // The connection, at the beginning of a call: from now on, its patience is spent.
+  PostgresConnection& begin();
+  // The connection in the middle of a call; a new one if it was lost.
   PostgresConnection& connection();
+  // Of the patience of this call.
+  std::chrono::milliseconds left() const;
+  void connect();
   void make_table();
   // By this prepared statement.
   void arm(const char* statement, std::span<const DurableTimer> timers);
@@ -78,6 +84,7 @@ class PostgresQueue final : public DurableQueue {
   Tokens tokens_;
   std::unique_ptr<PostgresConnection> connection_;
   bool is_listening_ = false;
+  std::chrono::steady_clock::time_point give_up_;  // the call that runs
 };
 
 }  // namespace timerbench

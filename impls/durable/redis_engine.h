@@ -25,10 +25,57 @@
 
 namespace timerbench {
 
+// Queues on a server of the user's, where other programs may have queues of the same names.
+class OwnRedisQueues {
+ public:
+  // With a name that no other engine has.
+  DurableConfig named(DurableConfig config) const {
+    config.queue = prefix_ + config.queue;
+    return config;
+  }
+
+  // False in a process that was forked since.
+  bool are_of_this_process() const { return getpid() == owner_; }
+
+  // Of a server, or of one master of a cluster.
+  void remove(RedisConnection& connection) const {
+    const std::string pattern = RedisQueue::keys_of(prefix_);
+    std::string cursor = "0";
+    do {
+      const auto reply =
+          connection.call(REDIS_REPLY_ARRAY, {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
+      cursor = reply->element[0]->str;
+      for (std::size_t i = 0; i < reply->element[1]->elements; ++i) {
+        const redisReply& key = *reply->element[1]->element[i];
+        connection.call(REDIS_REPLY_INTEGER, {"UNLINK", std::string_view(key.str, key.len)});
+      }
+    } while (cursor != "0");
+  }
+
+ private:
+  const pid_t owner_ = getpid();
+  const std::string prefix_ = unique_redis_name() + ":";
+};
+
 class RedisEngine : public ServerEngine<PrivateRedisServer> {
  public:
   explicit RedisEngine(PrivateRedisServer::Settings settings) {
     server_.emplace(kRedisPatience, std::move(settings));
+    endpoint_ = server_->endpoint();
+  }
+  // A server of the user's, which keeps on disk what it was told to keep.
+  explicit RedisEngine(RedisEndpoint users) : endpoint_(std::move(users)) {
+    own_.emplace();
+    RedisConnection probe(endpoint_);
+  }
+
+  ~RedisEngine() override {
+    if (!own_ || !own_->are_of_this_process()) return;
+    try {
+      RedisConnection connection(endpoint_);
+      own_->remove(connection);
+    } catch (const BackendError&) {  // a destructor cannot report it
+    }
   }
 
   std::vector<EngineSwitch> switches() override {
@@ -48,19 +95,19 @@ class RedisEngine : public ServerEngine<PrivateRedisServer> {
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
-    return std::make_unique<RedisQueue>(
-        std::make_unique<RedisLink>(server_->endpoint(), config.patience), config,
-        RedisQueue::Settings{.awaits_posts = false});
+    return std::make_unique<RedisQueue>(std::make_unique<RedisLink>(endpoint_, config.patience),
+                                        own_ ? own_->named(config) : config,
+                                        RedisQueue::Settings{.awaits_posts = false});
   }
 
   void tell(RedisConnection::Command command) {
-    RedisConnection(server_->endpoint()).call(REDIS_REPLY_STATUS, command);
+    RedisConnection(endpoint_).call(REDIS_REPLY_STATUS, command);
   }
   void set(std::string_view name, std::string_view value) { tell({"CONFIG", "SET", name, value}); }
 
   // Its own connection knows no password, but stays.
   void refuse_logins() {
-    insider_ = std::make_unique<RedisConnection>(server_->endpoint());
+    insider_ = std::make_unique<RedisConnection>(endpoint_);
     insider_->call(REDIS_REPLY_STATUS, {"CONFIG", "SET", "requirepass", random_password()});
     insider_->call(REDIS_REPLY_INTEGER, {"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
   }
@@ -69,9 +116,12 @@ class RedisEngine : public ServerEngine<PrivateRedisServer> {
     insider_.reset();
   }
 
+  RedisEndpoint endpoint_;
+  std::optional<OwnRedisQueues> own_;  // none on a private server
   std::unique_ptr<RedisConnection> insider_;
 };
 
+// On the user's server, whatever the settings are, if a variable names one.
 inline DurableContender redis(std::string_view name, std::string_view summary,
                               DurablePromise promise, PrivateRedisServer::Settings settings) {
   return {.traits = {.name = name,
@@ -82,10 +132,14 @@ inline DurableContender redis(std::string_view name, std::string_view summary,
                      .resolution = 1000,
                      .file = RedisQueue::kFile},
           .start = [settings](const std::filesystem::path&) {
-            return std::make_unique<RedisEngine>(settings);
+            const char* const url = std::getenv(kRedisUrlVariable);
+            return url != nullptr && *url != '\0'
+                       ? std::make_unique<RedisEngine>(RedisEndpoint::parse(url))
+                       : std::make_unique<RedisEngine>(settings);
           }};
 }
 
+// Always private: which of a user's servers may be killed, and which promoted, only the user knows.
 class RedisPairEngine final : public DurableEngine {
  public:
   void restart() override { pair_.fail_over(); }
@@ -126,42 +180,41 @@ class RedisClusterEngine final : public DurableEngine {
       nodes_.push_back(RedisEndpoint::parse(url, kRedisClusterUrlVariable));
       RedisCluster probe(nodes_);
     } else {
-      own_.emplace();
-      nodes_ = own_->endpoints();
+      private_.emplace();
+      nodes_ = private_->endpoints();
     }
   }
 
   ~RedisClusterEngine() override {
-    if (own_ || getpid() != owner_) return;
+    if (private_ || !own_.are_of_this_process()) return;
     try {
-      remove_keys();
-    } catch (...) {  // a destructor cannot report it
+      RedisCluster(nodes_).with_each_master(
+          kRedisPatience, [this](RedisConnection& connection) { own_.remove(connection); });
+    } catch (const BackendError&) {  // a destructor cannot report it
     }
   }
 
   void restart() override {
-    if (!own_) return;
-    own_->kill_master();
-    own_->mend();
+    if (!private_) return;
+    private_->kill_master();
+    private_->mend();
   }
-  bool is_restartable() const override { return own_.has_value(); }
+  bool is_restartable() const override { return private_.has_value(); }
   std::vector<pid_t> processes() override {
-    return own_ ? own_->processes() : std::vector<pid_t>();
+    return private_ ? private_->processes() : std::vector<pid_t>();
   }
   std::vector<EngineSwitch> switches() override {
-    return {{"slots_moved", [this] { own_->move_slots(); }, [] {}}};
+    return {{"slots_moved", [this] { private_->move_slots(); }, [] {}}};
   }
   std::vector<std::string> nodes() override {
-    return own_ ? hosts_of(own_->endpoints()) : std::vector<std::string>();
+    return private_ ? hosts_of(private_->endpoints()) : std::vector<std::string>();
   }
   std::vector<std::string> masters() override {
-    own_->mend();
-    return hosts_of(own_->masters());
+    private_->mend();
+    return hosts_of(private_->masters());
   }
 
  private:
-  static constexpr std::size_t kShards = 16;
-
   static std::vector<std::string> hosts_of(const std::vector<RedisEndpoint>& endpoints) {
     std::vector<std::string> hosts;
     for (const RedisEndpoint& endpoint : endpoints) hosts.push_back(endpoint.host);
@@ -169,36 +222,14 @@ class RedisClusterEngine final : public DurableEngine {
   }
 
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
-    DurableConfig unique = config;
-    unique.queue = prefix_ + config.queue;
     return std::make_unique<RedisQueue>(
-        std::make_unique<RedisCluster>(nodes_, config.patience), unique,
-        RedisQueue::Settings{.shards = kShards, .replicas = replicas_});
-  }
-
-  void remove_keys() {
-    const std::string pattern = RedisQueue::keys_of(prefix_);
-    RedisCluster(nodes_).with_each_master(
-        {.give_up = std::chrono::steady_clock::now() + kRedisPatience},
-        [&](RedisConnection& connection) {
-          std::string cursor = "0";
-          do {
-            const auto reply = connection.call(REDIS_REPLY_ARRAY,
-                                               {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
-            cursor = reply->element[0]->str;
-            for (std::size_t i = 0; i < reply->element[1]->elements; ++i) {
-              const redisReply& key = *reply->element[1]->element[i];
-              connection.call(REDIS_REPLY_INTEGER, {"UNLINK", std::string_view(key.str, key.len)});
-            }
-          } while (cursor != "0");
-        });
+        std::make_unique<RedisCluster>(nodes_, config.patience), own_.named(config),
+        RedisQueue::Settings{.shards = config.shards, .replicas = replicas_});
   }
 
   const int replicas_;
-  const pid_t owner_ = getpid();
-  // Other programs may have queues of the same names in the user's cluster.
-  const std::string prefix_ = unique_redis_name() + ":";
-  std::optional<PrivateRedisCluster> own_;
+  const OwnRedisQueues own_;
+  std::optional<PrivateRedisCluster> private_;
   std::vector<RedisEndpoint> nodes_;
 };
 

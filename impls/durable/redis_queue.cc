@@ -19,10 +19,10 @@ constexpr Tick kScoreUnit = 1000;
 
 constexpr Tick score_of(Tick instant) { return (instant + kScoreUnit - 1) / kScoreUnit; }
 
-// KEYS are the sorted set, the payloads, the holders and, if it is in the same slot, the stream that
-// wakes those who wait. A server that is short of memory refuses a
-// write that needs some only if it is the first write of a script. So arming begins with one and
-// does all or nothing; claiming begins with another, so that timers fire although memory is short.
+// KEYS are the sorted set, the payloads, the holders and, if it is in the same slot, the stream
+// that wakes those who wait. A server that is short of memory refuses a write that needs some only
+// if it is the first write of a script. So arming begins with one and does all or nothing; claiming
+// begins with another, so that timers fire although memory is short.
 
 // ARGV are the last score to wake others for, and a score, an id and a payload for each. Returns
 // whether the caller must wake others.
@@ -106,8 +106,13 @@ std::string stored(const DurableTimer& timer) {
   return fmt::format("{}:{}", timer.deadline, timer.payload);
 }
 
+constexpr int kFirstVersion = 5;
+
 // When to ask again for a shard that did not answer.
 constexpr Tick kSoon = 10'000'000;
+
+// A node that is only busy answers within it.
+constexpr std::chrono::nanoseconds kShortestWait = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -123,6 +128,7 @@ RedisQueue::RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig&
       claim_(load(kClaim)),
       complete_(load(kComplete)),
       give_back_(load(kGiveBack)) {
+  check_version();
 } catch (const BackendError& error) {
   throw BackendUnavailable(error.what());
 }
@@ -180,26 +186,44 @@ bool RedisQueue::cancel(DurableId id) {
 }
 
 Claims RedisQueue::claim(std::size_t most, Tick lease) {
-  Limits limits = this->limits();
+  using Clock = std::chrono::steady_clock;
+  const auto wait_for_others =
+      std::max(kShortestWait,
+               std::chrono::nanoseconds(static_cast<std::chrono::nanoseconds::rep>(lease / 4)));
   const std::uint64_t token = tokens_.next();
+  Limits limits = this->limits();
   Claims claims;
   bool is_answered = false;
   for (std::size_t i = 0; i < shards_.size() && claims.timers.size() < most; ++i) {
-    limits.await_recovery = !is_answered && i + 1 == shards_.size();
+    const bool is_last = i + 1 == shards_.size();
+    Limits own = limits;
+    own.await_recovery = is_last && !is_answered;
+    // A node that hangs leaves half of the time to the others.
+    const auto now = Clock::now();
+    if (!is_last) own.give_up = now + (limits.give_up - now) / 2;
+    const auto pass_over = [&] {
+      if (own.await_recovery) throw;
+      claims.next_wakeup = std::min(claims.next_wakeup, config_.now() + kSoon);
+    };
     try {
       Claims more = claim_from(shards_[(token + i) % shards_.size()], most - claims.timers.size(),
-                               lease, token, limits);
+                               lease, token, own);
       is_answered = true;
+      if (claims.timers.empty() && !more.timers.empty()) {
+        limits.give_up = std::min(limits.give_up, Clock::now() + wait_for_others);
+      }
       std::ranges::move(more.timers, std::back_inserter(claims.timers));
       claims.next_wakeup = std::min(claims.next_wakeup, more.next_wakeup);
     } catch (const BackendUnavailable&) {
-      if (limits.await_recovery) throw;
-      claims.next_wakeup = std::min(claims.next_wakeup, config_.now() + kSoon);
+      pass_over();
+    } catch (const RedisAnswerLost&) {
+      pass_over();
     } catch (const BackendError&) {
       // What was claimed would be lost with the error. The next claim meets it again.
       if (claims.timers.empty()) throw;
       break;
     }
+    if (!claims.timers.empty() && Clock::now() >= limits.give_up) break;
   }
   return claims;
 }
@@ -256,6 +280,8 @@ bool RedisQueue::await_earlier(Tick, std::chrono::nanoseconds longest) {
       std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(longest).count()));
   bool is_woken = false;
   with(wake_, limits, [&](RedisConnection& connection) {
+    // It may be to another server, whose clock is behind: its entries are numbered by its clock.
+    if (std::exchange(woken_by_, connection.number()) != connection.number()) last_wake_ = "0-0";
     const Reply reply = connection.call(RedisConnection::kAnyType,
                                         {"XREAD", "BLOCK", ms, "STREAMS", wake_, last_wake_});
     is_woken = reply->type == REDIS_REPLY_ARRAY;  // else its time is over
@@ -313,6 +339,23 @@ std::vector<RedisQueue::Words> RedisQueue::sort_by_shard(
     words.push_back(fmt::to_string(claim.token));
   }
   return arguments;
+}
+
+void RedisQueue::check_version() {
+  with(shards_[0].due, limits(), [&](RedisConnection& connection) {
+    const Reply reply = connection.call(REDIS_REPLY_STRING, {"INFO", "server"});
+    constexpr std::string_view kName = "redis_version:";
+    const std::string_view text(reply->str, reply->len);
+    const auto at = text.find(kName);
+    if (at == text.npos) return;  // it does not tell
+    const std::string_view rest = text.substr(at + kName.size());
+    const std::string_view version = rest.substr(0, rest.find('\r'));
+    int major = 0;
+    std::from_chars(version.data(), version.data() + version.size(), major);
+    if (major >= kFirstVersion) return;
+    throw connection.error(fmt::format("its version {} has no streams (XADD)", version),
+                           fmt::format("take {} or newer", kFirstVersion));
+  });
 }
 
 RedisScript RedisQueue::load(std::string_view text) {

@@ -15,8 +15,9 @@
 // hash. The three keys of a shard have the same hash tag, so they are in one slot. The tags are
 // chosen so that shard s of S has a slot in the s-th part of all slots; and because a node has whole
 // ranges of slots, each node has its share of shards. claim() goes round the shards until it has
-// enough, and each claim begins at the next shard. It passes over a shard whose node is down, as
-// long as another answers.
+// enough, and each claim begins at the next shard. It passes over a shard whose node is down or does
+// not answer, as long as another answers. Once it has claimed something, it waits for the others for
+// at most a quarter of the lease. (What a node claims and cannot tell is due again after the lease.)
 //
 // Cost:
 //   schedule, complete, give_back
@@ -55,7 +56,7 @@
 // Good: many producers and workers, where the loss of a second is bearable, or a replica is there;
 //       in a cluster, more timers than one server's memory or processor can take.
 // Bad: all timers are in memory. With shards an idle worker asks each of them.
-// Follows: Redis in Action, 6.4.2; the visibility timeout of Amazon SQS; the Redis Cluster
+// Follows: Redis from version 5; Redis in Action, 6.4.2; the visibility timeout of Amazon SQS; the Redis Cluster
 //          specification.
 // Deviates: one sorted set, where Bull and Sidekiq move members between several.
 #pragma once
@@ -118,6 +119,8 @@ class RedisQueue final : public DurableQueue {
   // Words for each shard.
   std::vector<Words> sort_by_shard(std::span<const ClaimedTimer> claims) const;
 
+  // Throws BackendUnavailable if the server is too old.
+  void check_version();
   RedisScript load(std::string_view text);
   Limits limits() const;
   // The arguments of schedule_ for each shard.
@@ -142,8 +145,9 @@ class RedisQueue final : public DurableQueue {
   const DurableConfig config_;
   const Settings settings_;
   const std::vector<Shard> shards_;
-  const std::string wake_;         // the key of a stream
-  std::string last_wake_ = "0-0";  // that this client has seen
+  const std::string wake_;      // the key of a stream
+  std::string last_wake_;       // that this client has seen
+  std::uint64_t woken_by_ = 0;  // the connection that has told so
   const std::unique_ptr<RedisRouter> router_;
   bool has_posted_ = false;  // and not yet read the answers
   Tokens tokens_;

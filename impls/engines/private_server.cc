@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -25,6 +26,9 @@
 
 namespace timerbench {
 namespace {
+
+// Of a server and its children, once they are killed.
+constexpr std::chrono::milliseconds kLongestEnd{5000};
 
 // `arguments` end with a null pointer.
 [[noreturn]] void run_server(const char* const* arguments, pid_t keeper) {
@@ -72,7 +76,7 @@ class PrivateServer::Keeper {
     dup2(launch.lifeline, STDIN_FILENO);
     close_range(3, ~0U, 0);
     signal(SIGCHLD, SIG_DFL);          // the program may ignore it
-    prctl(PR_SET_CHILD_SUBREAPER, 1);  // for await_orphans()
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // for await_all()
     Keeper keeper(launch);
     keeper.obey();
     keeper.kill_server();
@@ -107,17 +111,15 @@ class PrivateServer::Keeper {
 
   void kill_server() {
     if (server_ == 0) return;
-    ::kill(-server_, SIGKILL);
-    waitpid(std::exchange(server_, 0), nullptr, 0);
-    await_orphans();
+    ::kill(-std::exchange(server_, 0), SIGKILL);
+    await_all();
   }
 
   // Children of the server in groups of their own end a moment after it, as those of PostgreSQL do,
-  // and write into its folder until then.
-  static void await_orphans() {
-    constexpr int kPatienceMs = 5000;
+  // and write into its folder until then. One that waits for a disk that hangs does not end at all.
+  static void await_all() {
     constexpr timespec kMillisecond{.tv_sec = 0, .tv_nsec = 1'000'000};
-    for (int ms = 0; ms < kPatienceMs; ++ms) {
+    for (int ms = 0; ms < kLongestEnd.count(); ++ms) {
       pid_t ended = 0;
       while ((ended = waitpid(-1, nullptr, WNOHANG)) > 0) {
       }
@@ -221,6 +223,9 @@ void PrivateServer::launch_keeper() {
     fail_system_call("socketpair");
   }
   lifeline_ = lifeline[0];
+  const auto longest = std::chrono::ceil<std::chrono::seconds>(longest_order());
+  const timeval to_answer{.tv_sec = longest.count(), .tv_usec = 0};
+  setsockopt(lifeline_, SOL_SOCKET, SO_RCVTIMEO, &to_answer, sizeof(to_answer));
 
   const std::vector<std::string> arguments = program_.arguments(folder_);
   Launch launch{.lifeline = lifeline[1],
@@ -250,7 +255,17 @@ pid_t PrivateServer::order(Order what) {
   const std::lock_guard lock(mutex_);
   pid_t server = 0;
   if (send(lifeline_, &what, sizeof(what), MSG_NOSIGNAL) != sizeof(what)) return 0;
-  return recv(lifeline_, &server, sizeof(server), MSG_WAITALL) == sizeof(server) ? server : 0;
+  ssize_t received = 0;
+  do {  // a recv() with a limit is not restarted by itself after a signal
+    received = recv(lifeline_, &server, sizeof(server), MSG_WAITALL);
+  } while (received < 0 && errno == EINTR);
+  if (received == sizeof(server)) return server;
+  shutdown(lifeline_, SHUT_RDWR);  // a late answer would be taken for that to another order
+  return 0;
+}
+
+std::chrono::milliseconds PrivateServer::longest_order() const {
+  return kLongestEnd + program_.patience;
 }
 
 void PrivateServer::end() noexcept {
@@ -261,9 +276,11 @@ void PrivateServer::end() noexcept {
     close(lifeline_);
   }
   if (!own) return;
-  if (keeper_ > 0) {
-    while (waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+  // One that is still there then removes the folder when it goes on.
+  const auto give_up = std::chrono::steady_clock::now() + longest_order();
+  while (keeper_ > 0 && waitpid(keeper_, nullptr, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() >= give_up) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);  // if there was no keeper

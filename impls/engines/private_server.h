@@ -6,7 +6,8 @@
 // and starts the server as it is told, and the folder stays. With the server it kills the processes
 // of its group, and waits a while for its other children. The keeper has a session of its own and
 // blocks all signals, so that a Ctrl-C does not end the server while the program is still cleaning
-// up. If the keeper itself is killed, the server dies with it
+// up. A keeper that does not answer in time, as when the machine hangs, counts as ended. If the
+// keeper itself is killed, the server dies with it
 // (PR_SET_PDEATHSIG). That signal is sent when the thread that forked ends; the keeper has only one
 // thread, and so it is the parent, not the thread that made this object.
 #pragma once
@@ -81,6 +82,8 @@ class PrivateServer {
   std::string last_words() const;
   // Returns the server's process after it; 0 if there is none, or if the keeper has ended.
   pid_t order(Order what);
+  // How long the keeper may take for an order.
+  std::chrono::milliseconds longest_order() const;
   void end() noexcept;
 
   struct CloseFile {

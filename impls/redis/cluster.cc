@@ -108,13 +108,13 @@ void RedisCluster::with(std::string_view key, const Limits& limits, const Use& u
   }
 }
 
-void RedisCluster::with_each_master(const Limits& limits, const Use& use) {
-  draw_map(limits);
+void RedisCluster::with_each_master(std::chrono::milliseconds patience, const Use& use) {
+  draw_map({.give_up = std::chrono::steady_clock::now() + patience});
   std::set<Node*> masters(masters_.begin(), masters_.end());
   masters.erase(nullptr);
   for (Node* const master : masters) {
-    RedisConnection& connection = connect(*master, limits.left());
-    connection.set_patience(limits.left());
+    RedisConnection& connection = connect(*master, patience);
+    connection.set_patience(patience);
     use(connection);
   }
 }

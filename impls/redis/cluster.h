@@ -48,8 +48,9 @@ class RedisCluster final : public RedisRouter {
 
   void with(std::string_view key, const Limits& limits, const Use& use) override;
 
-  // Calls `use` with each master that has slots, as far as is known. Throws BackendUnavailable.
-  void with_each_master(const Limits& limits, const Use& use);
+  // Calls `use` with each master that has slots, as far as is known. Each answer must come within
+  // the patience. Throws BackendUnavailable.
+  void with_each_master(std::chrono::milliseconds patience, const Use& use);
 
  private:
   struct Node {

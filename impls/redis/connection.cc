@@ -301,12 +301,15 @@ void RedisConnection::lose() {
   if (context_->err == REDIS_ERR_PROTOCOL) {
     throw error(context_->errstr, "check that it is a Redis server");
   }
-  if (context_->err == REDIS_ERR_EOF) throw error("connection lost", kWhyItEnded);
+  const auto lost = [this](std::string_view what, std::string_view advice) {
+    return RedisAnswerLost(error(what, advice).what());
+  };
+  if (context_->err == REDIS_ERR_EOF) throw lost("connection lost", kWhyItEnded);
   if (number == EAGAIN) {
-    throw error(fmt::format("no answer within {} ms", patience_.count()),
-                "check that it runs and is not busy");
+    throw lost(fmt::format("no answer within {} ms", patience_.count()),
+               "check that it runs and is not busy");
   }
-  throw error(fmt::format("connection lost: {}", std::strerror(number)), kWhyItEnded);
+  throw lost(fmt::format("connection lost: {}", std::strerror(number)), kWhyItEnded);
 }
 
 }  // namespace timerbench

@@ -9,8 +9,10 @@
 
 #include <hiredis/hiredis.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -60,6 +62,12 @@ class RedisReplyError : public BackendError {
   std::string reply_;
 };
 
+// A command was sent, or a part of it, and no answer has come; it may have been carried out.
+class RedisAnswerLost : public BackendError {
+ public:
+  using BackendError::BackendError;
+};
+
 class RedisConnection {
  public:
   struct FreeReply {
@@ -102,6 +110,9 @@ class RedisConnection {
   // and the server has not hung up, which shows only if no posted command is outstanding.
   bool usable() const;
 
+  // Tells it from all others of this process; not 0.
+  std::uint64_t number() const { return number_; }
+
   // Every wait for the server fails at once from now on. Any thread may call this.
   void interrupt();
 
@@ -130,6 +141,9 @@ class RedisConnection {
   void check(const redisReply& reply, int type) const;
   [[noreturn]] void lose();
 
+  inline static std::atomic<std::uint64_t> last_number_ = 0;
+
+  const std::uint64_t number_ = ++last_number_;
   RedisEndpoint endpoint_;
   std::chrono::milliseconds patience_;
   std::unique_ptr<redisContext, FreeContext> context_;

@@ -1,10 +1,13 @@
 #include "redis/link.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 namespace timerbench {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 bool is_master(RedisConnection& connection) {
   const auto role = connection.call(REDIS_REPLY_ARRAY, {"ROLE"});
@@ -18,11 +21,17 @@ RedisLink::RedisLink(RedisEndpoint endpoint, std::chrono::milliseconds patience)
     : RedisLink(std::vector{std::move(endpoint)}, patience) {}
 
 RedisLink::RedisLink(std::vector<RedisEndpoint> endpoints, std::chrono::milliseconds patience)
-    : endpoints_(std::move(endpoints)), patience_(patience), connection_(connect(patience)) {}
+    : endpoints_(std::move(endpoints)),
+      patience_(patience),
+      connection_(connect(patience, {.give_up = Clock::now() + patience * endpoints_.size()})) {}
 
 RedisConnection& RedisLink::get() {
+  return get({.give_up = Clock::now() + kPatience * endpoints_.size()});
+}
+
+RedisConnection& RedisLink::get(const Limits& limits) {
   if (!connection_->usable()) {
-    auto fresh = connect(kPatience);
+    auto fresh = connect(kPatience, limits);
     fresh->set_patience(patience_);
     const std::lock_guard lock(mutex_);
     connection_ = std::move(fresh);
@@ -32,7 +41,7 @@ RedisConnection& RedisLink::get() {
 
 void RedisLink::with(std::string_view, const Limits& limits, const Use& use) {
   const auto use_it = [&] {
-    RedisConnection& connection = get();
+    RedisConnection& connection = get(limits);
     connection.set_patience(limits.left());
     use(connection);
   };
@@ -50,11 +59,13 @@ void RedisLink::interrupt() {
   connection_->interrupt();
 }
 
-std::unique_ptr<RedisConnection> RedisLink::connect(std::chrono::milliseconds patience) const {
+std::unique_ptr<RedisConnection> RedisLink::connect(std::chrono::milliseconds patience,
+                                                    const Limits& limits) const {
   std::optional<BackendUnavailable> failure;
   for (const RedisEndpoint& endpoint : endpoints_) {
     try {
-      auto connection = std::make_unique<RedisConnection>(endpoint, patience);
+      auto connection =
+          std::make_unique<RedisConnection>(endpoint, std::min(patience, limits.left()));
       if (endpoints_.size() == 1 || is_master(*connection)) return connection;
       if (!failure) {
         failure.emplace(connection

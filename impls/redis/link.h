@@ -18,8 +18,8 @@ namespace timerbench {
 
 class RedisLink final : public RedisRouter {
  public:
-  // How long a restarted server may take to answer. Shorter than kRedisPatience, because the caller
-  // tries again.
+  // How long a restarted server may take to answer, at most. Shorter than kRedisPatience, because the
+  // caller tries again.
   static constexpr std::chrono::milliseconds kPatience{500};
 
   // Connects. Throws BackendUnavailable.
@@ -38,7 +38,10 @@ class RedisLink final : public RedisRouter {
   void interrupt();
 
  private:
-  std::unique_ptr<RedisConnection> connect(std::chrono::milliseconds patience) const;
+  RedisConnection& get(const Limits& limits);
+  // With so much patience for each of the servers.
+  std::unique_ptr<RedisConnection> connect(std::chrono::milliseconds patience,
+                                           const Limits& limits) const;
 
   const std::vector<RedisEndpoint> endpoints_;
   const std::chrono::milliseconds patience_;

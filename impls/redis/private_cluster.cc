@@ -103,7 +103,10 @@ std::chrono::milliseconds PrivateRedisCluster::kill_master() {
     for (std::size_t i = 0; i < kNodes; ++i) count += nodes_[i]->running() && is_master(i) ? 1 : 0;
     return count;
   };
-  while (!nodes_[next_victim_]->running() || !is_master(next_victim_)) {
+  for (std::size_t looked_at = 0; !nodes_[next_victim_]->running() || !is_master(next_victim_);) {
+    if (++looked_at == kNodes) {
+      throw BackendUnavailable("redis cluster: no node that runs is a master; see their logs");
+    }
     next_victim_ = (next_victim_ + 1) % kNodes;
   }
   const auto start = SteadyTime::now();

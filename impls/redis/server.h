@@ -1,9 +1,9 @@
 // The redis-server that the Redis backends use: the user's, or a private one.
 //
 // A private server (engines/private_server.h) listens on a unix socket in its folder and on no TCP
-// port. Servers that talk to each other need TCP: then it listens on an address of 127.0.0.0/8 alone,
-// from which it also sends, and a random
-// password keeps others out. The password is in a file that only its owner may read, in the folder.
+// port. Servers that talk to each other need TCP: then it listens on an address of 127.0.0.0/8
+// alone, from which it also sends, and a random password keeps others out. The password is in a
+// file that only its owner may read, in the folder.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,8 @@ class PrivateRedisServer {
   explicit PrivateRedisServer(std::chrono::milliseconds patience = kRedisPatience,
                               Settings settings = kKeepsNothing);
 
-  // On 127.0.0.1, or another address of the machine alone. Throws BackendUnavailable, also if another program has taken the port.
+  // On 127.0.0.1, or another address of the machine alone. Throws BackendUnavailable, also if
+  // another program has taken the port.
   explicit PrivateRedisServer(RedisEndpoint loopback, Settings settings,
                               std::chrono::milliseconds patience = kRedisPatience);
 
@@ -53,9 +54,9 @@ class PrivateRedisServer {
 // Returns when a replica of this master has a copy. Throws BackendUnavailable.
 void await_redis_replica(const RedisEndpoint& master);
 
-// A port of that address that nobody listens on, at the time of the call. It is none of those that Linux
-// takes for outgoing connections: else one of them might have it while a server restarts. Throws
-// BackendUnavailable.
+// A port of that address that nobody listens on, at the time of the call. It is none of those that
+// Linux takes for outgoing connections: else one of them might have it while a server restarts.
+// Throws BackendUnavailable.
 int free_loopback_port(const std::string& host = "127.0.0.1");
 
 // This address, a free port, and this password.

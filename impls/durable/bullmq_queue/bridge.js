@@ -49,8 +49,8 @@ class Client {
     this.#queue.on('error', (error) => console.error(error.message));
   }
 
-  ready() {
-    return this.#queue.waitUntilReady();
+  async ready() {
+    await this.#queue.waitUntilReady();
   }
 
   // A timer that was not delayed any more is armed anew before its old job is removed, so that it is
@@ -223,7 +223,7 @@ class Client {
   }
 }
 
-const main = async ([socket, name, modules]) => {
+const main = ([socket, name, modules]) => {
   let bullmq;
   try {
     bullmq = createRequire(`${modules}/`)('bullmq');
@@ -231,8 +231,8 @@ const main = async ([socket, name, modules]) => {
     return fail(`there is no BullMQ in ${modules}`);
   }
   const client = new Client(bullmq, socket, name);
-  await client.ready();
   serve({
+    ready: () => client.ready(),
     schedule: (request) => client.schedule(request),
     cancel: (request) => client.cancel(request),
     claim: (request) => client.claim(request),

@@ -4,7 +4,7 @@
 // says what the keys are, and why.
 
 const http = require('http');
-const {fail, serve} = require('../bridge/serve.js');
+const {serve} = require('../bridge/serve.js');
 
 const LEAST_TTL = 2; // seconds; etcd prolongs shorter ones
 const CONNECTIONS = 64;
@@ -322,14 +322,12 @@ class Client {
   }
 }
 
-const main = async ([socket, queue]) => {
+const main = ([socket, queue]) => {
   const client = new Client(socket, queue);
-  try {
-    await client.size();
-  } catch (error) {
-    return fail(error.message);
-  }
   serve({
+    ready: async () => {
+      await client.size();
+    },
     schedule: (request) => client.schedule(request),
     cancel: (request) => client.cancel(request),
     claim: (request) => client.claim(request),

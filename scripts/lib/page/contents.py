@@ -85,7 +85,7 @@ COUNTERS = {
         "network_bytes_per_hour": "bytes over TCP in an idle hour",
         "bytes_in_memory": "bytes of a timer in memory",
         "bytes_on_disk": "bytes of a timer on disk",
-        "restart_seconds": "seconds from kill -9 to the first timer",
+        "restart_seconds": "seconds from kill -9 until what was due is handed out",
     },
     "purgatory": {
         "cpu_share": "share of a processor",

@@ -41,6 +41,7 @@ SIZES_OF_DURABLE = {
     "batch": "timers a call",
     "payload": "bytes",
     "workers": "workers",
+    "shards": "shards",
     "rate": "timers per second",
     "orders": "orders",
     "jobs": "jobs",

@@ -149,8 +149,8 @@ EXPLAINED = {
     "durable": (
         "timers/s: armed and cancelled, or claimed and completed. CPU: of the clients, and of the "
         "server's processes. bytes: of a pending timer with 16 bytes of payload. back after: from "
-        "kill -9 to the first timer that is claimed. Queues are compared only with those that "
-        "promise the same after a power cut. load late: how far behind their plan timers were armed "
+        "kill -9 until what was due is handed out. Queues are compared only with those that promise "
+        "the same after a power cut. load late: how far behind their plan timers were armed "
         "and cancelled. `saturated`: less than 99 % of the rate; the calls or the timers become ever "
         "later. fsyncs: calls by which the engine has the system write to the disk. TCP: between "
         "clients and servers, and among servers; engines on a unix socket or in the process have "
