@@ -6,7 +6,7 @@ from typing import Any
 
 SAFE, LOSSY, BROKEN = "sqlite_full", "redis_everysec", "redis_always"
 WHY = "acknowledged timer 17 never fired"
-NO_START = "cannot start a private redis-server: Bad file format reading the append only file"
+NO_START = "redis-server does not start again: Bad file format reading the append only file"
 
 CONTEXT: dict[str, Any] = {
     "processor": "Test 1000",

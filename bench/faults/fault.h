@@ -1,7 +1,7 @@
 // What breaks while a durable queue is used: the roster of faults, and a run with one of them.
 //
 // In a run, producers arm timers and cancel some, and workers fire them. After a while the fault
-// strikes; it mends what it broke; then the producers end, and the workers fire what is left. The
+// strikes, some of them several times; it mends what it broke; then the producers end, and the workers fire what is left. The
 // ledger tells what became of each timer. All that is random comes from the seed of the run: when the
 // fault strikes, whom it hits, and the deadlines. What the processes interleave is not repeatable, so
 // a seed repeats the fault and not each step.
@@ -38,6 +38,7 @@ struct FaultScene {
   OwnNetwork* network;  // of the engine; nullptr unless Fault::needs_network
   const std::vector<std::unique_ptr<Proxy>>& proxies;  // of its sockets; none unless needs_proxies
   std::mt19937_64& random;
+  const StopFlag& stop;
 };
 
 struct Fault {

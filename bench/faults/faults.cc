@@ -109,6 +109,15 @@ void kill_engine(FaultScene& scene) {
   }
 }
 
+void kill_engine_repeatedly(FaultScene& scene) {
+  constexpr int kTimes = 8;
+  for (int i = 0; i < kTimes; ++i) {
+    if (scene.stop) throw Interrupted();
+    kill_engine(scene);
+    sleep(1s + std::chrono::milliseconds(scene.random() % 2000));
+  }
+}
+
 void signal_engine(FaultScene& scene, int signal) {
   for (const pid_t process : processes_of_trees(scene.engine.processes())) kill(process, signal);
 }
@@ -246,6 +255,11 @@ std::span<const Fault> faults() {
        .promised = when_killed,
        .possible = to_private,
        .strike = kill_engine},
+      {.name = "engine_killed_repeatedly",
+       .summary = "the same eight times, 1 to 3 s after it is back",
+       .promised = when_killed,
+       .possible = to_private,
+       .strike = kill_engine_repeatedly},
       {.name = "engine_stopped",
        .summary = "the server is stopped for 5 s (SIGSTOP) and goes on",
        .promised = keeps_all,
@@ -377,7 +391,7 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   const auto never = [] { return false; };
   wait(10s, [&] { return has_begun(ledger, Happening::fired); });
   wait(std::chrono::nanoseconds(age) + 100ms + std::chrono::milliseconds(random() % 300), never);
-  FaultScene scene{fault, engine, crew, ledger, disk, network, proxies, random};
+  FaultScene scene{fault, engine, crew, ledger, disk, network, proxies, random, stop};
   ledger.add(Happening::fault);
   fault.strike(scene);
   ledger.add(Happening::mended);

@@ -35,8 +35,8 @@ struct LedgerEntry {
 
 class SurvivalLedger {
  public:
-  static constexpr std::size_t kCapacity = 1
-                                           << 17;  // entries; pages that are not used cost nothing
+  // Entries; pages that are not used cost nothing.
+  static constexpr std::size_t kCapacity = std::size_t{1} << 19;
 
   // Throws std::system_error.
   SurvivalLedger();

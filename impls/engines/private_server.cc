@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <regex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -172,10 +173,14 @@ void PrivateServer::restart() {
 }
 
 void PrivateServer::await_answer() {
-  const auto give_up = std::chrono::steady_clock::now() + program_.patience;
+  // A server that starts again reads what it has kept.
+  constexpr std::chrono::milliseconds kLongestReading = std::chrono::minutes(1);
+  const auto patience = has_answered_ ? kLongestReading : program_.patience;
+  const auto give_up = std::chrono::steady_clock::now() + patience;
   for (;;) {
     try {
       program_.probe(folder_);
+      has_answered_ = true;
       return;
     } catch (const BackendUnavailable&) {
       const bool is_late = std::chrono::steady_clock::now() >= give_up;
@@ -186,7 +191,7 @@ void PrivateServer::await_answer() {
         if (is_late || !passes) fail(why);
         start();
       } else if (is_late) {
-        fail(fmt::format("it did not answer within {} ms", program_.patience.count()));
+        fail(fmt::format("it did not answer within {} ms", patience.count()));
       }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -194,6 +199,9 @@ void PrivateServer::await_answer() {
 }
 
 void PrivateServer::fail(std::string_view what) const {
+  if (has_answered_) {
+    throw BackendUnavailable(fmt::format("{} does not start again: {}", program_.name, what));
+  }
   throw BackendUnavailable(
       fmt::format("cannot start a private {}: {}; {}", program_.name, what, program_.advice));
 }
@@ -206,7 +214,7 @@ std::string PrivateServer::last_words() const {
     const std::string_view text(line.data(), std::strcspn(line.data(), "\n"));
     if (!text.empty()) last = text;
   }
-  return last;
+  return std::regex_replace(last, std::regex("^(" + std::string(program_.stamp) + ")"), "");
 }
 
 void PrivateServer::launch_keeper() {
