@@ -46,6 +46,9 @@ constexpr SurvivalTerms kStrict{
 constexpr SurvivalTerms kAtMostOnce{
     .kept = Kept::all, .latest = 0, .delivery = Delivery::at_most_once};
 
+constexpr SurvivalTerms kMayLoseAll{
+    .kept = Kept::none, .latest = 0, .delivery = Delivery::at_least_once};
+
 // --- The audit ---
 
 void arm(SurvivalLedger& ledger, DurableId id, Tick deadline) {
@@ -79,7 +82,9 @@ TEST(SurvivalAudit, CountsWhatIsLost) {
   EXPECT_EQ(survival.lost, 2U);
   EXPECT_THAT(survival.breach, HasSubstr("acknowledged timer 1 never fired, and 1 more"));
   EXPECT_EQ(missing(ledger, Delivery::at_least_once), 2U);
-  EXPECT_EQ(audit(ledger, {.kept = Kept::none, .latest = 0, .delivery = {}}).breach, "");
+  EXPECT_THAT(audit(ledger, kMayLoseAll).breach, HasSubstr("armed after all was mended"));
+  ledger.add(Happening::fault);
+  EXPECT_EQ(audit(ledger, kMayLoseAll).breach, "");
 }
 
 TEST(SurvivalAudit, WhatIsLostMayBeYoungIfThatIsPromised) {
@@ -94,6 +99,31 @@ TEST(SurvivalAudit, WhatIsLostMayBeYoungIfThatIsPromised) {
   EXPECT_EQ(breach(10'000 * kMs), "");
   EXPECT_EQ(breach(kNever), "");
   EXPECT_THAT(breach(25 * kMs), HasSubstr("timer 1 never fired, which was acknowledged"));
+}
+
+// Each strike may take what was young when it began, and what was armed until it was mended.
+TEST(SurvivalAudit, WhatIsLostMustHaveMetAStrike) {
+  SurvivalLedger ledger;
+  const auto lose = [&](DurableId id) { arm(ledger, id, unix_now()); };
+  const auto breach_if_young_are_lost = [&] {
+    return audit(ledger, {.kept = Kept::but_the_latest, .latest = 250 * kMs, .delivery = {}})
+        .breach;
+  };
+  lose(1);
+  ledger.add(Happening::fault);
+  lose(2);
+  ledger.add(Happening::mended);
+  EXPECT_EQ(breach_if_young_are_lost(), "");
+  lose(3);
+  std::this_thread::sleep_for(300ms);
+  EXPECT_THAT(breach_if_young_are_lost(), HasSubstr("timer 3 never fired, which was armed after"));
+  EXPECT_THAT(audit(ledger, kMayLoseAll).breach, HasSubstr("timer 3 never fired, which was armed"));
+  lose(4);
+  ledger.add(Happening::fault);
+  ledger.add(Happening::mended);
+  EXPECT_THAT(breach_if_young_are_lost(), HasSubstr("timer 3 never fired, which was acknowledged"));
+  EXPECT_THAT(breach_if_young_are_lost(), Not(HasSubstr("more")));
+  EXPECT_EQ(audit(ledger, kMayLoseAll).breach, "");
 }
 
 TEST(SurvivalAudit, WhatWasNotAcknowledgedMayFireOrNot) {
@@ -398,6 +428,29 @@ double counter(const RealtimeFigures& figures, std::string_view name) {
   const auto found = std::ranges::find(figures.counters, name,
                                        [](const auto& one) { return std::string_view(one.first); });
   return found->second;
+}
+
+std::size_t count(const SurvivalLedger& ledger, Happening what) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < ledger.size(); ++i) count += ledger[i].what.load() == what;
+  return count;
+}
+
+TEST(FaultTest, AnEngineIsKilledAgainAndAgain) {
+  Fault fault = *std::ranges::find(faults(), "engine_killed_repeatedly", &Fault::name);
+  EXPECT_EQ(fault.strikes, 8);
+  fault.strikes = 2;
+  const DurableContender& contender = durable_contender("journal_wheel_0");
+  const Scratch folder;
+  const auto engine = contender.start(folder.path());
+  SurvivalLedger ledger;
+  run_fault(fault, *engine, contender.traits, /*disk=*/nullptr, /*network=*/nullptr, "queue",
+            /*seed=*/1, ledger, StopFlag());
+  EXPECT_EQ(count(ledger, Happening::fault), 2U);
+  EXPECT_EQ(count(ledger, Happening::mended), 2U);
+  const Survival survival = audit(ledger, terms_of(fault, contender.traits));
+  EXPECT_EQ(survival.breach, "");
+  EXPECT_EQ(survival.lost, 0U);
 }
 
 double breaches(std::string_view fault, const DurableContender& contender, std::uint64_t runs = 1) {

@@ -1,10 +1,10 @@
 // What breaks while a durable queue is used: the roster of faults, and a run with one of them.
 //
 // In a run, producers arm timers and cancel some, and workers fire them. After a while the fault
-// strikes, some of them several times; it mends what it broke; then the producers end, and the workers fire what is left. The
-// ledger tells what became of each timer. All that is random comes from the seed of the run: when the
-// fault strikes, whom it hits, and the deadlines. What the processes interleave is not repeatable, so
-// a seed repeats the fault and not each step.
+// strikes, some of them several times, and each time it mends what it broke. Then the producers end,
+// and the workers fire what is left. The ledger tells what became of each timer. All that is random
+// comes from the seed of the run: when the fault strikes, whom it hits, and the deadlines. What the
+// processes interleave is not repeatable, so a seed repeats the fault and not each step.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,6 @@ struct FaultScene {
   OwnNetwork* network;  // of the engine; nullptr unless Fault::needs_network
   const std::vector<std::unique_ptr<Proxy>>& proxies;  // of its sockets; none unless needs_proxies
   std::mt19937_64& random;
-  const StopFlag& stop;
 };
 
 struct Fault {
@@ -50,6 +49,7 @@ struct Fault {
   std::string_view (*possible)(DurableEngine&, const DurableTraits&);
   // Breaks something and mends it. Tells the ledger nothing.
   void (*strike)(FaultScene&);
+  int strikes = 1;
   std::string_view engine_switch = "";  // that it turns on and off
   bool needs_disk = false;
   bool needs_network = false;

@@ -12,7 +12,8 @@ namespace {
 constexpr Tick kRace = 400'000'000;
 
 struct Story {
-  Tick deadline = kNever;  // kNever: nobody asked for it
+  Tick asked = kNever;  // kNever: nobody did
+  Tick deadline = kNever;
   Tick armed = kNever;
   Tick cancelled = kNever;
   bool may_be_cancelled = false;  // an answer was lost
@@ -51,7 +52,10 @@ Stories stories_of(const SurvivalLedger& ledger) {
     if (what == Happening::fault || what == Happening::mended) return;
     Story& story = stories[entry.id];
     switch (what) {
-      case Happening::asked: story.deadline = entry.deadline; break;
+      case Happening::asked:
+        story.asked = entry.when;
+        story.deadline = entry.deadline;
+        break;
       case Happening::armed: story.armed = entry.when; break;
       case Happening::cancelling: story.may_be_cancelled = true; break;
       case Happening::not_cancelled: story.may_be_cancelled = false; break;
@@ -75,6 +79,21 @@ Tick time_of(const SurvivalLedger& ledger, Happening wanted) {
     if (what == wanted) when = std::min(when, entry.when);
   });
   return when;
+}
+
+// From its begin until it was mended; kNever: it never was.
+struct Strike {
+  Tick begin;
+  Tick end = kNever;
+};
+
+std::vector<Strike> strikes_of(const SurvivalLedger& ledger) {
+  std::vector<Strike> strikes;
+  visit_entries(ledger, [&](Happening what, const LedgerEntry& entry) {
+    if (what == Happening::fault) strikes.push_back({.begin = entry.when});
+    if (what == Happening::mended && !strikes.empty()) strikes.back().end = entry.when;
+  });
+  return strikes;
 }
 
 double seconds(Tick from, Tick to) { return to > from ? static_cast<double>(to - from) * 1e-9 : 0; }
@@ -109,8 +128,24 @@ double longest_silence(const Stories& stories) {
   return longest;
 }
 
+// How the loss of a timer broke the terms; empty if a strike may have taken it.
+std::string breach_by_loss(DurableId id, const Story& story, const SurvivalTerms& terms,
+                           const std::vector<Strike>& strikes) {
+  if (terms.kept == Kept::all) return fmt::format("acknowledged timer {} never fired", id);
+  const Tick latest = terms.kept == Kept::none ? kNever : terms.latest;
+  for (const Strike& strike : strikes) {
+    if (story.asked > strike.end) continue;
+    // It was acknowledged before the client could say so.
+    if (latest >= strike.begin || story.armed >= strike.begin - latest) return "";
+    return fmt::format("timer {} never fired, which was acknowledged {:.1f} s before a strike", id,
+                       seconds(story.armed, strike.begin));
+  }
+  return fmt::format("timer {} never fired, which was armed after all was mended", id);
+}
+
 // How a timer broke the terms; empty if it did not.
-std::string breach_of(DurableId id, const Story& story, const SurvivalTerms& terms, Tick fault) {
+std::string breach_of(DurableId id, const Story& story, const SurvivalTerms& terms,
+                      const std::vector<Strike>& strikes) {
   if (!story.fired.empty()) {
     if (story.deadline == kNever) return fmt::format("timer {} fired, but nobody armed it", id);
     if (story.fired.front() < story.deadline) {
@@ -119,11 +154,8 @@ std::string breach_of(DurableId id, const Story& story, const SurvivalTerms& ter
     }
   }
   if (story.is_lost(terms.delivery)) {
-    if (terms.kept == Kept::all) return fmt::format("acknowledged timer {} never fired", id);
-    if (terms.kept == Kept::but_the_latest && terms.latest < kNever && fault != kNever &&
-        story.armed + terms.latest < fault) {
-      return fmt::format("timer {} never fired, which was acknowledged {:.1f} s before the fault",
-                         id, seconds(story.armed, fault));
+    if (std::string breach = breach_by_loss(id, story, terms, strikes); !breach.empty()) {
+      return breach;
     }
   }
   if (terms.kept != Kept::all) return "";  // what was told last may be forgotten
@@ -168,7 +200,7 @@ std::uint64_t missing(const SurvivalLedger& ledger, Delivery delivery) {
 
 Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
   const Stories stories = stories_of(ledger);
-  const Tick fault = time_of(ledger, Happening::fault);
+  const std::vector<Strike> strikes = strikes_of(ledger);
   Survival survival;
   std::vector<std::string> breaches;
   for (const auto& [id, story] : stories) {
@@ -181,7 +213,7 @@ Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
       survival.latest_seconds =
           std::max(survival.latest_seconds, seconds(story.deadline, story.fired.front()));
     }
-    if (std::string breach = breach_of(id, story, terms, fault); !breach.empty()) {
+    if (std::string breach = breach_of(id, story, terms, strikes); !breach.empty()) {
       breaches.push_back(std::move(breach));
     }
   }

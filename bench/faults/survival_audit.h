@@ -10,10 +10,11 @@
 
 namespace timerbench {
 
-// What a run must keep, and by which rule its workers fire.
+// What a run must keep, and by which rule its workers fire. What was armed after the last strike was
+// mended must be kept under all terms.
 struct SurvivalTerms {
-  Kept kept;    // of what was acknowledged, by the promise of the engine
-  Tick latest;  // how old what may be lost is at most, if `kept` is but_the_latest; kNever: any
+  Kept kept;    // of what was acknowledged until then, by the promise of the engine
+  Tick latest;  // how old what a strike takes is at most, if `kept` is but_the_latest; kNever: any
   Delivery delivery;
 };
 

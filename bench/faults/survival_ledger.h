@@ -22,8 +22,8 @@ enum class Happening : std::uint8_t {
   claimed,        // a worker was handed the timer
   fired,          // its handler has begun
   completed,      // complete() said that the worker still held it
-  fault,          // what breaks begins to; `id` and `deadline` mean nothing
-  mended,         // nothing is broken any more
+  fault,          // a strike: what breaks begins to; `id` and `deadline` mean nothing
+  mended,         // nothing is broken any more, until the next strike
 };
 
 struct LedgerEntry {
