@@ -23,7 +23,6 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-constexpr auto kBetweenTimers = 3ms;
 constexpr auto kAfterAnError = 5ms;
 // A call that does not fail until then has no limit, and its process is killed.
 constexpr auto kLongestCall = 15s;

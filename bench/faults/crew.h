@@ -41,6 +41,8 @@ struct CrewPlan {
 class Crew {
  public:
   static constexpr std::size_t kProducers = 2, kWorkers = 2;
+  // A producer rests so long after each timer that was acknowledged.
+  static constexpr std::chrono::nanoseconds kBetweenTimers = std::chrono::milliseconds(3);
 
   // Starts all. The ledger and the engine outlive it. Throws std::system_error. REQUIRES: this
   // process has one thread.

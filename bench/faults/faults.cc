@@ -342,7 +342,8 @@ std::string_view left_out(const Fault& fault, DurableEngine& engine, const Durab
 SurvivalTerms terms_of(const Fault& fault, const DurableTraits& traits) {
   return {.kept = fault.promised(traits.promise),
           .latest = traits.promise.latest,
-          .delivery = fault.delivery};
+          .delivery = fault.delivery,
+          .latest_timers = traits.promise.latest_timers};
 }
 
 std::chrono::nanoseconds patience_with(const DurableTraits& traits) {
@@ -357,8 +358,9 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   std::mt19937_64 random(seed);
   const SurvivalTerms terms = terms_of(fault, traits);
   // What may be lost is what is young: so there must be old timers that are still to fire.
-  const bool has_an_age = terms.kept == Kept::but_the_latest && terms.latest < kNever;
-  const Tick age = has_an_age ? terms.latest : 0;
+  const Tick age = terms.kept == Kept::but_the_latest
+                       ? terms.latest + terms.latest_timers * Crew::kBetweenTimers.count()
+                       : 0;
   const Tick lease = std::max(200 * kMs, traits.resolution);
   std::vector<std::unique_ptr<Proxy>> proxies;
   if (fault.needs_proxies) {

@@ -81,16 +81,26 @@ Tick time_of(const SurvivalLedger& ledger, Happening wanted) {
   return when;
 }
 
-// From its begin until it was mended; kNever: it never was.
 struct Strike {
   Tick begin;
-  Tick end = kNever;
+  Tick takes_from;    // what was acknowledged before that must be kept
+  Tick end = kNever;  // when it was mended; kNever: it never was
 };
 
-std::vector<Strike> strikes_of(const SurvivalLedger& ledger) {
+std::vector<Strike> strikes_of(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
   std::vector<Strike> strikes;
+  std::vector<Tick> armed;
+  const auto takes_from = [&](Tick begin) {
+    if (terms.kept == Kept::none || armed.size() <= terms.latest_timers) return Tick{0};
+    const Tick young = begin - terms.latest;
+    return terms.latest_timers == 0 ? young
+                                    : std::min(young, armed[armed.size() - terms.latest_timers]);
+  };
   visit_entries(ledger, [&](Happening what, const LedgerEntry& entry) {
-    if (what == Happening::fault) strikes.push_back({.begin = entry.when});
+    if (what == Happening::armed) armed.push_back(entry.when);
+    if (what == Happening::fault) {
+      strikes.push_back({.begin = entry.when, .takes_from = takes_from(entry.when)});
+    }
     if (what == Happening::mended && !strikes.empty()) strikes.back().end = entry.when;
   });
   return strikes;
@@ -132,11 +142,10 @@ double longest_silence(const Stories& stories) {
 std::string breach_by_loss(DurableId id, const Story& story, const SurvivalTerms& terms,
                            const std::vector<Strike>& strikes) {
   if (terms.kept == Kept::all) return fmt::format("acknowledged timer {} never fired", id);
-  const Tick latest = terms.kept == Kept::none ? kNever : terms.latest;
   for (const Strike& strike : strikes) {
     if (story.asked > strike.end) continue;
     // It was acknowledged before the client could say so.
-    if (latest >= strike.begin || story.armed >= strike.begin - latest) return "";
+    if (story.armed >= strike.takes_from) return "";
     return fmt::format("timer {} never fired, which was acknowledged {:.1f} s before a strike", id,
                        seconds(story.armed, strike.begin));
   }
@@ -200,7 +209,7 @@ std::uint64_t missing(const SurvivalLedger& ledger, Delivery delivery) {
 
 Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
   const Stories stories = stories_of(ledger);
-  const std::vector<Strike> strikes = strikes_of(ledger);
+  const std::vector<Strike> strikes = strikes_of(ledger, terms);
   Survival survival;
   std::vector<std::string> breaches;
   for (const auto& [id, story] : stories) {

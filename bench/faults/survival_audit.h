@@ -14,8 +14,9 @@ namespace timerbench {
 // mended must be kept under all terms.
 struct SurvivalTerms {
   Kept kept;    // of what was acknowledged until then, by the promise of the engine
-  Tick latest;  // how old what a strike takes is at most, if `kept` is but_the_latest; kNever: any
+  Tick latest;  // how old what a strike takes is at most, if `kept` is but_the_latest
   Delivery delivery;
+  std::uint64_t latest_timers = 0;  // and it may take so many, which were acknowledged last
 };
 
 struct Survival {
