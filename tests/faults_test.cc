@@ -576,6 +576,23 @@ TEST(FaultTest, AnEngineThatDoesNotStartAgainHasLostAll) {
   EXPECT_GT(counter(figures, "lost"), 0);
 }
 
+// What this machine cannot do speaks against no engine.
+TEST(FaultTest, AStrikeThatFailsIsNoFinding) {
+  struct HasABadSwitch : WrappedEngine {
+    using WrappedEngine::WrappedEngine;
+    std::vector<EngineSwitch> switches() override {
+      return {{"read_only", [] { throw BackendUnavailable("this machine is busy"); }, [] {}}};
+    }
+  };
+  const DurableContender& whole = durable_contender("journal_wheel_0");
+  const DurableContender contender{
+      .traits = whole.traits, .start = [&whole](const std::filesystem::path& folder) {
+        return std::make_unique<HasABadSwitch>(
+            whole.start(folder), [](std::unique_ptr<DurableQueue> queue) { return queue; });
+      }};
+  EXPECT_EQ(error_of([&] { run("read_only", contender); }), "this machine is busy");
+}
+
 TEST(FaultTest, ClientsOfAServerGoOnWhenItDoes) {
   for (const char* fault :
        {"memory_full", "read_only", "login_refused", "connections_cut", "answers_lost", "half_open",

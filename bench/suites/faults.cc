@@ -182,9 +182,7 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
     try {
       run_fault(fault, patient->engine(), contender.traits, patient->disk(), patient->network(),
                 fmt::format("run_{}", i), run.seed, ledger, interrupted());
-    } catch (const BackendUnavailable& error) {
-      // It does not start again, which is a finding: all that it held is lost.
-      if (!has_begun(ledger, Happening::fault)) throw;
+    } catch (const DoesNotStartAgain& error) {  // all that it held is lost
       run.no_start = error.what();
     }
     run.survival = audit(ledger, terms);

@@ -200,7 +200,7 @@ void PrivateServer::await_answer() {
 
 void PrivateServer::fail(std::string_view what) const {
   if (has_answered_) {
-    throw BackendUnavailable(fmt::format("{} does not start again: {}", program_.name, what));
+    throw DoesNotStartAgain(fmt::format("{} does not start again: {}", program_.name, what));
   }
   throw BackendUnavailable(
       fmt::format("cannot start a private {}: {}; {}", program_.name, what, program_.advice));

@@ -78,8 +78,8 @@ class PrivateServer {
   void launch_keeper();
   void start();
   void await_answer();
-  // Throws "cannot start a private redis-server: WHAT; ADVICE", or, if it has answered before,
-  // "redis-server does not start again: WHAT".
+  // Throws BackendUnavailable with "cannot start a private redis-server: WHAT; ADVICE", or, if it has
+  // answered before, DoesNotStartAgain.
   [[noreturn]] void fail(std::string_view what) const;
   // The last line that the server wrote, without its stamp.
   std::string last_words() const;
