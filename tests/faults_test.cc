@@ -144,6 +144,20 @@ TEST(SurvivalAudit, WhatIsLostMustHaveMetAStrike) {
   EXPECT_EQ(audit(ledger, kMayLoseAll).breach, "");
 }
 
+TEST(SurvivalAudit, WhatIsMissingIsNotLostWhileTheQueueIsNotBack) {
+  SurvivalLedger ledger;
+  arm(ledger, 1, unix_now());
+  ledger.add(Happening::fault);
+  ledger.add(Happening::mended);
+  ledger.add(Happening::given_up);
+  for (const SurvivalTerms& terms : {kStrict, kMayLoseAll}) {
+    const Survival survival = audit(ledger, terms);
+    EXPECT_EQ(survival.lost, 0U);
+    EXPECT_FALSE(survival.is_back);
+    EXPECT_THAT(survival.breach, ContainsRegex("not back 0 s after .* 1 timers are missing"));
+  }
+}
+
 TEST(SurvivalAudit, WhatWasNotAcknowledgedMayFireOrNot) {
   SurvivalLedger ledger;
   ledger.add(Happening::asked, 1, unix_now());
@@ -454,21 +468,51 @@ std::size_t count(const SurvivalLedger& ledger, Happening what) {
   return count;
 }
 
-TEST(FaultTest, AnEngineIsKilledAgainAndAgain) {
-  Fault fault = *std::ranges::find(faults(), "engine_killed_repeatedly", &Fault::name);
-  EXPECT_EQ(fault.strikes, 8);
-  fault.strikes = 2;
-  const DurableContender& contender = durable_contender("journal_wheel_0");
+Fault fault_named(std::string_view name) {
+  return *std::ranges::find(faults(), name, &Fault::name);
+}
+
+// A run with a fault that is not as in the roster. It needs neither a disk nor a network.
+Survival run(const Fault& fault, const DurableContender& contender, SurvivalLedger& ledger) {
   const Scratch folder;
   const auto engine = contender.start(folder.path());
-  SurvivalLedger ledger;
   run_fault(fault, *engine, contender.traits, /*disk=*/nullptr, /*network=*/nullptr, "queue",
             /*seed=*/1, ledger, StopFlag());
+  return audit(ledger, terms_of(fault, contender.traits));
+}
+
+TEST(FaultTest, AnEngineIsKilledAgainAndAgain) {
+  Fault fault = fault_named("engine_killed_repeatedly");
+  EXPECT_EQ(fault.strikes, 8);
+  fault.strikes = 2;
+  SurvivalLedger ledger;
+  const Survival survival = run(fault, durable_contender("journal_wheel_0"), ledger);
   EXPECT_EQ(count(ledger, Happening::fault), 2U);
   EXPECT_EQ(count(ledger, Happening::mended), 2U);
-  const Survival survival = audit(ledger, terms_of(fault, contender.traits));
   EXPECT_EQ(survival.breach, "");
   EXPECT_EQ(survival.lost, 0U);
+}
+
+struct LosesOneOfTen : Wrapped {
+  using Wrapped::Wrapped;
+  void schedule(std::span<const DurableTimer> timers) override {
+    if (timers[0].id % 10 != 0) queue_->schedule(timers);
+  }
+};
+
+// It never says that it holds nothing more.
+struct HoldsOneForEver : LosesOneOfTen {
+  using LosesOneOfTen::LosesOneOfTen;
+  std::size_t size() override { return 1; }
+};
+
+TEST(FaultTest, AQueueThatIsNotBackHasLostNothing) {
+  Fault fault = fault_named("engine_killed");
+  fault.longest_recovery = std::chrono::seconds(1);
+  SurvivalLedger ledger;
+  const Survival survival = run(fault, contender<HoldsOneForEver>(), ledger);
+  EXPECT_EQ(survival.lost, 0U);
+  EXPECT_THAT(survival.breach, HasSubstr("not back 1 s after all was mended"));
 }
 
 double breaches(std::string_view fault, const DurableContender& contender, std::uint64_t runs = 1) {
@@ -488,13 +532,6 @@ TEST(FaultTest, LeasesThatEndLetTimersFireTwice) {
   EXPECT_GT(counter(run("lease_ends", contender<Wrapped>()), "fired_twice"), 0);
   EXPECT_EQ(counter(run("lease_ends_at_most_once", contender<Wrapped>()), "fired_twice"), 0);
 }
-
-struct LosesOneOfTen : Wrapped {
-  using Wrapped::Wrapped;
-  void schedule(std::span<const DurableTimer> timers) override {
-    if (timers[0].id % 10 != 0) queue_->schedule(timers);
-  }
-};
 
 // Says that it has what waits in memory.
 struct HoldsBackTheLatest : Wrapped {

@@ -50,6 +50,8 @@ struct Fault {
   // Breaks something and mends it. Tells the ledger nothing.
   void (*strike)(FaultScene&);
   int strikes = 1;
+  // A queue that does not say in this time that it holds nothing more is not back.
+  std::chrono::seconds longest_recovery{60};
   std::string_view engine_switch = "";  // that it turns on and off
   bool needs_disk = false;
   bool needs_network = false;

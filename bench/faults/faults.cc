@@ -37,8 +37,6 @@ void sleep(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }
 // Longer than the patience of the clients: each of them meets the fault.
 constexpr auto kLongEnough = 500ms;
 
-// For an engine that has been mended to answer.
-constexpr auto kLongestRecovery = 60s;
 constexpr std::uint64_t kEnoughEmptyAnswers = 20;
 // What fires again and again although nothing is missing is not waited for.
 constexpr auto kLongestEcho = 5s;
@@ -376,12 +374,15 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
              .longest_delay = kLongestDelay + 2 * age,
              .handlers = fault.handlers},
             ledger);
+  // Returns whether it is over before the time is.
   const auto wait = [&](std::chrono::nanoseconds time, const auto& is_over) {
     const auto end = std::chrono::steady_clock::now() + time;
-    while (std::chrono::steady_clock::now() < end && !is_over()) {
+    while (!is_over()) {
+      if (std::chrono::steady_clock::now() >= end) return false;
       if (stop) throw Interrupted();
       sleep(5ms);
     }
+    return true;
   };
   const auto never = [] { return false; };
   wait(10s, [&] { return has_begun(ledger, Happening::fired); });
@@ -402,14 +403,15 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   std::uint64_t before = crew.empty_answers();
   Tick last = 0;
   const Tick ended = unix_now();
-  wait(kLongestRecovery, [&] {
+  const auto is_over = [&] {
     if (std::exchange(last, last_time(ledger)) != last) before = crew.empty_answers();
     if (missing(ledger, fault.delivery) == 0) {
       return is_past(last, lease_is_over) || is_past(ended, kLongestEcho);
     }
     return is_past(last, lease_is_over + patience_with(traits)) &&
            crew.empty_answers() > before + kEnoughEmptyAnswers;
-  });
+  };
+  if (!wait(fault.longest_recovery, is_over)) ledger.add(Happening::given_up);
   if (const std::string error = crew.end(); !error.empty()) throw BackendError(error);
 }
 

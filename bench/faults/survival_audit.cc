@@ -49,7 +49,7 @@ void visit_entries(const SurvivalLedger& ledger, const Visit& visit) {
 Stories stories_of(const SurvivalLedger& ledger) {
   Stories stories;
   visit_entries(ledger, [&](Happening what, const LedgerEntry& entry) {
-    if (what == Happening::fault || what == Happening::mended) return;
+    if (what >= Happening::fault) return;  // not of a timer
     Story& story = stories[entry.id];
     switch (what) {
       case Happening::asked:
@@ -153,7 +153,7 @@ std::string breach_by_loss(DurableId id, const Story& story, const SurvivalTerms
 }
 
 // How a timer broke the terms; empty if it did not.
-std::string breach_of(DurableId id, const Story& story, const SurvivalTerms& terms,
+std::string breach_of(DurableId id, const Story& story, bool is_lost, const SurvivalTerms& terms,
                       const std::vector<Strike>& strikes) {
   if (!story.fired.empty()) {
     if (story.deadline == kNever) return fmt::format("timer {} fired, but nobody armed it", id);
@@ -162,7 +162,7 @@ std::string breach_of(DurableId id, const Story& story, const SurvivalTerms& ter
                          story.deadline - story.fired.front());
     }
   }
-  if (story.is_lost(terms.delivery)) {
+  if (is_lost) {
     if (std::string breach = breach_by_loss(id, story, terms, strikes); !breach.empty()) {
       return breach;
     }
@@ -210,11 +210,12 @@ std::uint64_t missing(const SurvivalLedger& ledger, Delivery delivery) {
 Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
   const Stories stories = stories_of(ledger);
   const std::vector<Strike> strikes = strikes_of(ledger, terms);
-  Survival survival;
+  Survival survival{.is_back = !has_begun(ledger, Happening::given_up)};
   std::vector<std::string> breaches;
   for (const auto& [id, story] : stories) {
+    const bool is_lost = survival.is_back && story.is_lost(terms.delivery);
     survival.acknowledged += story.must_fire();
-    survival.lost += story.is_lost(terms.delivery);
+    survival.lost += is_lost;
     survival.fired_twice += story.fired.size() > 1;
     survival.fired_without_acknowledgement += !story.fired.empty() && story.armed == kNever;
     survival.fired_after_cancel += story.has_fired_after_cancel();
@@ -222,12 +223,17 @@ Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
       survival.latest_seconds =
           std::max(survival.latest_seconds, seconds(story.deadline, story.fired.front()));
     }
-    if (std::string breach = breach_of(id, story, terms, strikes); !breach.empty()) {
+    if (std::string breach = breach_of(id, story, is_lost, terms, strikes); !breach.empty()) {
       breaches.push_back(std::move(breach));
     }
   }
   survival.silent_seconds = longest_silence(stories);
-  if (!breaches.empty()) {
+  if (!survival.is_back) {
+    survival.breach = fmt::format(
+        "the queue is not back {:.0f} s after all was mended, and {} timers are missing",
+        seconds(strikes.empty() ? 0 : strikes.back().end, time_of(ledger, Happening::given_up)),
+        missing(ledger, terms.delivery));
+  } else if (!breaches.empty()) {
     survival.breach = *std::ranges::min_element(breaches);
     if (breaches.size() > 1) {
       survival.breach += fmt::format(", and {} more timers are wrong", breaches.size() - 1);

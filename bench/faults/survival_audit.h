@@ -21,7 +21,8 @@ struct SurvivalTerms {
 
 struct Survival {
   std::uint64_t acknowledged = 0;  // and not cancelled
-  std::uint64_t lost = 0;          // of these, never fired
+  std::uint64_t lost = 0;          // of these, never fired; 0 if the queue is not back
+  bool is_back = true;             // workers were told that the queue holds nothing more
   std::uint64_t fired_twice = 0;   // of all timers, or more often
   std::uint64_t fired_without_acknowledgement = 0;
   std::uint64_t fired_after_cancel = 0;  // though cancel() had said that it would not

@@ -24,6 +24,7 @@ enum class Happening : std::uint8_t {
   completed,      // complete() said that the worker still held it
   fault,          // a strike: what breaks begins to; `id` and `deadline` mean nothing
   mended,         // nothing is broken any more, until the next strike
+  given_up,       // nobody was told in time whether the queue holds more
 };
 
 struct LedgerEntry {

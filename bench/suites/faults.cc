@@ -105,6 +105,7 @@ class Runs {
     total_.silent_seconds = std::max(total_.silent_seconds, one.silent_seconds);
     breaches_ += one.breach.empty() ? 0 : 1;
     no_starts_ += run.no_start.empty() ? 0 : 1;
+    not_back_ += one.is_back ? 0 : 1;
     if (count_++ == 0 || run.rank() > worst_.rank()) worst_ = std::move(run);
   }
 
@@ -117,6 +118,7 @@ class Runs {
         .counters = {{"runs", count(count_)},
                      {"breaches", count(breaches_)},
                      {"no_starts", count(no_starts_)},
+                     {"not_back", count(not_back_)},
                      {"acknowledged", count(total_.acknowledged)},
                      {"lost", count(total_.lost)},
                      {"fired_twice", count(total_.fired_twice)},
@@ -164,7 +166,7 @@ class Runs {
   }
 
   Survival total_{};
-  std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0;
+  std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0, not_back_ = 0;
   Run worst_{};
 };
 
@@ -188,8 +190,8 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
     run.survival = audit(ledger, terms);
     if (!run.no_start.empty()) {
       if (terms.kept != Kept::none) run.survival.breach = "it does not start again";
-      patient.reset();
     }
+    if (!run.no_start.empty() || !run.survival.is_back) patient.reset();
     run.timeline = timeline(ledger);
     result.add(std::move(run));
   }
