@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -26,6 +27,7 @@
 #include <thread>
 #include <vector>
 
+#include "durable/shared_array.h"
 #include "faults/fault.h"
 #include "scratch.h"
 #include "suites/realtime_suite.h"
@@ -519,9 +521,21 @@ double breaches(std::string_view fault, const DurableContender& contender, std::
   return counter(run(fault, contender, runs), "breaches");
 }
 
+// Counts how often a worker waits for what is due earlier.
+struct CountsWaits : Wrapped {
+  using Wrapped::Wrapped;
+  static inline SharedArray<std::atomic<int>> waits{1};
+  bool await_earlier(Tick next_wakeup, std::chrono::nanoseconds longest) override {
+    ++waits[0];
+    return queue_->await_earlier(next_wakeup, longest);
+  }
+};
+
 TEST(FaultTest, ASoundQueueKeepsItsPromise) {
   for (const char* fault : {"engine_killed", "lease_ends", "lease_ends_at_most_once"}) {
-    const RealtimeFigures figures = run(fault, contender<Wrapped>());
+    CountsWaits::waits[0] = 0;
+    const RealtimeFigures figures = run(fault, contender<CountsWaits>());
+    EXPECT_GT(CountsWaits::waits[0], 0);
     EXPECT_EQ(counter(figures, "breaches"), 0) << fault << ": " << figures.summary;
     EXPECT_EQ(counter(figures, "lost"), 0) << fault;
     EXPECT_GT(counter(figures, "acknowledged"), 20) << fault;

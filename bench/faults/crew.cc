@@ -107,19 +107,27 @@ std::string Crew::end() {
   shared_->works = false;
   const auto give_up = std::chrono::steady_clock::now() + kLongestCall;
   bool hangs = false;
-  for (pid_t& process : running_) {
-    while (process != 0 && waitpid(process, nullptr, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() < give_up) {
-        std::this_thread::sleep_for(1ms);
-        continue;
-      }
-      hangs = true;
-      ::kill(process, SIGKILL);
+  for (std::size_t i = 0; i < processes(); ++i) {
+    while (running_[i] != 0 && waitpid(running_[i], nullptr, WNOHANG) == 0) {
+      const bool is_late = std::chrono::steady_clock::now() >= give_up;
+      hangs |= is_late;
+      if (is_late || is_in_no_call(i)) ::kill(running_[i], SIGKILL);
+      std::this_thread::sleep_for(1ms);
     }
-    process = 0;
+    running_[i] = 0;
   }
   if (shared_->has_failed) return shared_->error;
   return hangs ? "a client did not end in 15 s, so a call has no limit; it was killed" : "";
+}
+
+// A worker waits a second at most; then it returns, and says so.
+bool Crew::is_in_no_call(std::size_t process) const {
+  const std::size_t first = are_processes() ? process : 0;
+  const std::size_t end = are_processes() ? process + 1 : kProducers + kWorkers;
+  return std::all_of(&shared_->returned[first], &shared_->returned[end], [](const auto& when) {
+    constexpr Tick kRecently = kLongestAwait + kLongestAwait / 2;
+    return when >= unix_now() - kRecently;
+  });
 }
 
 void Crew::report(const char* error) {
@@ -130,6 +138,7 @@ void Crew::report(const char* error) {
 void Crew::be(std::size_t client, std::uint64_t seed) {
   const bool produces = client < kProducers;
   const auto goes_on = [&] { return produces ? shared_->produces.load() : shared_->works.load(); };
+  shared_->returned[client] = 0;
   std::unique_ptr<DurableQueue> queue;
   try {
     while (!queue && goes_on()) {
@@ -141,10 +150,12 @@ void Crew::be(std::size_t client, std::uint64_t seed) {
       }
     }
     if (queue && produces) produce(*queue, seed);
-    if (queue && !produces) work(*queue, seed);
+    if (queue && !produces) work(*queue, client, seed);
   } catch (const std::exception& error) {
     report(error.what());
   }
+  queue.reset();
+  shared_->returned[client] = kNever;
 }
 
 // A timer whose call has failed is not asked for again, so the ledger shows what becomes of it.
@@ -174,10 +185,10 @@ void Crew::produce(DurableQueue& queue, std::uint64_t seed) {
   }
 }
 
-void Crew::work(DurableQueue& queue, std::uint64_t seed) {
+void Crew::work(DurableQueue& queue, std::size_t client, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   constexpr std::size_t kBatch = 10;
-  constexpr std::uint64_t kSlowOfHandlers = 20;
+  constexpr std::uint64_t kSlowOfHandlers = 60;
   constexpr auto kBusyHandler = 5ms;
   DurableWorker worker(
       queue,
@@ -189,21 +200,27 @@ void Crew::work(DurableQueue& queue, std::uint64_t seed) {
            [&](DurableId id, bool was_held) {
              if (was_held) ledger_.add(Happening::completed, id);
            }});
+  bool was_idle = true;
   const auto handle = [&](const DurableTimer& timer) {
+    was_idle = false;
     ledger_.add(Happening::fired, timer.id);
     if (plan_.handlers == Handlers::busy) std::this_thread::sleep_for(kBusyHandler);
     if (plan_.handlers == Handlers::outlast_leases && random() % kSlowOfHandlers == 0) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(plan_.lease + plan_.lease / 2));
     }
   };
-  while (shared_->works.load(std::memory_order_relaxed)) {
-    try {
-      if (worker.step(handle).handled > 0) continue;
-      if (!shared_->produces && queue.size() == 0) ++shared_->empty_answers;
-      std::this_thread::sleep_for(kBetweenTimers);
-    } catch (const BackendError&) {
-      std::this_thread::sleep_for(kAfterAnError);
-    }
+  worker.run(handle, [&] {
+    if (!shared_->produces && was_idle) count_if_empty(queue);
+    was_idle = true;
+    shared_->returned[client] = unix_now();
+    return !shared_->works;
+  });
+}
+
+void Crew::count_if_empty(DurableQueue& queue) {
+  try {
+    if (queue.size() == 0) ++shared_->empty_answers;
+  } catch (const BackendError&) {  // nobody was answered
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -64,11 +65,10 @@ class Crew {
 
   // They arm no more timers. Their last calls may still wait for an answer.
   void end_producers() { shared_->produces.store(false, std::memory_order_relaxed); }
-  // How often, since end_producers(), a worker was answered that nothing is due, and that the queue
-  // holds nothing at all.
+  // How often, since end_producers(), a worker was answered that the queue holds nothing.
   std::uint64_t empty_answers() const { return shared_->empty_answers.load(); }
-  // Workers end too. Kills who has not ended in time. Returns what the first one said that failed;
-  // empty if none did.
+  // Workers end too; who only waits for something to do is killed, so that nobody waits for it. Kills
+  // who has not ended in time. Returns what the first one said that failed; empty if none did.
   std::string end();
 
  private:
@@ -78,15 +78,19 @@ class Crew {
     std::atomic<std::uint64_t> empty_answers = 0;
     std::atomic<bool> has_failed = false;
     char error[400] = {};
+    // When a worker has last returned from all its calls; kNever: the client has ended.
+    std::array<std::atomic<Tick>, kProducers + kWorkers> returned{};
   };
 
   bool are_processes() const { return shared_by_ != SharedBy::threads; }
   std::size_t processes() const { return are_processes() ? kProducers + kWorkers : 1; }
+  bool is_in_no_call(std::size_t process) const;
   void launch(std::size_t process);
   void replace(std::size_t process);
   void be(std::size_t client, std::uint64_t seed);
   void produce(DurableQueue& queue, std::uint64_t seed);
-  void work(DurableQueue& queue, std::uint64_t seed);
+  void work(DurableQueue& queue, std::size_t client, std::uint64_t seed);
+  void count_if_empty(DurableQueue& queue);
   void report(const char* error);
 
   DurableEngine& engine_;

@@ -37,7 +37,8 @@ void sleep(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }
 // Longer than the patience of the clients: each of them meets the fault.
 constexpr auto kLongEnough = 500ms;
 
-constexpr std::uint64_t kEnoughEmptyAnswers = 20;
+// Of workers that look once a second.
+constexpr std::uint64_t kEnoughEmptyAnswers = 2;
 // What fires again and again although nothing is missing is not waited for.
 constexpr auto kLongestEcho = 5s;
 
