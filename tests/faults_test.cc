@@ -502,6 +502,14 @@ struct LosesOneOfTen : Wrapped {
   }
 };
 
+TEST(FaultTest, AProducerIsKilledWhileItWaitsForAnAnswer) {
+  SurvivalLedger ledger;
+  const Survival survival =
+      run(fault_named("producer_killed"), durable_contender("redis_memory"), ledger);
+  EXPECT_EQ(survival.breach, "");
+  EXPECT_GT(count(ledger, Happening::asked), count(ledger, Happening::armed));
+}
+
 // It never says that it holds nothing more.
 struct HoldsOneForEver : LosesOneOfTen {
   using LosesOneOfTen::LosesOneOfTen;
@@ -647,7 +655,7 @@ TEST(FaultTest, AStrikeThatFailsIsNoFinding) {
 TEST(FaultTest, ClientsOfAServerGoOnWhenItDoes) {
   for (const char* fault :
        {"memory_full", "read_only", "login_refused", "connections_cut", "answers_lost", "half_open",
-        "producer_killed", "worker_killed", "worker_killed_at_most_once"}) {
+        "worker_killed", "worker_killed_at_most_once"}) {
     const RealtimeFigures figures = run(fault, durable_contender("redis_memory"));
     EXPECT_EQ(counter(figures, "breaches"), 0) << fault << ": " << figures.summary;
     EXPECT_GT(counter(figures, "acknowledged"), 20) << fault;

@@ -76,9 +76,17 @@ void Crew::launch(std::size_t process) {
   running_[process] = child;
 }
 
-void Crew::replace(std::size_t process) {
-  ::kill(running_[process], SIGKILL);
-  waitpid(std::exchange(running_[process], 0), nullptr, 0);
+bool Crew::replace_producer(std::size_t i) {
+  const std::size_t process = are_processes() ? i : 0;
+  kill(process);
+  const bool was_asking = is_asking(i);
+  launch(process);
+  return was_asking;
+}
+
+void Crew::replace_worker(std::size_t i) {
+  const std::size_t process = are_processes() ? kProducers + i : 0;
+  kill(process);
   launch(process);
 }
 
@@ -91,14 +99,16 @@ void Crew::stop() {
 }
 
 void Crew::kill() {
-  for (pid_t& process : running_) {
-    if (process == 0) continue;
-    ::kill(process, SIGKILL);
-    int status = 0;
-    // A stop that was not waited for may be told first.
-    while (waitpid(process, &status, 0) == process && !WIFEXITED(status) && !WIFSIGNALED(status)) {
-    }
-    process = 0;
+  for (std::size_t i = 0; i < running_.size(); ++i) kill(i);
+}
+
+void Crew::kill(std::size_t process) {
+  const pid_t pid = std::exchange(running_[process], 0);
+  if (pid == 0) return;
+  ::kill(pid, SIGKILL);
+  int status = 0;
+  // A stop that was not waited for may be told first.
+  while (waitpid(pid, &status, 0) == pid && !WIFEXITED(status) && !WIFSIGNALED(status)) {
   }
 }
 
@@ -139,6 +149,7 @@ void Crew::be(std::size_t client, std::uint64_t seed) {
   const bool produces = client < kProducers;
   const auto goes_on = [&] { return produces ? shared_->produces.load() : shared_->works.load(); };
   shared_->returned[client] = 0;
+  if (produces) shared_->is_asking[client] = false;
   std::unique_ptr<DurableQueue> queue;
   try {
     while (!queue && goes_on()) {
@@ -149,7 +160,7 @@ void Crew::be(std::size_t client, std::uint64_t seed) {
         std::this_thread::sleep_for(kAfterAnError);
       }
     }
-    if (queue && produces) produce(*queue, seed);
+    if (queue && produces) produce(*queue, client, seed);
     if (queue && !produces) work(*queue, client, seed);
   } catch (const std::exception& error) {
     report(error.what());
@@ -159,7 +170,7 @@ void Crew::be(std::size_t client, std::uint64_t seed) {
 }
 
 // A timer whose call has failed is not asked for again, so the ledger shows what becomes of it.
-void Crew::produce(DurableQueue& queue, std::uint64_t seed) {
+void Crew::produce(DurableQueue& queue, std::size_t client, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   while (shared_->produces.load(std::memory_order_relaxed)) {
     const DurableId id = ledger_.new_id();
@@ -172,7 +183,9 @@ void Crew::produce(DurableQueue& queue, std::uint64_t seed) {
     ledger_.add(Happening::asked, id, deadline);
     const DurableTimer timer{id, deadline, "payload"};
     try {
+      shared_->is_asking[client] = true;
       queue.schedule({&timer, 1});
+      shared_->is_asking[client] = false;
       ledger_.add(Happening::armed, id);
       if (is_cancelled) {
         ledger_.add(Happening::cancelling, id);
@@ -180,6 +193,7 @@ void Crew::produce(DurableQueue& queue, std::uint64_t seed) {
       }
       std::this_thread::sleep_for(kBetweenTimers);
     } catch (const BackendError&) {
+      shared_->is_asking[client] = false;
       std::this_thread::sleep_for(kAfterAnError);
     }
   }

@@ -54,8 +54,12 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
 
   // As by kill -9, and starts another in its place. If they are in one process, all are replaced.
-  void replace_producer(std::size_t i) { replace(are_processes() ? i : 0); }
-  void replace_worker(std::size_t i) { replace(are_processes() ? kProducers + i : 0); }
+  // Returns whether the producer was asking when it died.
+  bool replace_producer(std::size_t i);
+  void replace_worker(std::size_t i);
+
+  // Whether the producer has called schedule(), which has not returned.
+  bool is_asking(std::size_t producer) const { return shared_->is_asking[producer]; }
 
   // All: SIGSTOP, and SIGKILL. Return when they have stopped, and ended.
   void stop();
@@ -78,6 +82,7 @@ class Crew {
     std::atomic<std::uint64_t> empty_answers = 0;
     std::atomic<bool> has_failed = false;
     char error[400] = {};
+    std::array<std::atomic<bool>, kProducers> is_asking{};
     // When a worker has last returned from all its calls; kNever: the client has ended.
     std::array<std::atomic<Tick>, kProducers + kWorkers> returned{};
   };
@@ -86,9 +91,9 @@ class Crew {
   std::size_t processes() const { return are_processes() ? kProducers + kWorkers : 1; }
   bool is_in_no_call(std::size_t process) const;
   void launch(std::size_t process);
-  void replace(std::size_t process);
+  void kill(std::size_t process);
   void be(std::size_t client, std::uint64_t seed);
-  void produce(DurableQueue& queue, std::uint64_t seed);
+  void produce(DurableQueue& queue, std::size_t client, std::uint64_t seed);
   void work(DurableQueue& queue, std::size_t client, std::uint64_t seed);
   void count_if_empty(DurableQueue& queue);
   void report(const char* error);

@@ -95,8 +95,15 @@ void kill_workers(FaultScene& scene) {
   for (std::size_t i = 0; i < Crew::kWorkers; ++i) scene.crew.replace_worker(i);
 }
 
+// Again, if it was answered before it died.
 void kill_producer(FaultScene& scene) {
-  scene.crew.replace_producer(scene.random() % Crew::kProducers);
+  const std::size_t producer = scene.random() % Crew::kProducers;
+  const auto give_up = std::chrono::steady_clock::now() + 5s;
+  const auto is_late = [&] { return std::chrono::steady_clock::now() >= give_up; };
+  do {  // a call takes less time than a sleep
+    while (!scene.crew.is_asking(producer) && !is_late()) {
+    }
+  } while (!scene.crew.replace_producer(producer) && !is_late());
 }
 
 void kill_engine(FaultScene& scene) {
