@@ -510,6 +510,44 @@ TEST(FaultTest, AProducerIsKilledWhileItWaitsForAnAnswer) {
   EXPECT_GT(count(ledger, Happening::asked), count(ledger, Happening::armed));
 }
 
+// Writes the first block of a file again and again, and then what it does into a .log.
+struct WritesTheFirstBlock : Wrapped {
+  using Wrapped::Wrapped;
+  static inline std::filesystem::path folder;
+  void schedule(std::span<const DurableTimer> timers) override {
+    queue_->schedule(timers);
+    std::fstream file(folder / "file", std::ios::in | std::ios::out);
+    file << std::string(500, static_cast<char>('a' + timers[0].id % 26));
+    file.close();
+    std::ofstream(folder / "bridges.log", std::ios::app) << 'x';
+  }
+};
+
+struct HasAFolder : WrappedEngine {
+  using WrappedEngine::WrappedEngine;
+  std::vector<std::filesystem::path> folders() const override {
+    return {WritesTheFirstBlock::folder};
+  }
+};
+
+TEST(FaultTest, WhatIsSpoiltWasWrittenLast) {
+  const Scratch folder, timers;
+  WritesTheFirstBlock::folder = folder.path();
+  const std::string old(2000, '-');
+  folder.write("file", old);
+  HasAFolder engine(durable_contender("journal_wheel_0").start(timers.path()),
+                    [](std::unique_ptr<DurableQueue> queue) {
+                      return std::make_unique<WritesTheFirstBlock>(std::move(queue));
+                    });
+  SurvivalLedger ledger;
+  run_fault(fault_named("last_block_spoilt"), engine, durable_contender("journal_wheel_0").traits,
+            /*disk=*/nullptr, /*network=*/nullptr, "queue", /*seed=*/1, ledger, StopFlag());
+  const std::string file = folder.read("file"), log = folder.read("bridges.log");
+  EXPECT_EQ(file.substr(512), old.substr(512));
+  EXPECT_NE(file.substr(500, 12), old.substr(500, 12));
+  EXPECT_EQ(log, std::string(log.size(), 'x'));
+}
+
 // It never says that it holds nothing more.
 struct HoldsOneForEver : LosesOneOfTen {
   using LosesOneOfTen::LosesOneOfTen;

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -144,44 +145,62 @@ void fill_disk(FaultScene& scene) {
   if (std::ranges::count(scene.engine.processes(), 0) > 0) scene.engine.restart();
 }
 
-// The file that was written last, by the time of its change.
-fs::path latest_file(const std::vector<fs::path>& folders) {
-  fs::path latest;
-  fs::file_time_type when = fs::file_time_type::min();
+// The files of an engine that hold timers, and what is in them.
+std::map<fs::path, std::string> read_files(const std::vector<fs::path>& folders) {
+  std::map<fs::path, std::string> files;
   for (const fs::path& folder : folders) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      // SQLite makes this one anew from the log; the other is what the server says.
-      const bool is_data = entry.is_regular_file() && entry.path().filename() != "log" &&
-                           !entry.path().string().ends_with("-shm");
-      if (is_data && entry.file_size() > 0 && entry.last_write_time() >= when) {
-        latest = entry.path();
-        when = entry.last_write_time();
-      }
+      // SQLite makes the first anew from its log; the others are what programs say.
+      const fs::path name = entry.path().filename();
+      const bool is_data = entry.is_regular_file() && !name.string().ends_with("-shm") &&
+                           name != "log" && name.extension() != ".log";
+      if (!is_data) continue;
+      std::ostringstream content;
+      content << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+      files[entry.path()] = std::move(content).str();
     }
   }
-  if (latest.empty()) throw std::runtime_error("the engine has written no file");
-  return latest;
+  return files;
 }
 
-// Engines make their files longer than they need: behind the last byte that is not 0 is nothing.
-void spoil_last_block(const fs::path& path, std::mt19937_64& random) {
-  constexpr std::size_t kBlock = 512;
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  const std::string all(std::istreambuf_iterator<char>(file), {});
-  const std::size_t last = all.find_last_not_of('\0');
-  if (last == std::string::npos) throw std::runtime_error(path.string() + " is empty");
-  file.clear();
-  file.seekp(static_cast<std::streamoff>(last / kBlock * kBlock));
-  for (std::size_t at = last / kBlock * kBlock; at <= last; ++at) {
-    file.put(static_cast<char>(random()));
+constexpr std::size_t kBlock = 512;
+
+// Where the last block begins in which a file is not as it was before.
+std::optional<std::size_t> last_change(const std::string& before, const std::string& now) {
+  for (std::size_t at = (now.size() + kBlock - 1) / kBlock * kBlock; at > 0;) {
+    at -= kBlock;
+    if (at >= before.size() || now.compare(at, kBlock, before, at, kBlock) != 0) return at;
   }
-  if (!file.flush()) throw std::runtime_error("cannot write to " + path.string());
+  return {};
 }
 
+void overwrite(const fs::path& path, std::size_t begin, std::size_t size, std::mt19937_64& random) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(begin));
+  for (std::size_t i = 0; i < size; ++i) file.put(static_cast<char>(random()));
+  if (!file.flush()) throw BackendError("cannot write to " + path.string());
+}
+
+// Engines use their files again, and make them longer than they need. So what was written last is not
+// at the end, but where the file that was changed last is not as it was a moment before.
 void spoil_files(FaultScene& scene) {
+  const auto before = read_files(scene.engine.folders());
+  sleep(100ms);
   scene.crew.kill();
   scene.engine.kill();
-  spoil_last_block(latest_file(scene.engine.folders()), scene.random);
+  const auto now = read_files(scene.engine.folders());
+  fs::path latest;
+  std::size_t begin = 0;
+  for (const auto& [path, content] : now) {
+    const auto old = before.find(path);
+    const auto change = last_change(old == before.end() ? "" : old->second, content);
+    if (change && (latest.empty() || fs::last_write_time(path) >= fs::last_write_time(latest))) {
+      latest = path;
+      begin = *change;
+    }
+  }
+  if (latest.empty()) throw BackendError("the engine has written nothing for 0.1 s");
+  overwrite(latest, begin, std::min(kBlock, now.at(latest).size() - begin), scene.random);
   scene.engine.restart();
   scene.crew.start();
 }
