@@ -17,6 +17,7 @@
 
 #include "faults/fault.h"
 #include "faults/proxy.h"
+#include "system/entries.h"
 #include "system/process_tree.h"
 
 namespace timerbench {
@@ -116,12 +117,25 @@ void kill_engine(FaultScene& scene) {
   }
 }
 
-void signal_engine(FaultScene& scene, int signal) {
-  for (const pid_t process : processes_of_trees(scene.engine.processes())) kill(process, signal);
+// Returns whom it told.
+std::vector<pid_t> signal_engine(FaultScene& scene, int signal) {
+  std::vector<pid_t> processes = processes_of_trees(scene.engine.processes());
+  for (const pid_t process : processes) kill(process, signal);
+  return processes;
+}
+
+// Returns when none of its processes does anything more, also those that it started meanwhile.
+void freeze_engine(FaultScene& scene) {
+  const auto give_up = std::chrono::steady_clock::now() + 10s;
+  std::vector<pid_t> before, stopped;
+  do {
+    if (std::chrono::steady_clock::now() >= give_up) throw BackendError("a server does not stop");
+    before = std::exchange(stopped, signal_engine(scene, SIGSTOP));
+  } while (stopped != before || !are_stopped(stopped));
 }
 
 void stop_engine(FaultScene& scene) {
-  signal_engine(scene, SIGSTOP);
+  freeze_engine(scene);
   sleep(5s);
   signal_engine(scene, SIGCONT);
 }
@@ -129,7 +143,7 @@ void stop_engine(FaultScene& scene) {
 // Nobody writes while the disk is copied, for all are stopped. They end without another word.
 void cut_power(FaultScene& scene) {
   scene.crew.stop();
-  signal_engine(scene, SIGSTOP);
+  freeze_engine(scene);
   scene.disk->cut_power();
   scene.crew.kill();
   signal_engine(scene, SIGKILL);
@@ -149,16 +163,16 @@ void fill_disk(FaultScene& scene) {
 std::map<fs::path, std::string> read_files(const std::vector<fs::path>& folders) {
   std::map<fs::path, std::string> files;
   for (const fs::path& folder : folders) {
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    for_each_entry<fs::recursive_directory_iterator>(folder, [&](const fs::directory_entry& entry) {
       // SQLite makes the first anew from its log; the others are what programs say.
       const fs::path name = entry.path().filename();
       const bool is_data = entry.is_regular_file() && !name.string().ends_with("-shm") &&
                            name != "log" && name.extension() != ".log";
-      if (!is_data) continue;
+      if (!is_data) return;
       std::ostringstream content;
       content << std::ifstream(entry.path(), std::ios::binary).rdbuf();
       files[entry.path()] = std::move(content).str();
-    }
+    });
   }
   return files;
 }

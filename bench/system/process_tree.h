@@ -11,6 +11,10 @@ namespace timerbench {
 // These and all their descendants, those that live.
 std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots);
 
+// Whether none of their threads runs: each was stopped by a signal, or has ended. A thread that was
+// told to stop goes on until the kernel has done what it asked for, such as an fsync.
+bool are_stopped(const std::vector<pid_t>& processes);
+
 struct ProcessTreeUsage {
   double cpu_seconds = 0;         // of those that live, and of their children that have ended
   double living_cpu_seconds = 0;  // of the threads that live, in ns and not in ticks of 10 ms

@@ -1,0 +1,49 @@
+// Processes and their descendants, as /proc shows them.
+#include "system/process_tree.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace timerbench {
+namespace {
+
+using ::testing::Contains;
+
+// A process that computes until it is killed.
+class Busy {
+ public:
+  Busy() : process_(fork()) {
+    if (process_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (volatile int i = 0;; i = i + 1) {
+    }
+  }
+  ~Busy() {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  pid_t process() const { return process_; }
+
+ private:
+  pid_t process_;
+};
+
+TEST(ProcessTreeTest, TellsWhetherAProcessIsStopped) {
+  const Busy busy;
+  EXPECT_THAT(processes_of_trees({getpid()}), Contains(busy.process()));
+  EXPECT_FALSE(are_stopped({busy.process()}));
+  kill(busy.process(), SIGSTOP);
+  waitpid(busy.process(), nullptr, WUNTRACED);
+  EXPECT_TRUE(are_stopped({busy.process()}));
+  EXPECT_FALSE(are_stopped({busy.process(), getpid()}));
+  kill(busy.process(), SIGCONT);
+  waitpid(busy.process(), nullptr, WCONTINUED);
+  EXPECT_FALSE(are_stopped({busy.process()}));
+}
+
+}  // namespace
+}  // namespace timerbench
