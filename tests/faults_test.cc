@@ -464,12 +464,6 @@ double counter(const RealtimeFigures& figures, std::string_view name) {
   return found->second;
 }
 
-std::size_t count(const SurvivalLedger& ledger, Happening what) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < ledger.size(); ++i) count += ledger[i].what.load() == what;
-  return count;
-}
-
 Fault fault_named(std::string_view name) {
   return *std::ranges::find(faults(), name, &Fault::name);
 }
@@ -540,8 +534,10 @@ TEST(FaultTest, WhatIsSpoiltWasWrittenLast) {
                       return std::make_unique<WritesTheFirstBlock>(std::move(queue));
                     });
   SurvivalLedger ledger;
-  run_fault(fault_named("last_block_spoilt"), engine, durable_contender("journal_wheel_0").traits,
-            /*disk=*/nullptr, /*network=*/nullptr, "queue", /*seed=*/1, ledger, StopFlag());
+  DurableTraits traits = durable_contender("journal_wheel_0").traits;
+  traits.promise.latest = 0;  // then the run is short
+  run_fault(fault_named("last_block_spoilt"), engine, traits, /*disk=*/nullptr, /*network=*/nullptr,
+            "queue", /*seed=*/1, ledger, StopFlag());
   const std::string file = folder.read("file"), log = folder.read("bridges.log");
   EXPECT_EQ(file.substr(512), old.substr(512));
   EXPECT_NE(file.substr(500, 12), old.substr(500, 12));
@@ -691,13 +687,37 @@ TEST(FaultTest, AStrikeThatFailsIsNoFinding) {
 }
 
 TEST(FaultTest, ClientsOfAServerGoOnWhenItDoes) {
-  for (const char* fault :
-       {"memory_full", "read_only", "login_refused", "connections_cut", "answers_lost", "half_open",
-        "worker_killed", "worker_killed_at_most_once"}) {
+  for (const char* fault : {"memory_full", "read_only", "login_refused", "connections_cut",
+                            "answers_lost", "half_open"}) {
     const RealtimeFigures figures = run(fault, durable_contender("redis_memory"));
     EXPECT_EQ(counter(figures, "breaches"), 0) << fault << ": " << figures.summary;
     EXPECT_GT(counter(figures, "acknowledged"), 20) << fault;
+    EXPECT_GT(counter(figures, "failed_calls"), 0) << fault;
+    if (std::string_view(fault) == "answers_lost" || std::string_view(fault) == "half_open") {
+      EXPECT_GT(counter(figures, "silent_seconds"), 0.3) << fault;
+    }
   }
+}
+
+TEST(FaultTest, WorkersAreKilledWhileTheyHoldTimers) {
+  const RealtimeFigures figures = run("worker_killed", durable_contender("redis_memory"));
+  EXPECT_EQ(counter(figures, "breaches"), 0) << figures.summary;
+  EXPECT_GT(counter(figures, "latest_seconds"), 0.15);  // what was held waited for its lease to end
+  const DurableContender& at_most_once = durable_contender("redis_memory");
+  EXPECT_EQ(breaches("worker_killed_at_most_once", at_most_once), 0);
+}
+
+TEST(FaultTest, AFullDiskIsFelt) {
+  if (const std::string reason = LoopDisk::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+  const RealtimeFigures figures = run("disk_full", durable_contender("redis_everysec"));
+  EXPECT_EQ(counter(figures, "breaches"), 0) << figures.summary;
+  EXPECT_GT(counter(figures, "failed_calls"), 0);
+}
+
+TEST(FaultTest, AReplicaThatTakesOverIsFelt) {
+  const RealtimeFigures figures = run("partition", durable_contender("redis_replica"));
+  EXPECT_EQ(counter(figures, "breaches"), 0) << figures.summary;
+  EXPECT_GT(counter(figures, "failed_calls"), 0);
 }
 
 // What the old master acknowledges until it finds that it is alone is lost with it.

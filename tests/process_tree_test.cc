@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+
 namespace timerbench {
 namespace {
 
@@ -19,7 +21,7 @@ class Busy {
   Busy() : process_(fork()) {
     if (process_ != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (volatile int i = 0;; i = i + 1) {
+    for (std::atomic<int> i = 0;; ++i) {
     }
   }
   ~Busy() {

@@ -193,7 +193,7 @@ void Crew::produce(DurableQueue& queue, std::size_t client, std::uint64_t seed) 
       }
       std::this_thread::sleep_for(kBetweenTimers);
     } catch (const BackendError&) {
-      shared_->is_asking[client] = false;
+      if (shared_->is_asking[client].exchange(false)) ledger_.add(Happening::unarmed, id);
       std::this_thread::sleep_for(kAfterAnError);
     }
   }

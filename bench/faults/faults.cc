@@ -38,6 +38,8 @@ void sleep(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }
 
 // Longer than the patience of the clients: each of them meets the fault.
 constexpr auto kLongEnough = 500ms;
+// What breaks lasts until a client has felt it, unless the engine can do without what is broken.
+constexpr auto kLongestFault = 5s;
 
 // Of workers that look once a second.
 constexpr std::uint64_t kEnoughEmptyAnswers = 2;
@@ -151,10 +153,21 @@ void cut_power(FaultScene& scene) {
   scene.crew.start();
 }
 
+// Returns when a call has failed since, and all clients have had the time to meet what is broken.
+void wait_until_felt(const FaultScene& scene) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t before = count(scene.ledger, Happening::unarmed);
+  sleep(kLongEnough);
+  while (count(scene.ledger, Happening::unarmed) == before &&
+         std::chrono::steady_clock::now() < begin + kLongestFault) {
+    sleep(20ms);
+  }
+}
+
 // A server that has ended is started again, as a service manager does.
 void fill_disk(FaultScene& scene) {
   scene.disk->fill();
-  sleep(kLongEnough);
+  wait_until_felt(scene);
   scene.disk->empty();
   if (std::ranges::count(scene.engine.processes(), 0) > 0) scene.engine.restart();
 }
@@ -232,18 +245,21 @@ void part_master(FaultScene& scene) {
 template <Proxy::Mode mode>
 void break_connections(FaultScene& scene) {
   for (const auto& proxy : scene.proxies) proxy->set(mode);
-  sleep(kLongEnough);
+  wait_until_felt(scene);
   for (const auto& proxy : scene.proxies) proxy->set(Proxy::Mode::pass);
 }
 
-void turn_switch(FaultScene& scene) {
+void switch_until_felt(FaultScene& scene) {
   const EngineSwitch state = *find_switch(scene.engine, scene.fault.engine_switch);
   state.on();
-  sleep(kLongEnough);
+  wait_until_felt(scene);
   state.off();
 }
 
-void nothing(FaultScene& /*scene*/) { sleep(kLongEnough); }
+void move_slots(FaultScene& scene) { find_switch(scene.engine, "slots_moved")->on(); }
+
+// The handlers are the fault.
+void wait_a_while(FaultScene& /*scene*/) { sleep(kLongEnough); }
 
 }  // namespace
 
@@ -271,13 +287,13 @@ std::span<const Fault> faults() {
        .summary = "handlers take longer than the lease of their timers",
        .promised = keeps_all,
        .possible = to_all,
-       .strike = nothing,
+       .strike = wait_a_while,
        .handlers = Handlers::outlast_leases},
       {.name = "lease_ends_at_most_once",
        .summary = "the same, with workers that complete a timer before they act",
        .promised = keeps_all,
        .possible = to_all,
-       .strike = nothing,
+       .strike = wait_a_while,
        .delivery = Delivery::at_most_once,
        .handlers = Handlers::outlast_leases},
       {.name = "engine_killed",
@@ -309,28 +325,28 @@ std::span<const Fault> faults() {
        .possible = to_those_with_files,
        .strike = spoil_files},
       {.name = "disk_full",
-       .summary = "the disk is full for half a second",
+       .summary = "the disk is full until a call fails, for 5 s at most",
        .promised = keeps_all,
        .possible = to_those_with_files,
        .strike = fill_disk,
        .needs_disk = true},
       {.name = "memory_full",
-       .summary = "the server may take no more memory for half a second",
+       .summary = "the server may take no more memory until a call fails",
        .promised = keeps_all,
        .possible = to_private,
-       .strike = turn_switch,
+       .strike = switch_until_felt,
        .engine_switch = "memory_full"},
       {.name = "read_only",
-       .summary = "the server refuses to write for half a second, as a replica does",
+       .summary = "the server refuses to write until a call fails, as a replica does",
        .promised = keeps_all,
        .possible = to_private,
-       .strike = turn_switch,
+       .strike = switch_until_felt,
        .engine_switch = "read_only"},
       {.name = "login_refused",
-       .summary = "the server takes no client's password for half a second",
+       .summary = "the server takes no client's password until a call fails",
        .promised = keeps_all,
        .possible = to_private,
-       .strike = turn_switch,
+       .strike = switch_until_felt,
        .engine_switch = "login_refused"},
       {.name = "connections_cut",
        .summary = "connections are cut and refused for half a second",
@@ -354,7 +370,7 @@ std::span<const Fault> faults() {
        .summary = "the replica takes over while clients still reach the old master",
        .promised = when_killed,
        .possible = to_private,
-       .strike = turn_switch,
+       .strike = switch_until_felt,
        .engine_switch = "partition"},
       {.name = "master_parted",
        .summary = "the other nodes do not reach a master for 3 s, but its clients do",
@@ -366,7 +382,7 @@ std::span<const Fault> faults() {
        .summary = "each slot of a cluster that has timers moves to another master",
        .promised = keeps_all,
        .possible = to_private,
-       .strike = turn_switch,
+       .strike = move_slots,
        .engine_switch = "slots_moved"},
   };
   return kFaults;
@@ -426,7 +442,7 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
     return true;
   };
   const auto never = [] { return false; };
-  wait(10s, [&] { return has_begun(ledger, Happening::fired); });
+  wait(10s, [&] { return count(ledger, Happening::fired) > 0; });
   wait(std::chrono::nanoseconds(age) + 100ms + std::chrono::milliseconds(random() % 300), never);
   FaultScene scene{fault, engine, crew, ledger, disk, network, proxies, random};
   for (int i = 0; i < fault.strikes; ++i) {

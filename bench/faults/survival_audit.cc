@@ -184,8 +184,10 @@ std::string breach_of(DurableId id, const Story& story, bool is_lost, const Surv
 
 }  // namespace
 
-bool has_begun(const SurvivalLedger& ledger, Happening what) {
-  return time_of(ledger, what) != kNever;
+std::uint64_t count(const SurvivalLedger& ledger, Happening wanted) {
+  std::uint64_t count = 0;
+  visit_entries(ledger, [&](Happening what, const LedgerEntry&) { count += what == wanted; });
+  return count;
 }
 
 Tick last_time(const SurvivalLedger& ledger) {
@@ -210,7 +212,8 @@ std::uint64_t missing(const SurvivalLedger& ledger, Delivery delivery) {
 Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
   const Stories stories = stories_of(ledger);
   const std::vector<Strike> strikes = strikes_of(ledger, terms);
-  Survival survival{.is_back = !has_begun(ledger, Happening::given_up)};
+  Survival survival{.is_back = count(ledger, Happening::given_up) == 0,
+                    .failed_calls = count(ledger, Happening::unarmed)};
   std::vector<std::string> breaches;
   for (const auto& [id, story] : stories) {
     const bool is_lost = survival.is_back && story.is_lost(terms.delivery);

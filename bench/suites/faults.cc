@@ -101,6 +101,7 @@ class Runs {
     total_.fired_twice += one.fired_twice;
     total_.fired_without_acknowledgement += one.fired_without_acknowledgement;
     total_.fired_after_cancel += one.fired_after_cancel;
+    total_.failed_calls += one.failed_calls;
     total_.latest_seconds = std::max(total_.latest_seconds, one.latest_seconds);
     total_.silent_seconds = std::max(total_.silent_seconds, one.silent_seconds);
     breaches_ += one.breach.empty() ? 0 : 1;
@@ -124,6 +125,7 @@ class Runs {
                      {"fired_twice", count(total_.fired_twice)},
                      {"fired_without_acknowledgement", count(total_.fired_without_acknowledgement)},
                      {"fired_after_cancel", count(total_.fired_after_cancel)},
+                     {"failed_calls", count(total_.failed_calls)},
                      {"latest_seconds", total_.latest_seconds},
                      {"silent_seconds", total_.silent_seconds},
                      {"worst_seed", count(worst_.seed)}}};
