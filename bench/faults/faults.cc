@@ -457,13 +457,17 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   // answered for a while that nothing is left; a busy engine may need long for that, as it may hold
   // what a client that gave up has claimed.
   const auto lease_is_over = std::chrono::nanoseconds(lease) + 100ms;
+  // Also what was cancelled last is watched until it would be due, if that is soon.
+  const auto cancelled_are_due = std::chrono::nanoseconds(
+      std::min(kLongestDelay + 2 * age, 1000 * kMs) + traits.resolution + 100 * kMs);
   std::uint64_t before = crew.empty_answers();
   Tick last = 0;
   const Tick ended = unix_now();
   const auto is_over = [&] {
     if (std::exchange(last, last_time(ledger)) != last) before = crew.empty_answers();
     if (missing(ledger, fault.delivery) == 0) {
-      return is_past(last, lease_is_over) || is_past(ended, kLongestEcho);
+      return is_past(ended, cancelled_are_due) &&
+             (is_past(last, lease_is_over) || is_past(ended, kLongestEcho));
     }
     return is_past(last, lease_is_over + patience_with(traits)) &&
            crew.empty_answers() > before + kEnoughEmptyAnswers;

@@ -8,7 +8,7 @@
 namespace timerbench {
 namespace {
 
-// A claim that was under way when cancel() returned may be told later, by the patience of a client.
+// A worker whose claim was under way when cancel() returned may learn of it later, by its patience.
 constexpr Tick kRace = 400'000'000;
 
 struct Story {
@@ -18,14 +18,15 @@ struct Story {
   Tick cancelled = kNever;
   bool may_be_cancelled = false;  // an answer was lost
   bool was_claimed = false;
+  Tick last_claimed = 0;
   std::uint32_t completed = 0;
   std::vector<Tick> fired{};
 
   bool must_fire() const { return armed != kNever && cancelled == kNever && !may_be_cancelled; }
 
-  // Nobody may be handed it then.
-  bool has_fired_after_cancel() const {
-    return cancelled != kNever && !fired.empty() && fired.back() > cancelled + kRace;
+  // Who was handed it before may still fire it.
+  bool was_claimed_after_cancel() const {
+    return cancelled != kNever && last_claimed > cancelled + kRace;
   }
 
   // Of what fires at most once, a timer that somebody was handed may have been begun.
@@ -63,7 +64,10 @@ Stories stories_of(const SurvivalLedger& ledger) {
         story.may_be_cancelled = false;
         story.cancelled = entry.when;
         break;
-      case Happening::claimed: story.was_claimed = true; break;
+      case Happening::claimed:
+        story.was_claimed = true;
+        story.last_claimed = std::max(story.last_claimed, entry.when);
+        break;
       case Happening::fired: story.fired.push_back(entry.when); break;
       case Happening::completed: ++story.completed; break;
       default: break;
@@ -172,9 +176,9 @@ std::string breach_of(DurableId id, const Story& story, bool is_lost, const Surv
     return fmt::format("{} workers were told that they held timer {} until its end",
                        story.completed, id);
   }
-  if (story.has_fired_after_cancel()) {
-    return fmt::format("timer {} fired {:.3f} s after it was cancelled", id,
-                       seconds(story.cancelled, story.fired.back()));
+  if (story.was_claimed_after_cancel()) {
+    return fmt::format("timer {} was handed out {:.3f} s after it was cancelled", id,
+                       seconds(story.cancelled, story.last_claimed));
   }
   if (terms.delivery == Delivery::at_most_once && story.fired.size() > 1) {
     return fmt::format("timer {} fired {} times", id, story.fired.size());
@@ -221,7 +225,7 @@ Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
     survival.lost += is_lost;
     survival.fired_twice += story.fired.size() > 1;
     survival.fired_without_acknowledgement += !story.fired.empty() && story.armed == kNever;
-    survival.fired_after_cancel += story.has_fired_after_cancel();
+    survival.fired_after_cancel += story.was_claimed_after_cancel();
     if (!story.fired.empty() && story.deadline != kNever) {
       survival.latest_seconds =
           std::max(survival.latest_seconds, seconds(story.deadline, story.fired.front()));

@@ -25,11 +25,12 @@ struct Survival {
   bool is_back = true;             // workers were told that the queue holds nothing more
   std::uint64_t fired_twice = 0;   // of all timers, or more often
   std::uint64_t fired_without_acknowledgement = 0;
-  std::uint64_t fired_after_cancel = 0;  // though cancel() had said that it would not
-  std::uint64_t failed_calls = 0;        // of schedule()
-  double latest_seconds = 0;             // the most that a first firing came after its deadline
-  double silent_seconds = 0;             // the longest time without a firing while one was due
-  std::string breach{};                  // how the run broke its terms; empty: it did not
+  std::uint64_t fired_after_cancel =
+      0;                           // or handed out, though cancel() had said that it would not
+  std::uint64_t failed_calls = 0;  // of schedule()
+  double latest_seconds = 0;       // the most that a first firing came after its deadline
+  double silent_seconds = 0;       // the longest time without a firing while one was due
+  std::string breach{};            // how the run broke its terms; empty: it did not
 };
 
 // How often this has happened, and when the last entry was made.
