@@ -210,9 +210,10 @@ void Crew::work(DurableQueue& queue, std::size_t client, std::uint64_t seed) {
        .batch = kBatch,
        .lease = plan_.lease,
        .on_claimed = [&](const DurableTimer& timer) { ledger_.add(Happening::claimed, timer.id); },
+       .on_completing = [&](DurableId id) { ledger_.add(Happening::completing, id); },
        .on_completed =
            [&](DurableId id, bool was_held) {
-             if (was_held) ledger_.add(Happening::completed, id);
+             ledger_.add(was_held ? Happening::completed : Happening::not_completed, id);
            }});
   bool was_idle = true;
   const auto handle = [&](const DurableTimer& timer) {

@@ -20,6 +20,7 @@ struct Story {
   bool was_claimed = false;
   Tick last_claimed = 0;
   std::uint32_t completed = 0;
+  std::int32_t calls_to_complete = 0;  // that may have done so: not those that said no
   std::vector<Tick> fired{};
 
   bool must_fire() const { return armed != kNever && cancelled == kNever && !may_be_cancelled; }
@@ -29,9 +30,10 @@ struct Story {
     return cancelled != kNever && last_claimed > cancelled + kRace;
   }
 
-  // Of what fires at most once, a timer that somebody was handed may have been begun.
+  // What fires at most once is completed before, so who has done that may have died then.
   bool is_lost(Delivery delivery) const {
-    return must_fire() && fired.empty() && !(delivery == Delivery::at_most_once && was_claimed);
+    const bool may_have_begun = delivery == Delivery::at_most_once && calls_to_complete > 0;
+    return must_fire() && fired.empty() && !may_have_begun;
   }
 };
 
@@ -69,7 +71,9 @@ Stories stories_of(const SurvivalLedger& ledger) {
         story.last_claimed = std::max(story.last_claimed, entry.when);
         break;
       case Happening::fired: story.fired.push_back(entry.when); break;
+      case Happening::completing: ++story.calls_to_complete; break;
       case Happening::completed: ++story.completed; break;
+      case Happening::not_completed: --story.calls_to_complete; break;
       default: break;
     }
   });

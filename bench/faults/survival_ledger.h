@@ -21,7 +21,9 @@ enum class Happening : std::uint8_t {
   not_cancelled,  // it returned false: the timer was not there
   claimed,        // a worker was handed the timer
   fired,          // its handler has begun
-  completed,      // complete() said that the worker still held it
+  completing,     // complete() was called
+  completed,      // it said that the worker still held the timer
+  not_completed,  // it said that the worker did not
   fault,          // a strike: what breaks begins to; `id` and `deadline` mean nothing
   mended,         // nothing is broken any more, until the next strike
   given_up,       // nobody was told in time whether the queue holds more
