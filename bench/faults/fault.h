@@ -32,12 +32,14 @@ struct Fault;
 struct FaultScene {
   const Fault& fault;
   DurableEngine& engine;
+  const DurableTraits& traits;
   Crew& crew;
-  const SurvivalLedger& ledger;
+  SurvivalLedger& ledger;
   LoopDisk* disk;       // that the engine's files are on; nullptr unless Fault::needs_disk
   OwnNetwork* network;  // of the engine; nullptr unless Fault::needs_network
   const std::vector<std::unique_ptr<Proxy>>& proxies;  // of its sockets; none unless needs_proxies
   std::mt19937_64& random;
+  const StopFlag& stop;
 };
 
 struct Fault {

@@ -95,7 +95,7 @@ std::string_view to_clusters(DurableEngine& engine, const DurableTraits&) {
 // All of them, when one holds a timer that it has not come to.
 void kill_workers(FaultScene& scene) {
   const auto give_up = std::chrono::steady_clock::now() + 5s;
-  while (!is_any_waiting(scene.ledger) && std::chrono::steady_clock::now() < give_up) sleep(1ms);
+  while (!is_any_waiting(scene.ledger) && std::chrono::steady_clock::now() < give_up) sleep(5ms);
   for (std::size_t i = 0; i < Crew::kWorkers; ++i) scene.crew.replace_worker(i);
 }
 
@@ -405,74 +405,101 @@ std::chrono::nanoseconds patience_with(const DurableTraits& traits) {
   return 2s + std::chrono::nanoseconds(4 * traits.resolution);
 }
 
+namespace {
+
+// Looks now and then whether it is over; returns false if the time is over before. A look reads the
+// whole ledger, on the processors that the clients and the engine use.
+template <class IsOver>
+bool wait(const FaultScene& scene, std::chrono::nanoseconds time, const IsOver& is_over) {
+  constexpr std::chrono::nanoseconds kBetweenLooks = 50ms;
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (!is_over()) {
+    const std::chrono::nanoseconds left = end - std::chrono::steady_clock::now();
+    if (left <= 0s) return false;
+    if (scene.stop) throw Interrupted();
+    sleep(std::min(left, kBetweenLooks));
+  }
+  return true;
+}
+
+void wait(const FaultScene& scene, std::chrono::nanoseconds time) {
+  wait(scene, time, [] { return false; });
+}
+
+// What may be lost is what is young: so there must be old timers that are still to fire.
+std::chrono::nanoseconds age_of(const SurvivalTerms& terms) {
+  if (terms.kept != Kept::but_the_latest) return 0s;
+  return std::chrono::nanoseconds(terms.latest) +
+         static_cast<std::int64_t>(terms.latest_timers) * Crew::kBetweenTimers;
+}
+
+CrewPlan plan_of(const Fault& fault, const DurableTraits& traits, const std::string& queue,
+                 std::uint64_t seed) {
+  const std::chrono::nanoseconds longest_delay = 600ms + 2 * age_of(terms_of(fault, traits));
+  constexpr Tick kLease = 200'000'000;
+  return {.queue = queue,
+          .seed = seed,
+          .delivery = fault.delivery,
+          .lease = std::max(kLease, traits.resolution),
+          .longest_delay = static_cast<Tick>(longest_delay.count()),
+          .handlers = fault.handlers};
+}
+
+void strike(FaultScene& scene) {
+  for (int i = 0; i < scene.fault.strikes; ++i) {
+    if (i > 0) wait(scene, 1s + std::chrono::milliseconds(scene.random() % 2000));
+    scene.ledger.add(Happening::fault);
+    scene.fault.strike(scene);
+    scene.ledger.add(Happening::mended);
+  }
+}
+
+// Workers fire what is left. What is missing is lost if they are answered for a while that nothing is
+// left; a busy engine may need long for that, as it may hold what a client that gave up has claimed.
+// If nothing is missing, a lease may end once more, and then a timer fires twice; and what was
+// cancelled last is watched until it would be due, if that is soon.
+void await_end(FaultScene& scene, const CrewPlan& plan) {
+  const std::chrono::nanoseconds resolution(scene.traits.resolution), lease(plan.lease),
+      longest_delay(plan.longest_delay);
+  const auto lease_is_over = lease + 100ms;
+  const auto cancelled_are_due =
+      std::min<std::chrono::nanoseconds>(longest_delay, 1s) + resolution + 100ms;
+  const Tick begin = unix_now();
+  std::uint64_t before = scene.crew.empty_answers();
+  Tick last = 0;
+  const auto is_over = [&] {
+    if (std::exchange(last, last_time(scene.ledger)) != last) before = scene.crew.empty_answers();
+    if (missing(scene.ledger, plan.delivery) == 0) {
+      return is_past(begin, cancelled_are_due) &&
+             (is_past(last, lease_is_over) || is_past(begin, kLongestEcho));
+    }
+    return is_past(last, lease_is_over + patience_with(scene.traits)) &&
+           scene.crew.empty_answers() > before + kEnoughEmptyAnswers;
+  };
+  if (!wait(scene, scene.fault.longest_recovery, is_over)) scene.ledger.add(Happening::given_up);
+}
+
+}  // namespace
+
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
                LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
                SurvivalLedger& ledger, const StopFlag& stop) {
-  constexpr Tick kMs = 1'000'000;
-  constexpr Tick kLongestDelay = 600 * kMs;
   std::mt19937_64 random(seed);
-  const SurvivalTerms terms = terms_of(fault, traits);
-  // What may be lost is what is young: so there must be old timers that are still to fire.
-  const Tick age = terms.kept == Kept::but_the_latest
-                       ? terms.latest + terms.latest_timers * Crew::kBetweenTimers.count()
-                       : 0;
-  const Tick lease = std::max(200 * kMs, traits.resolution);
   std::vector<std::unique_ptr<Proxy>> proxies;
   if (fault.needs_proxies) {
     for (const fs::path& socket : engine.sockets()) {
       proxies.push_back(std::make_unique<Proxy>(socket));
     }
   }
-  Crew crew(engine, traits.shared_by,
-            {.queue = queue,
-             .seed = seed,
-             .delivery = fault.delivery,
-             .lease = lease,
-             .longest_delay = kLongestDelay + 2 * age,
-             .handlers = fault.handlers},
-            ledger);
-  // Returns whether it is over before the time is.
-  const auto wait = [&](std::chrono::nanoseconds time, const auto& is_over) {
-    const auto end = std::chrono::steady_clock::now() + time;
-    while (!is_over()) {
-      if (std::chrono::steady_clock::now() >= end) return false;
-      if (stop) throw Interrupted();
-      sleep(5ms);
-    }
-    return true;
-  };
-  const auto never = [] { return false; };
-  wait(10s, [&] { return count(ledger, Happening::fired) > 0; });
-  wait(std::chrono::nanoseconds(age) + 100ms + std::chrono::milliseconds(random() % 300), never);
-  FaultScene scene{fault, engine, crew, ledger, disk, network, proxies, random};
-  for (int i = 0; i < fault.strikes; ++i) {
-    if (i > 0) wait(1s + std::chrono::milliseconds(random() % 2000), never);
-    ledger.add(Happening::fault);
-    fault.strike(scene);
-    ledger.add(Happening::mended);
-  }
-  wait(300ms, never);
+  const CrewPlan plan = plan_of(fault, traits, queue, seed);
+  Crew crew(engine, traits.shared_by, plan, ledger);
+  FaultScene scene{fault, engine, traits, crew, ledger, disk, network, proxies, random, stop};
+  wait(scene, 10s, [&] { return count(ledger, Happening::fired) > 0; });
+  wait(scene, age_of(terms_of(fault, traits)) + 100ms + std::chrono::milliseconds(random() % 300));
+  strike(scene);
+  wait(scene, 300ms);
   crew.end_producers();
-  // A lease may end once more, and then a timer fires twice. What is missing is lost if workers are
-  // answered for a while that nothing is left; a busy engine may need long for that, as it may hold
-  // what a client that gave up has claimed.
-  const auto lease_is_over = std::chrono::nanoseconds(lease) + 100ms;
-  // Also what was cancelled last is watched until it would be due, if that is soon.
-  const auto cancelled_are_due = std::chrono::nanoseconds(
-      std::min(kLongestDelay + 2 * age, 1000 * kMs) + traits.resolution + 100 * kMs);
-  std::uint64_t before = crew.empty_answers();
-  Tick last = 0;
-  const Tick ended = unix_now();
-  const auto is_over = [&] {
-    if (std::exchange(last, last_time(ledger)) != last) before = crew.empty_answers();
-    if (missing(ledger, fault.delivery) == 0) {
-      return is_past(ended, cancelled_are_due) &&
-             (is_past(last, lease_is_over) || is_past(ended, kLongestEcho));
-    }
-    return is_past(last, lease_is_over + patience_with(traits)) &&
-           crew.empty_answers() > before + kEnoughEmptyAnswers;
-  };
-  if (!wait(fault.longest_recovery, is_over)) ledger.add(Happening::given_up);
+  await_end(scene, plan);
   if (const std::string error = crew.end(); !error.empty()) throw BackendError(error);
 }
 
