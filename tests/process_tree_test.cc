@@ -14,6 +14,8 @@ namespace timerbench {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // A process that computes until it is killed.
 class Busy {
@@ -33,6 +35,13 @@ class Busy {
  private:
   pid_t process_;
 };
+
+TEST(ProcessTreeTest, WhatHasEndedHasNoDescendants) {
+  const Busy busy;
+  EXPECT_THAT(processes_of_trees({0}), IsEmpty());
+  EXPECT_THAT(processes_of_trees({1}), IsEmpty());
+  EXPECT_THAT(processes_of_trees({0, busy.process()}), ElementsAre(busy.process()));
+}
 
 TEST(ProcessTreeTest, TellsWhetherAProcessIsStopped) {
   const Busy busy;

@@ -92,7 +92,9 @@ std::map<pid_t, Process> all_processes() {
 
 std::map<pid_t, Process> trees(const std::vector<pid_t>& roots) {
   const std::map<pid_t, Process> all = all_processes();
-  const auto is_root = [&](pid_t one) { return std::ranges::find(roots, one) != roots.end(); };
+  const auto is_root = [&](pid_t one) {
+    return one > 1 && std::ranges::find(roots, one) != roots.end();
+  };
   std::map<pid_t, Process> found;
   for (const auto& [process, facts] : all) {
     pid_t ancestor = process;

@@ -8,7 +8,8 @@
 
 namespace timerbench {
 
-// These and all their descendants, those that live.
+// These and all their descendants, those that live. A server that has ended may have the number 0,
+// and so has the parent of whoever started a container: neither 0 nor 1 is taken for a root.
 std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots);
 
 // Whether none of their threads runs: each was stopped by a signal, or has ended. A thread that was
