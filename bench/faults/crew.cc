@@ -91,10 +91,12 @@ void Crew::replace_worker(std::size_t i) {
 }
 
 void Crew::stop() {
-  for (const pid_t process : running_) {
+  for (pid_t& process : running_) {
     if (process == 0) continue;
     ::kill(process, SIGSTOP);
-    waitpid(process, nullptr, WUNTRACED);
+    int status = 0;
+    // If it has ended instead, its number may soon be another's.
+    if (waitpid(process, &status, WUNTRACED) == process && !WIFSTOPPED(status)) process = 0;
   }
 }
 
