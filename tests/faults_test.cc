@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -421,6 +422,19 @@ TEST(ProxyTest, BreaksConnectionsAsItIsTold) {
   EXPECT_EQ(Caller(path).ask(), Caller::Answer::comes);
 }
 
+TEST(ProxyTest, PutsTheSocketBackIfItCannotBegin) {
+  const Scratch folder;
+  const std::filesystem::path path = folder.path("socket");
+  const Echo server(path);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  EXPECT_THROW(Proxy proxy(path), std::system_error);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(Caller(path).ask(), Caller::Answer::comes);
+}
+
 // Connects from an address to another, where somebody listens. Nobody need accept.
 bool reaches(const std::string& from, const std::string& to, int port) {
   const auto address_of = [](const std::string& host, int port) {
@@ -460,6 +474,18 @@ TEST(OwnNetworkTest, PartsAddresses) {
   network.heal("127.0.0.21", others);
   EXPECT_TRUE(reaches("127.0.0.21", "127.0.0.22", port));
   close(listener);
+}
+
+TEST(OwnNetworkTest, IsLeftAgainIfItCannotBeMade) {
+  if (const std::string reason = OwnNetwork::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+  const auto network = [] { return std::filesystem::read_symlink("/proc/self/ns/net"); };
+  const auto before = network();
+  const Scratch folder;
+  folder.write("libc.so.6", "");  // no program starts
+  setenv("LD_LIBRARY_PATH", folder.path().c_str(), /*overwrite=*/1);
+  EXPECT_THROW(OwnNetwork(), BackendUnavailable);
+  unsetenv("LD_LIBRARY_PATH");
+  EXPECT_EQ(network(), before);
 }
 
 // --- Whole runs ---
