@@ -63,11 +63,11 @@ void Crew::launch(std::size_t process) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
     if (are_processes()) {
-      be(process, seed);
+      run_client(process, seed);
     } else {
       std::vector<std::jthread> threads;
       for (std::size_t i = 0; i < kProducers + kWorkers; ++i) {
-        threads.emplace_back([=, this] { be(i, seed + i); });
+        threads.emplace_back([=, this] { run_client(i, seed + i); });
       }
       threads.clear();
     }
@@ -147,7 +147,7 @@ void Crew::report(const char* error) {
   std::strncpy(shared_->error, error, sizeof(shared_->error) - 1);
 }
 
-void Crew::be(std::size_t client, std::uint64_t seed) {
+void Crew::run_client(std::size_t client, std::uint64_t seed) {
   const bool produces = client < kProducers;
   const auto goes_on = [&] { return produces ? shared_->produces.load() : shared_->works.load(); };
   shared_->returned[client] = 0;

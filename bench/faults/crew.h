@@ -71,8 +71,8 @@ class Crew {
   void end_producers() { shared_->produces.store(false, std::memory_order_relaxed); }
   // How often, since end_producers(), a worker was answered that the queue holds nothing.
   std::uint64_t empty_answers() const { return shared_->empty_answers.load(); }
-  // Workers end too; who only waits for something to do is killed, so that nobody waits for it. Kills
-  // who has not ended in time. Returns what the first one said that failed; empty if none did.
+  // Workers end too; who only waits for something to do is killed, so that nobody waits for it.
+  // Kills who has not ended in time. Returns what the first one said that failed; empty if none did.
   std::string end();
 
  private:
@@ -92,7 +92,7 @@ class Crew {
   bool is_in_no_call(std::size_t process) const;
   void launch(std::size_t process);
   void kill(std::size_t process);
-  void be(std::size_t client, std::uint64_t seed);
+  void run_client(std::size_t client, std::uint64_t seed);
   void produce(DurableQueue& queue, std::size_t client, std::uint64_t seed);
   void work(DurableQueue& queue, std::size_t client, std::uint64_t seed);
   void count_if_empty(DurableQueue& queue);

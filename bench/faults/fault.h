@@ -70,7 +70,7 @@ std::string_view left_out(const Fault& fault, DurableEngine& engine, const Durab
 // How long a run may be quiet although something is missing, before that counts as lost.
 std::chrono::nanoseconds patience_with(const DurableTraits& traits);
 
-// Throws DoesNotStartAgain, which is a finding, other kinds of BackendError if the run cannot go on,
+// Throws DoesNotStartAgain, which is a finding; other kinds of BackendError if the run cannot go on;
 // and Interrupted. `queue` is a name that nobody has used. REQUIRES: left_out() is empty; this
 // process has one thread.
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,

@@ -208,8 +208,8 @@ void overwrite(const fs::path& path, std::size_t begin, std::size_t size, std::m
   if (!file.flush()) throw BackendError("cannot write to " + path.string());
 }
 
-// Engines use their files again, and make them longer than they need. So what was written last is not
-// at the end, but where the file that was changed last is not as it was a moment before.
+// Engines use their files again, and make them longer than they need. So what was written last is
+// not at the end, but where the file that was changed last is not as it was a moment before.
 void spoil_files(FaultScene& scene) {
   const auto before = read_files(scene.engine.folders());
   sleep(100ms);
@@ -454,10 +454,10 @@ void strike(FaultScene& scene) {
   }
 }
 
-// Workers fire what is left. What is missing is lost if they are answered for a while that nothing is
-// left; a busy engine may need long for that, as it may hold what a client that gave up has claimed.
-// If nothing is missing, a lease may end once more, and then a timer fires twice; and what was
-// cancelled last is watched until it would be due, if that is soon.
+// Workers fire what is left. What is missing is lost if they are answered for a while that nothing
+// is left; a busy engine may need long for that, as it may hold what a client that gave up has
+// claimed. If nothing is missing, a lease may end once more, and then a timer fires twice; and what
+// was cancelled last is watched until it would be due, if that is soon.
 void await_end(FaultScene& scene, const CrewPlan& plan) {
   const std::chrono::nanoseconds resolution(scene.traits.resolution), lease(plan.lease),
       longest_delay(plan.longest_delay);

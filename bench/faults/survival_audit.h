@@ -10,8 +10,8 @@
 
 namespace timerbench {
 
-// What a run must keep, and by which rule its workers fire. What was armed after the last strike was
-// mended must be kept under all terms.
+// What a run must keep, and by which rule its workers fire. What was armed after the last strike
+// was mended must be kept under all terms.
 struct SurvivalTerms {
   Kept kept;    // of what was acknowledged until then, by the promise of the engine
   Tick latest;  // how old what a strike takes is at most, if `kept` is but_the_latest

@@ -42,11 +42,11 @@ class OtherTemporaryFolder {
   std::optional<std::string> before_;
 };
 
-// An engine for some runs, on a disk whose power can be cut and in a network that can be parted, if the
-// fault needs them.
-class Patient {
+// An engine for some runs, on a disk whose power can be cut and in a network that can be parted, if
+// the fault needs them.
+class BreakableEngine {
  public:
-  Patient(const Fault& fault, const DurableContender& contender) {
+  BreakableEngine(const Fault& fault, const DurableContender& contender) {
     if (fault.needs_disk) {
       if (const std::string reason = LoopDisk::unavailable(); !reason.empty()) {
         throw CellFailure("skipped: " + reason);
@@ -176,16 +176,16 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
                         std::uint64_t first_seed) {
   const SurvivalTerms terms = terms_of(fault, contender.traits);
   const auto begin = std::chrono::steady_clock::now();
-  std::optional<Patient> patient;
+  std::optional<BreakableEngine> breakable;
   Runs result;
   for (std::uint64_t i = 0; i < runs; ++i) {
     throw_if_interrupted();
-    if (!patient) patient.emplace(fault, contender);
+    if (!breakable) breakable.emplace(fault, contender);
     SurvivalLedger ledger;
     Run run{.seed = first_seed + i};
     try {
-      run_fault(fault, patient->engine(), contender.traits, patient->disk(), patient->network(),
-                fmt::format("run_{}", i), run.seed, ledger, interrupted());
+      run_fault(fault, breakable->engine(), contender.traits, breakable->disk(),
+                breakable->network(), fmt::format("run_{}", i), run.seed, ledger, interrupted());
     } catch (const DoesNotStartAgain& error) {  // all that it held is lost
       run.no_start = error.what();
     }
@@ -193,7 +193,7 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
     if (!run.no_start.empty()) {
       if (terms.kept != Kept::none) run.survival.breach = "it does not start again";
     }
-    if (!run.no_start.empty() || !run.survival.is_back) patient.reset();
+    if (!run.no_start.empty() || !run.survival.is_back) breakable.reset();
     run.timeline = timeline(ledger);
     result.add(std::move(run));
   }
