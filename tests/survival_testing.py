@@ -34,11 +34,12 @@ def survived(
             "runs": 5,
             "breaches": 0,
             "no_starts": 0,
+            "not_back": 0,
             "acknowledged": 2100,
             "lost": 0,
             "fired_twice": 0,
         },
-        **{"fired_without_acknowledgement": 0, "fired_after_cancel": 0},
+        **{"fired_without_acknowledgement": 0, "fired_after_cancel": 0, "failed_calls": 12},
         **{"latest_seconds": 0.25, "silent_seconds": 0.125, "worst_seed": 1},
     }
     return {

@@ -71,8 +71,8 @@ class Crew {
   void end_producers() { shared_->produces.store(false, std::memory_order_relaxed); }
   // How often, since end_producers(), a worker was answered that the queue holds nothing.
   std::uint64_t empty_answers() const { return shared_->empty_answers.load(); }
-  // Workers end too; who only waits for something to do is killed, so that nobody waits for it.
-  // Kills who has not ended in time. Returns what the first one said that failed; empty if none did.
+  // Workers end too; who only waits for something to do is killed, so that nobody waits for it, and
+  // so is who has not ended in time. Returns what the first one said that failed; empty: none did.
   std::string end();
 
  private:

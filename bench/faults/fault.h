@@ -1,8 +1,8 @@
 // What breaks while a durable queue is used: the roster of faults, and a run with one of them.
 //
 // In a run, producers arm timers and cancel some, and workers fire them. After a while the fault
-// strikes, some of them several times, and each time it mends what it broke. Then the producers end,
-// and the workers fire what is left. The ledger tells what became of each timer. All that is random
+// strikes, some of them several times, and each time it mends what it broke. Then the producers
+// end, and the workers fire what is left. The ledger tells what became of each timer. All that is random
 // comes from the seed of the run: when the fault strikes, whom it hits, and the deadlines. What the
 // processes interleave is not repeatable, so a seed repeats the fault and not each step.
 #pragma once
@@ -70,8 +70,8 @@ std::string_view left_out(const Fault& fault, DurableEngine& engine, const Durab
 // How long a run may be quiet although something is missing, before that counts as lost.
 std::chrono::nanoseconds patience_with(const DurableTraits& traits);
 
-// Throws DoesNotStartAgain, which is a finding; other kinds of BackendError if the run cannot go on;
-// and Interrupted. `queue` is a name that nobody has used. REQUIRES: left_out() is empty; this
+// Throws DoesNotStartAgain, which is a finding; other kinds of BackendError if the run cannot go
+// on; and Interrupted. `queue` is a name that nobody has used. REQUIRES: left_out() is empty; this
 // process has one thread.
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
                LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
