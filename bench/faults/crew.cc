@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <random>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -134,9 +135,8 @@ std::string Crew::end() {
 
 // A worker waits a second at most; then it returns, and says so.
 bool Crew::is_in_no_call(std::size_t process) const {
-  const std::size_t first = are_processes() ? process : 0;
-  const std::size_t end = are_processes() ? process + 1 : kProducers + kWorkers;
-  return std::all_of(&shared_->returned[first], &shared_->returned[end], [](const auto& when) {
+  const std::span<const std::atomic<Tick>> all = shared_->returned;
+  return std::ranges::all_of(are_processes() ? all.subspan(process, 1) : all, [](const auto& when) {
     constexpr Tick kRecently = kLongestAwait + kLongestAwait / 2;
     return when >= unix_now() - kRecently;
   });

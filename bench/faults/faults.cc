@@ -153,15 +153,19 @@ void cut_power(FaultScene& scene) {
   scene.crew.start();
 }
 
-// Returns when a call has failed since, and all clients have had the time to meet what is broken.
-void wait_until_felt(const FaultScene& scene) {
+// Returns when that has happened once more, after so long at least.
+void await_another(const FaultScene& scene, Happening what, std::chrono::nanoseconds at_least) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::uint64_t before = count(scene.ledger, Happening::unarmed);
-  sleep(kLongEnough);
-  while (count(scene.ledger, Happening::unarmed) == before &&
+  const std::uint64_t before = count(scene.ledger, what);
+  sleep(at_least);
+  while (count(scene.ledger, what) == before &&
          std::chrono::steady_clock::now() < begin + kLongestFault) {
     sleep(20ms);
   }
+}
+
+void wait_until_felt(const FaultScene& scene) {
+  await_another(scene, Happening::unarmed, kLongEnough);
 }
 
 // A server that has ended is started again, as a service manager does.
@@ -192,11 +196,13 @@ std::map<fs::path, std::string> read_files(const std::vector<fs::path>& folders)
 
 constexpr std::size_t kBlock = 512;
 
-// Where the last block begins in which a file is not as it was before.
-std::optional<std::size_t> last_change(const std::string& before, const std::string& now) {
+// Where the last block begins in which a file is not as it was before. What has been added to it and
+// is still 0 was not written.
+std::optional<std::size_t> last_change(std::string before, const std::string& now) {
+  before.resize(now.size());
   for (std::size_t at = (now.size() + kBlock - 1) / kBlock * kBlock; at > 0;) {
     at -= kBlock;
-    if (at >= before.size() || now.compare(at, kBlock, before, at, kBlock) != 0) return at;
+    if (now.compare(at, kBlock, before, at, kBlock) != 0) return at;
   }
   return {};
 }
@@ -212,7 +218,7 @@ void overwrite(const fs::path& path, std::size_t begin, std::size_t size, std::m
 // not at the end, but where the file that was changed last is not as it was a moment before.
 void spoil_files(FaultScene& scene) {
   const auto before = read_files(scene.engine.folders());
-  sleep(100ms);
+  await_another(scene, Happening::armed, 100ms);
   scene.crew.kill();
   scene.engine.kill();
   const auto now = read_files(scene.engine.folders());
@@ -226,7 +232,7 @@ void spoil_files(FaultScene& scene) {
       begin = *change;
     }
   }
-  if (latest.empty()) throw BackendError("the engine has written nothing for 0.1 s");
+  if (latest.empty()) throw BackendError("the engine has written nothing for 5 s");
   overwrite(latest, begin, std::min(kBlock, now.at(latest).size() - begin), scene.random);
   scene.engine.restart();
   scene.crew.start();
