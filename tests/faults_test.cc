@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "durable/shared_array.h"
+#include "engines/private_server.h"
 #include "faults/fault.h"
 #include "scratch.h"
 #include "suites/realtime_suite.h"
@@ -719,6 +720,24 @@ TEST(FaultTest, AnEngineThatDoesNotStartAgainHasLostAll) {
   EXPECT_THAT(figures.summary, HasSubstr("redis-server does not start again: "));
   EXPECT_THAT(figures.summary, Not(ContainsRegex("[0-9]:M ")));  // its process, and when
   EXPECT_GT(counter(figures, "lost"), 0);
+}
+
+TEST(FaultTest, TheLastWordsOfAServerBeginALine) {
+  const auto start = [] {
+    PrivateServer(
+        {.name = "sh",
+         .advice = "help it",
+         .arguments =
+             [](const std::filesystem::path&) {
+               return std::vector<std::string>{"sh", "-c",
+                                               R"(printf '12:00 it is ill %0600d\n' 7; exit 1)"};
+             },
+         .probe =
+             [](const std::filesystem::path&) { throw BackendUnavailable("it does not answer"); },
+         .patience = std::chrono::milliseconds(5000),
+         .stamp = R"([\d:]+ )"});
+  };
+  EXPECT_THAT(error_of(start), HasSubstr("cannot start a private sh: it is ill 000"));
 }
 
 // What this machine cannot do speaks against no engine.

@@ -208,11 +208,13 @@ void PrivateServer::fail(std::string_view what) const {
 
 std::string PrivateServer::last_words() const {
   std::string last = "it ended without a word";
-  std::array<char, 512> line;
+  std::array<char, 512> piece;  // of a line, which may be longer
+  bool begins_line = true;
   std::rewind(log_.get());
-  while (std::fgets(line.data(), line.size(), log_.get()) != nullptr) {
-    const std::string_view text(line.data(), std::strcspn(line.data(), "\n"));
-    if (!text.empty()) last = text;
+  while (std::fgets(piece.data(), piece.size(), log_.get()) != nullptr) {
+    const std::string_view text(piece.data(), std::strcspn(piece.data(), "\n"));
+    if (begins_line && !text.empty()) last = text;
+    begins_line = piece[text.size()] == '\n';
   }
   return std::regex_replace(last, std::regex("^(" + std::string(program_.stamp) + ")"), "");
 }

@@ -81,7 +81,7 @@ class PrivateServer {
   // Throws BackendUnavailable with "cannot start a private redis-server: WHAT; ADVICE", or, if it has
   // answered before, DoesNotStartAgain.
   [[noreturn]] void fail(std::string_view what) const;
-  // The last line that the server wrote, without its stamp.
+  // The last line that the server wrote, or its begin if it is long, without its stamp.
   std::string last_words() const;
   // Returns the server's process after it; 0 if there is none, or if the keeper has ended.
   pid_t order(Order what);
