@@ -148,7 +148,9 @@ class TableTest(SurvivalScratch):
         ):
             self.assertIn(part, text)
         details = text[text.index("## engine_stopped") :].splitlines()
-        self.assertRegex(details[4], rf"\| `{LOSSY}` .* 5\.50 s \| 5\.25 s \|")
+        self.assertRegex(details[2], r"\| seed of the worst run \| +outcome \|$")
+        self.assertRegex(details[4], rf"\| `{LOSSY}` .* 12 \| 5\.50 s \| 5\.25 s \| +1 \| +lost")
+        self.assertRegex(details[5], rf"\| `{BROKEN}` .* \| +4 \| +broke its promise")
 
     def test_each_reason_stands_once(self) -> None:
         faults = ("read_only", "memory_full")
@@ -217,6 +219,15 @@ class TableTest(SurvivalScratch):
         said = f"{name} does not start again in disk_full (2 of 5 runs)."
         self.assertIn(said, answer_lines(report.results)[0])
         self.assertIn(" **50 of 2\u202f100 ×!** |", report.markdown())
+
+    def test_a_queue_that_is_not_back(self) -> None:
+        why = "the queue is not back 60 s after all was mended, and 3 timers are missing"
+        told = {f"faults/power_cut/5/{SAFE}": [{"timeline": timeline(2, breach=why)}]}
+        report = self.open([survived("power_cut", SAFE, not_back=1, breaches=1)], told)
+        said = f"{SAFE} is not back after power_cut (1 of 5 runs)."
+        self.assertTrue(answer_lines(report.results)[0].endswith(said))
+        self.assertIn(" **0 of 2\u202f100 !** |", report.markdown())
+        self.assertIn(f"broke the promise (keeps all): {why}.", report.markdown())
 
     def test_a_long_breach_is_cut_between_words(self) -> None:
         words = " ".join(["reason"] * 40)
@@ -331,7 +342,9 @@ class CampaignTest(BenchScratch):
         for round_, seed in ((0, 17), (1, 22), (2, 27)):
             command = runner._command(cell, round_)
             self.assertEqual([one for one in command if "seed" in one], [f"--seed={seed}"])
-        self.assertGreater(runner._limits(cell).seconds, 5 * 100)
+        self.assertGreater(
+            runner._limits(cell).seconds, 5 * (8 * 60 + 60), "eight restarts, and the end"
+        )
 
     def test_the_harness_counts(self) -> None:
         harness = identity._harness_sources(identity.FAULTS, ROOT)

@@ -6,7 +6,7 @@ from typing import Any
 
 SAFE, LOSSY, BROKEN = "sqlite_full", "redis_everysec", "redis_always"
 WHY = "acknowledged timer 17 never fired"
-NO_START = "cannot start a private redis-server: Bad file format reading the append only file"
+NO_START = "redis-server does not start again: Bad file format reading the append only file"
 
 CONTEXT: dict[str, Any] = {
     "processor": "Test 1000",
@@ -34,11 +34,12 @@ def survived(
             "runs": 5,
             "breaches": 0,
             "no_starts": 0,
+            "not_back": 0,
             "acknowledged": 2100,
             "lost": 0,
             "fired_twice": 0,
         },
-        **{"fired_without_acknowledgement": 0, "fired_after_cancel": 0},
+        **{"fired_without_acknowledgement": 0, "fired_after_cancel": 0, "failed_calls": 12},
         **{"latest_seconds": 0.25, "silent_seconds": 0.125, "worst_seed": 1},
     }
     return {

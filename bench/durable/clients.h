@@ -53,8 +53,8 @@ class Clients {
 
   // Each opens the queue; when all have, they work, for `seconds` or until they return. `look` is
   // called before the first works, and when all have done so, before any of them closes the queue.
-  // Returns the seconds in between. Throws BackendError with what the
-  // first client said that failed, and Interrupted.
+  // Returns the seconds in between. Throws BackendError with what the first client said that failed,
+  // and Interrupted.
   double run(DurableEngine& engine, SharedBy shared_by, const DurableConfig& config, double seconds,
              const Work& work, const std::function<void()>& look, const StopFlag& stop);
 

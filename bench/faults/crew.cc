@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <random>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -23,7 +24,6 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-constexpr auto kBetweenTimers = 3ms;
 constexpr auto kAfterAnError = 5ms;
 // A call that does not fail until then has no limit, and its process is killed.
 constexpr auto kLongestCall = 15s;
@@ -64,11 +64,11 @@ void Crew::launch(std::size_t process) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
     if (are_processes()) {
-      be(process, seed);
+      run_client(process, seed);
     } else {
       std::vector<std::jthread> threads;
       for (std::size_t i = 0; i < kProducers + kWorkers; ++i) {
-        threads.emplace_back([=, this] { be(i, seed + i); });
+        threads.emplace_back([=, this] { run_client(i, seed + i); });
       }
       threads.clear();
     }
@@ -77,29 +77,41 @@ void Crew::launch(std::size_t process) {
   running_[process] = child;
 }
 
-void Crew::replace(std::size_t process) {
-  ::kill(running_[process], SIGKILL);
-  waitpid(std::exchange(running_[process], 0), nullptr, 0);
+bool Crew::replace_producer(std::size_t i) {
+  const std::size_t process = are_processes() ? i : 0;
+  kill(process);
+  const bool was_asking = is_asking(i);
+  launch(process);
+  return was_asking;
+}
+
+void Crew::replace_worker(std::size_t i) {
+  const std::size_t process = are_processes() ? kProducers + i : 0;
+  kill(process);
   launch(process);
 }
 
 void Crew::stop() {
-  for (const pid_t process : running_) {
+  for (pid_t& process : running_) {
     if (process == 0) continue;
     ::kill(process, SIGSTOP);
-    waitpid(process, nullptr, WUNTRACED);
+    int status = 0;
+    // If it has ended instead, its number may soon be another's.
+    if (waitpid(process, &status, WUNTRACED) == process && !WIFSTOPPED(status)) process = 0;
   }
 }
 
 void Crew::kill() {
-  for (pid_t& process : running_) {
-    if (process == 0) continue;
-    ::kill(process, SIGKILL);
-    int status = 0;
-    // A stop that was not waited for may be told first.
-    while (waitpid(process, &status, 0) == process && !WIFEXITED(status) && !WIFSIGNALED(status)) {
-    }
-    process = 0;
+  for (std::size_t i = 0; i < running_.size(); ++i) kill(i);
+}
+
+void Crew::kill(std::size_t process) {
+  const pid_t pid = std::exchange(running_[process], 0);
+  if (pid == 0) return;
+  ::kill(pid, SIGKILL);
+  int status = 0;
+  // A stop that was not waited for may be told first.
+  while (waitpid(pid, &status, 0) == pid && !WIFEXITED(status) && !WIFSIGNALED(status)) {
   }
 }
 
@@ -108,19 +120,26 @@ std::string Crew::end() {
   shared_->works = false;
   const auto give_up = std::chrono::steady_clock::now() + kLongestCall;
   bool hangs = false;
-  for (pid_t& process : running_) {
-    while (process != 0 && waitpid(process, nullptr, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() < give_up) {
-        std::this_thread::sleep_for(1ms);
-        continue;
-      }
-      hangs = true;
-      ::kill(process, SIGKILL);
+  for (std::size_t i = 0; i < processes(); ++i) {
+    while (running_[i] != 0 && waitpid(running_[i], nullptr, WNOHANG) == 0) {
+      const bool is_late = std::chrono::steady_clock::now() >= give_up;
+      hangs |= is_late;
+      if (is_late || is_in_no_call(i)) ::kill(running_[i], SIGKILL);
+      std::this_thread::sleep_for(1ms);
     }
-    process = 0;
+    running_[i] = 0;
   }
   if (shared_->has_failed) return shared_->error;
   return hangs ? "a client did not end in 15 s, so a call has no limit; it was killed" : "";
+}
+
+// A worker waits a second at most; then it returns, and says so.
+bool Crew::is_in_no_call(std::size_t process) const {
+  const std::span<const std::atomic<Tick>> all = shared_->returned;
+  return std::ranges::all_of(are_processes() ? all.subspan(process, 1) : all, [](const auto& when) {
+    constexpr Tick kRecently = kLongestAwait + kLongestAwait / 2;
+    return when >= unix_now() - kRecently;
+  });
 }
 
 void Crew::report(const char* error) {
@@ -128,9 +147,11 @@ void Crew::report(const char* error) {
   std::strncpy(shared_->error, error, sizeof(shared_->error) - 1);
 }
 
-void Crew::be(std::size_t client, std::uint64_t seed) {
+void Crew::run_client(std::size_t client, std::uint64_t seed) {
   const bool produces = client < kProducers;
   const auto goes_on = [&] { return produces ? shared_->produces.load() : shared_->works.load(); };
+  shared_->returned[client] = 0;
+  if (produces) shared_->is_asking[client] = false;
   std::unique_ptr<DurableQueue> queue;
   try {
     while (!queue && goes_on()) {
@@ -141,15 +162,17 @@ void Crew::be(std::size_t client, std::uint64_t seed) {
         std::this_thread::sleep_for(kAfterAnError);
       }
     }
-    if (queue && produces) produce(*queue, seed);
-    if (queue && !produces) work(*queue, seed);
+    if (queue && produces) produce(*queue, client, seed);
+    if (queue && !produces) work(*queue, client, seed);
   } catch (const std::exception& error) {
     report(error.what());
   }
+  queue.reset();
+  shared_->returned[client] = kNever;
 }
 
 // A timer whose call has failed is not asked for again, so the ledger shows what becomes of it.
-void Crew::produce(DurableQueue& queue, std::uint64_t seed) {
+void Crew::produce(DurableQueue& queue, std::size_t client, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   while (shared_->produces.load(std::memory_order_relaxed)) {
     const DurableId id = ledger_.new_id();
@@ -162,7 +185,9 @@ void Crew::produce(DurableQueue& queue, std::uint64_t seed) {
     ledger_.add(Happening::asked, id, deadline);
     const DurableTimer timer{id, deadline, "payload"};
     try {
+      shared_->is_asking[client] = true;
       queue.schedule({&timer, 1});
+      shared_->is_asking[client] = false;
       ledger_.add(Happening::armed, id);
       if (is_cancelled) {
         ledger_.add(Happening::cancelling, id);
@@ -170,15 +195,16 @@ void Crew::produce(DurableQueue& queue, std::uint64_t seed) {
       }
       std::this_thread::sleep_for(kBetweenTimers);
     } catch (const BackendError&) {
+      if (shared_->is_asking[client].exchange(false)) ledger_.add(Happening::unarmed, id);
       std::this_thread::sleep_for(kAfterAnError);
     }
   }
 }
 
-void Crew::work(DurableQueue& queue, std::uint64_t seed) {
+void Crew::work(DurableQueue& queue, std::size_t client, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   constexpr std::size_t kBatch = 10;
-  constexpr std::uint64_t kSlowOfHandlers = 20;
+  constexpr std::uint64_t kSlowOfHandlers = 60;
   constexpr auto kBusyHandler = 5ms;
   DurableWorker worker(
       queue,
@@ -186,25 +212,32 @@ void Crew::work(DurableQueue& queue, std::uint64_t seed) {
        .batch = kBatch,
        .lease = plan_.lease,
        .on_claimed = [&](const DurableTimer& timer) { ledger_.add(Happening::claimed, timer.id); },
+       .on_completing = [&](DurableId id) { ledger_.add(Happening::completing, id); },
        .on_completed =
            [&](DurableId id, bool was_held) {
-             if (was_held) ledger_.add(Happening::completed, id);
+             ledger_.add(was_held ? Happening::completed : Happening::not_completed, id);
            }});
+  bool was_idle = true;
   const auto handle = [&](const DurableTimer& timer) {
+    was_idle = false;
     ledger_.add(Happening::fired, timer.id);
     if (plan_.handlers == Handlers::busy) std::this_thread::sleep_for(kBusyHandler);
     if (plan_.handlers == Handlers::outlast_leases && random() % kSlowOfHandlers == 0) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(plan_.lease + plan_.lease / 2));
     }
   };
-  while (shared_->works.load(std::memory_order_relaxed)) {
-    try {
-      if (worker.step(handle).handled > 0) continue;
-      if (!shared_->produces && queue.size() == 0) ++shared_->empty_answers;
-      std::this_thread::sleep_for(kBetweenTimers);
-    } catch (const BackendError&) {
-      std::this_thread::sleep_for(kAfterAnError);
-    }
+  worker.run(handle, [&] {
+    if (!shared_->produces && was_idle) count_if_empty(queue);
+    was_idle = true;
+    shared_->returned[client] = unix_now();
+    return !shared_->works;
+  });
+}
+
+void Crew::count_if_empty(DurableQueue& queue) {
+  try {
+    if (queue.size() == 0) ++shared_->empty_answers;
+  } catch (const BackendError&) {  // nobody was answered
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -41,6 +42,8 @@ struct CrewPlan {
 class Crew {
  public:
   static constexpr std::size_t kProducers = 2, kWorkers = 2;
+  // A producer rests so long after each timer that was acknowledged.
+  static constexpr std::chrono::nanoseconds kBetweenTimers = std::chrono::milliseconds(3);
 
   // Starts all. The ledger and the engine outlive it. Throws std::system_error. REQUIRES: this
   // process has one thread.
@@ -51,8 +54,12 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
 
   // As by kill -9, and starts another in its place. If they are in one process, all are replaced.
-  void replace_producer(std::size_t i) { replace(are_processes() ? i : 0); }
-  void replace_worker(std::size_t i) { replace(are_processes() ? kProducers + i : 0); }
+  // Returns whether the producer was asking when it died.
+  bool replace_producer(std::size_t i);
+  void replace_worker(std::size_t i);
+
+  // Whether the producer has called schedule(), which has not returned.
+  bool is_asking(std::size_t producer) const { return shared_->is_asking[producer]; }
 
   // All: SIGSTOP, and SIGKILL. Return when they have stopped, and ended.
   void stop();
@@ -62,11 +69,10 @@ class Crew {
 
   // They arm no more timers. Their last calls may still wait for an answer.
   void end_producers() { shared_->produces.store(false, std::memory_order_relaxed); }
-  // How often, since end_producers(), a worker was answered that nothing is due, and that the queue
-  // holds nothing at all.
+  // How often, since end_producers(), a worker was answered that the queue holds nothing.
   std::uint64_t empty_answers() const { return shared_->empty_answers.load(); }
-  // Workers end too. Kills who has not ended in time. Returns what the first one said that failed;
-  // empty if none did.
+  // Workers end too; who only waits for something to do is killed, so that nobody waits for it, and
+  // so is who has not ended in time. Returns what the first one said that failed; empty: none did.
   std::string end();
 
  private:
@@ -76,15 +82,20 @@ class Crew {
     std::atomic<std::uint64_t> empty_answers = 0;
     std::atomic<bool> has_failed = false;
     char error[400] = {};
+    std::array<std::atomic<bool>, kProducers> is_asking{};
+    // When a worker has last returned from all its calls; kNever: the client has ended.
+    std::array<std::atomic<Tick>, kProducers + kWorkers> returned{};
   };
 
   bool are_processes() const { return shared_by_ != SharedBy::threads; }
   std::size_t processes() const { return are_processes() ? kProducers + kWorkers : 1; }
+  bool is_in_no_call(std::size_t process) const;
   void launch(std::size_t process);
-  void replace(std::size_t process);
-  void be(std::size_t client, std::uint64_t seed);
-  void produce(DurableQueue& queue, std::uint64_t seed);
-  void work(DurableQueue& queue, std::uint64_t seed);
+  void kill(std::size_t process);
+  void run_client(std::size_t client, std::uint64_t seed);
+  void produce(DurableQueue& queue, std::size_t client, std::uint64_t seed);
+  void work(DurableQueue& queue, std::size_t client, std::uint64_t seed);
+  void count_if_empty(DurableQueue& queue);
   void report(const char* error);
 
   DurableEngine& engine_;

@@ -1,10 +1,10 @@
 // What breaks while a durable queue is used: the roster of faults, and a run with one of them.
 //
 // In a run, producers arm timers and cancel some, and workers fire them. After a while the fault
-// strikes; it mends what it broke; then the producers end, and the workers fire what is left. The
-// ledger tells what became of each timer. All that is random comes from the seed of the run: when the
-// fault strikes, whom it hits, and the deadlines. What the processes interleave is not repeatable, so
-// a seed repeats the fault and not each step.
+// strikes, some of them several times, and each time it mends what it broke. Then the producers
+// end, and the workers fire what is left. The ledger tells what became of each timer. All that is random
+// comes from the seed of the run: when the fault strikes, whom it hits, and the deadlines. What the
+// processes interleave is not repeatable, so a seed repeats the fault and not each step.
 #pragma once
 
 #include <chrono>
@@ -32,12 +32,14 @@ struct Fault;
 struct FaultScene {
   const Fault& fault;
   DurableEngine& engine;
+  const DurableTraits& traits;
   Crew& crew;
-  const SurvivalLedger& ledger;
+  SurvivalLedger& ledger;
   LoopDisk* disk;       // that the engine's files are on; nullptr unless Fault::needs_disk
   OwnNetwork* network;  // of the engine; nullptr unless Fault::needs_network
   const std::vector<std::unique_ptr<Proxy>>& proxies;  // of its sockets; none unless needs_proxies
   std::mt19937_64& random;
+  const StopFlag& stop;
 };
 
 struct Fault {
@@ -49,6 +51,9 @@ struct Fault {
   std::string_view (*possible)(DurableEngine&, const DurableTraits&);
   // Breaks something and mends it. Tells the ledger nothing.
   void (*strike)(FaultScene&);
+  int strikes = 1;
+  // A queue that does not say in this time that it holds nothing more is not back.
+  std::chrono::seconds longest_recovery{60};
   std::string_view engine_switch = "";  // that it turns on and off
   bool needs_disk = false;
   bool needs_network = false;
@@ -65,8 +70,9 @@ std::string_view left_out(const Fault& fault, DurableEngine& engine, const Durab
 // How long a run may be quiet although something is missing, before that counts as lost.
 std::chrono::nanoseconds patience_with(const DurableTraits& traits);
 
-// Throws BackendError, CellFailure if the clients failed otherwise, and Interrupted. `queue` is a
-// name that nobody has used. REQUIRES: left_out() is empty; this process has one thread.
+// Throws DoesNotStartAgain, which is a finding; other kinds of BackendError if the run cannot go
+// on; and Interrupted. `queue` is a name that nobody has used. REQUIRES: left_out() is empty; this
+// process has one thread.
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
                LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
                SurvivalLedger& ledger, const StopFlag& stop);

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "faults/fault.h"
 #include "faults/proxy.h"
+#include "system/entries.h"
 #include "system/process_tree.h"
 
 namespace timerbench {
@@ -36,10 +38,11 @@ void sleep(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }
 
 // Longer than the patience of the clients: each of them meets the fault.
 constexpr auto kLongEnough = 500ms;
+// What breaks lasts until a client has felt it, unless the engine can do without what is broken.
+constexpr auto kLongestFault = 5s;
 
-// For an engine that has been mended to answer.
-constexpr auto kLongestRecovery = 60s;
-constexpr std::uint64_t kEnoughEmptyAnswers = 20;
+// Of workers that look once a second.
+constexpr std::uint64_t kEnoughEmptyAnswers = 2;
 // What fires again and again although nothing is missing is not waited for.
 constexpr auto kLongestEcho = 5s;
 
@@ -92,12 +95,19 @@ std::string_view to_clusters(DurableEngine& engine, const DurableTraits&) {
 // All of them, when one holds a timer that it has not come to.
 void kill_workers(FaultScene& scene) {
   const auto give_up = std::chrono::steady_clock::now() + 5s;
-  while (!is_any_waiting(scene.ledger) && std::chrono::steady_clock::now() < give_up) sleep(1ms);
+  while (!is_any_waiting(scene.ledger) && std::chrono::steady_clock::now() < give_up) sleep(5ms);
   for (std::size_t i = 0; i < Crew::kWorkers; ++i) scene.crew.replace_worker(i);
 }
 
+// Again, if it was answered before it died.
 void kill_producer(FaultScene& scene) {
-  scene.crew.replace_producer(scene.random() % Crew::kProducers);
+  const std::size_t producer = scene.random() % Crew::kProducers;
+  const auto give_up = std::chrono::steady_clock::now() + 5s;
+  const auto is_late = [&] { return std::chrono::steady_clock::now() >= give_up; };
+  do {  // a call takes less time than a sleep
+    while (!scene.crew.is_asking(producer) && !is_late()) {
+    }
+  } while (!scene.crew.replace_producer(producer) && !is_late());
 }
 
 void kill_engine(FaultScene& scene) {
@@ -109,12 +119,25 @@ void kill_engine(FaultScene& scene) {
   }
 }
 
-void signal_engine(FaultScene& scene, int signal) {
-  for (const pid_t process : processes_of_trees(scene.engine.processes())) kill(process, signal);
+// Returns whom it told.
+std::vector<pid_t> signal_engine(FaultScene& scene, int signal) {
+  std::vector<pid_t> processes = processes_of_trees(scene.engine.processes());
+  for (const pid_t process : processes) kill(process, signal);
+  return processes;
+}
+
+// Returns when none of its processes does anything more, also those that it started meanwhile.
+void freeze_engine(FaultScene& scene) {
+  const auto give_up = std::chrono::steady_clock::now() + 10s;
+  std::vector<pid_t> before, stopped;
+  do {
+    if (std::chrono::steady_clock::now() >= give_up) throw BackendError("a server does not stop");
+    before = std::exchange(stopped, signal_engine(scene, SIGSTOP));
+  } while (stopped != before || !are_stopped(stopped));
 }
 
 void stop_engine(FaultScene& scene) {
-  signal_engine(scene, SIGSTOP);
+  freeze_engine(scene);
   sleep(5s);
   signal_engine(scene, SIGCONT);
 }
@@ -122,7 +145,7 @@ void stop_engine(FaultScene& scene) {
 // Nobody writes while the disk is copied, for all are stopped. They end without another word.
 void cut_power(FaultScene& scene) {
   scene.crew.stop();
-  signal_engine(scene, SIGSTOP);
+  freeze_engine(scene);
   scene.disk->cut_power();
   scene.crew.kill();
   signal_engine(scene, SIGKILL);
@@ -130,52 +153,87 @@ void cut_power(FaultScene& scene) {
   scene.crew.start();
 }
 
+// Returns when that has happened once more, after so long at least.
+void await_another(const FaultScene& scene, Happening what, std::chrono::nanoseconds at_least) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t before = count(scene.ledger, what);
+  sleep(at_least);
+  while (count(scene.ledger, what) == before &&
+         std::chrono::steady_clock::now() < begin + kLongestFault) {
+    sleep(20ms);
+  }
+}
+
+void wait_until_felt(const FaultScene& scene) {
+  await_another(scene, Happening::unarmed, kLongEnough);
+}
+
 // A server that has ended is started again, as a service manager does.
 void fill_disk(FaultScene& scene) {
   scene.disk->fill();
-  sleep(kLongEnough);
+  wait_until_felt(scene);
   scene.disk->empty();
   if (std::ranges::count(scene.engine.processes(), 0) > 0) scene.engine.restart();
 }
 
-// The file that was written last, by the time of its change.
-fs::path latest_file(const std::vector<fs::path>& folders) {
-  fs::path latest;
-  fs::file_time_type when = fs::file_time_type::min();
+// The files of an engine that hold timers, and what is in them.
+std::map<fs::path, std::string> read_files(const std::vector<fs::path>& folders) {
+  std::map<fs::path, std::string> files;
   for (const fs::path& folder : folders) {
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      // SQLite makes this one anew from the log; the other is what the server says.
-      const bool is_data = entry.is_regular_file() && entry.path().filename() != "log" &&
-                           !entry.path().string().ends_with("-shm");
-      if (is_data && entry.file_size() > 0 && entry.last_write_time() >= when) {
-        latest = entry.path();
-        when = entry.last_write_time();
-      }
-    }
+    for_each_entry<fs::recursive_directory_iterator>(folder, [&](const fs::directory_entry& entry) {
+      // SQLite makes the first anew from its log; the others are what programs say.
+      const fs::path name = entry.path().filename();
+      const bool is_data = entry.is_regular_file() && !name.string().ends_with("-shm") &&
+                           name != "log" && name.extension() != ".log";
+      if (!is_data) return;
+      std::ostringstream content;
+      content << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+      files[entry.path()] = std::move(content).str();
+    });
   }
-  if (latest.empty()) throw std::runtime_error("the engine has written no file");
-  return latest;
+  return files;
 }
 
-// Engines make their files longer than they need: behind the last byte that is not 0 is nothing.
-void spoil_last_block(const fs::path& path, std::mt19937_64& random) {
-  constexpr std::size_t kBlock = 512;
+constexpr std::size_t kBlock = 512;
+
+// Where the last block begins in which a file is not as it was before. What has been added to it and
+// is still 0 was not written.
+std::optional<std::size_t> last_change(std::string before, const std::string& now) {
+  before.resize(now.size());
+  for (std::size_t at = (now.size() + kBlock - 1) / kBlock * kBlock; at > 0;) {
+    at -= kBlock;
+    if (now.compare(at, kBlock, before, at, kBlock) != 0) return at;
+  }
+  return {};
+}
+
+void overwrite(const fs::path& path, std::size_t begin, std::size_t size, std::mt19937_64& random) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  const std::string all(std::istreambuf_iterator<char>(file), {});
-  const std::size_t last = all.find_last_not_of('\0');
-  if (last == std::string::npos) throw std::runtime_error(path.string() + " is empty");
-  file.clear();
-  file.seekp(static_cast<std::streamoff>(last / kBlock * kBlock));
-  for (std::size_t at = last / kBlock * kBlock; at <= last; ++at) {
-    file.put(static_cast<char>(random()));
-  }
-  if (!file.flush()) throw std::runtime_error("cannot write to " + path.string());
+  file.seekp(static_cast<std::streamoff>(begin));
+  for (std::size_t i = 0; i < size; ++i) file.put(static_cast<char>(random()));
+  if (!file.flush()) throw BackendError("cannot write to " + path.string());
 }
 
+// Engines use their files again, and make them longer than they need. So what was written last is
+// not at the end, but where the file that was changed last is not as it was a moment before.
 void spoil_files(FaultScene& scene) {
+  const auto before = read_files(scene.engine.folders());
+  await_another(scene, Happening::armed, 100ms);
   scene.crew.kill();
   scene.engine.kill();
-  spoil_last_block(latest_file(scene.engine.folders()), scene.random);
+  const auto now = read_files(scene.engine.folders());
+  fs::path latest;
+  std::size_t begin = 0;
+  for (const auto& [path, content] : now) {
+    const auto old = before.find(path);
+    const auto change = last_change(old == before.end() ? "" : old->second, content);
+    if (change && (latest.empty() || fs::last_write_time(path) >= fs::last_write_time(latest))) {
+      latest = path;
+      begin = *change;
+    }
+  }
+  if (latest.empty()) throw BackendError("the engine has written nothing for 5 s");
+  overwrite(latest, begin, std::min(kBlock, now.at(latest).size() - begin), scene.random);
   scene.engine.restart();
   scene.crew.start();
 }
@@ -187,23 +245,27 @@ void part_master(FaultScene& scene) {
   scene.network->part(master, nodes);
   sleep(3s);
   scene.network->heal(master, nodes);
+  scene.engine.masters();  // returns when all agree who they are
 }
 
 template <Proxy::Mode mode>
 void break_connections(FaultScene& scene) {
   for (const auto& proxy : scene.proxies) proxy->set(mode);
-  sleep(kLongEnough);
+  wait_until_felt(scene);
   for (const auto& proxy : scene.proxies) proxy->set(Proxy::Mode::pass);
 }
 
-void turn_switch(FaultScene& scene) {
+void switch_until_felt(FaultScene& scene) {
   const EngineSwitch state = *find_switch(scene.engine, scene.fault.engine_switch);
   state.on();
-  sleep(kLongEnough);
+  wait_until_felt(scene);
   state.off();
 }
 
-void nothing(FaultScene& /*scene*/) { sleep(kLongEnough); }
+void move_slots(FaultScene& scene) { find_switch(scene.engine, "slots_moved")->on(); }
+
+// The handlers are the fault.
+void wait_a_while(FaultScene& /*scene*/) { sleep(kLongEnough); }
 
 }  // namespace
 
@@ -231,13 +293,13 @@ std::span<const Fault> faults() {
        .summary = "handlers take longer than the lease of their timers",
        .promised = keeps_all,
        .possible = to_all,
-       .strike = nothing,
+       .strike = wait_a_while,
        .handlers = Handlers::outlast_leases},
       {.name = "lease_ends_at_most_once",
        .summary = "the same, with workers that complete a timer before they act",
        .promised = keeps_all,
        .possible = to_all,
-       .strike = nothing,
+       .strike = wait_a_while,
        .delivery = Delivery::at_most_once,
        .handlers = Handlers::outlast_leases},
       {.name = "engine_killed",
@@ -246,6 +308,12 @@ std::span<const Fault> faults() {
        .promised = when_killed,
        .possible = to_private,
        .strike = kill_engine},
+      {.name = "engine_killed_repeatedly",
+       .summary = "the same eight times, 1 to 3 s after it is back",
+       .promised = when_killed,
+       .possible = to_private,
+       .strike = kill_engine,
+       .strikes = 8},
       {.name = "engine_stopped",
        .summary = "the server is stopped for 5 s (SIGSTOP) and goes on",
        .promised = keeps_all,
@@ -263,28 +331,28 @@ std::span<const Fault> faults() {
        .possible = to_those_with_files,
        .strike = spoil_files},
       {.name = "disk_full",
-       .summary = "the disk is full for half a second",
+       .summary = "the disk is full until a call fails, for 5 s at most",
        .promised = keeps_all,
        .possible = to_those_with_files,
        .strike = fill_disk,
        .needs_disk = true},
       {.name = "memory_full",
-       .summary = "the server may take no more memory for half a second",
+       .summary = "the server may take no more memory until a call fails",
        .promised = keeps_all,
        .possible = to_private,
-       .strike = turn_switch,
+       .strike = switch_until_felt,
        .engine_switch = "memory_full"},
       {.name = "read_only",
-       .summary = "the server refuses to write for half a second, as a replica does",
+       .summary = "the server refuses to write until a call fails, as a replica does",
        .promised = keeps_all,
        .possible = to_private,
-       .strike = turn_switch,
+       .strike = switch_until_felt,
        .engine_switch = "read_only"},
       {.name = "login_refused",
-       .summary = "the server takes no client's password for half a second",
+       .summary = "the server takes no client's password until a call fails",
        .promised = keeps_all,
        .possible = to_private,
-       .strike = turn_switch,
+       .strike = switch_until_felt,
        .engine_switch = "login_refused"},
       {.name = "connections_cut",
        .summary = "connections are cut and refused for half a second",
@@ -308,7 +376,7 @@ std::span<const Fault> faults() {
        .summary = "the replica takes over while clients still reach the old master",
        .promised = when_killed,
        .possible = to_private,
-       .strike = turn_switch,
+       .strike = switch_until_felt,
        .engine_switch = "partition"},
       {.name = "master_parted",
        .summary = "the other nodes do not reach a master for 3 s, but its clients do",
@@ -320,7 +388,7 @@ std::span<const Fault> faults() {
        .summary = "each slot of a cluster that has timers moves to another master",
        .promised = keeps_all,
        .possible = to_private,
-       .strike = turn_switch,
+       .strike = move_slots,
        .engine_switch = "slots_moved"},
   };
   return kFaults;
@@ -335,69 +403,109 @@ std::string_view left_out(const Fault& fault, DurableEngine& engine, const Durab
 SurvivalTerms terms_of(const Fault& fault, const DurableTraits& traits) {
   return {.kept = fault.promised(traits.promise),
           .latest = traits.promise.latest,
-          .delivery = fault.delivery};
+          .delivery = fault.delivery,
+          .latest_timers = traits.promise.latest_timers};
 }
 
 std::chrono::nanoseconds patience_with(const DurableTraits& traits) {
   return 2s + std::chrono::nanoseconds(4 * traits.resolution);
 }
 
+namespace {
+
+// Looks now and then whether it is over; returns false if the time is over before. A look reads the
+// whole ledger, on the processors that the clients and the engine use.
+template <class IsOver>
+bool wait(const FaultScene& scene, std::chrono::nanoseconds time, const IsOver& is_over) {
+  constexpr std::chrono::nanoseconds kBetweenLooks = 50ms;
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (!is_over()) {
+    const std::chrono::nanoseconds left = end - std::chrono::steady_clock::now();
+    if (left <= 0s) return false;
+    if (scene.stop) throw Interrupted();
+    sleep(std::min(left, kBetweenLooks));
+  }
+  return true;
+}
+
+void wait(const FaultScene& scene, std::chrono::nanoseconds time) {
+  wait(scene, time, [] { return false; });
+}
+
+// What may be lost is what is young: so there must be old timers that are still to fire.
+std::chrono::nanoseconds age_of(const SurvivalTerms& terms) {
+  if (terms.kept != Kept::but_the_latest) return 0s;
+  return std::chrono::nanoseconds(terms.latest) +
+         static_cast<std::int64_t>(terms.latest_timers) * Crew::kBetweenTimers;
+}
+
+CrewPlan plan_of(const Fault& fault, const DurableTraits& traits, const std::string& queue,
+                 std::uint64_t seed) {
+  const std::chrono::nanoseconds longest_delay = 600ms + 2 * age_of(terms_of(fault, traits));
+  constexpr Tick kLease = 200'000'000;
+  return {.queue = queue,
+          .seed = seed,
+          .delivery = fault.delivery,
+          .lease = std::max(kLease, traits.resolution),
+          .longest_delay = static_cast<Tick>(longest_delay.count()),
+          .handlers = fault.handlers};
+}
+
+void strike(FaultScene& scene) {
+  for (int i = 0; i < scene.fault.strikes; ++i) {
+    if (i > 0) wait(scene, 1s + std::chrono::milliseconds(scene.random() % 2000));
+    scene.ledger.add(Happening::fault);
+    scene.fault.strike(scene);
+    scene.ledger.add(Happening::mended);
+  }
+}
+
+// Workers fire what is left. What is missing is lost if they are answered for a while that nothing
+// is left; a busy engine may need long for that, as it may hold what a client that gave up has
+// claimed. If nothing is missing, a lease may end once more, and then a timer fires twice; and what
+// was cancelled last is watched until it would be due, if that is soon.
+void await_end(FaultScene& scene, const CrewPlan& plan) {
+  const std::chrono::nanoseconds resolution(scene.traits.resolution), lease(plan.lease),
+      longest_delay(plan.longest_delay);
+  const auto lease_is_over = lease + 100ms;
+  const auto cancelled_are_due =
+      std::min<std::chrono::nanoseconds>(longest_delay, 1s) + resolution + 100ms;
+  const Tick begin = unix_now();
+  std::uint64_t before = scene.crew.empty_answers();
+  Tick last = 0;
+  const auto is_over = [&] {
+    if (std::exchange(last, last_time(scene.ledger)) != last) before = scene.crew.empty_answers();
+    if (missing(scene.ledger, plan.delivery) == 0) {
+      return is_past(begin, cancelled_are_due) &&
+             (is_past(last, lease_is_over) || is_past(begin, kLongestEcho));
+    }
+    return is_past(last, lease_is_over + patience_with(scene.traits)) &&
+           scene.crew.empty_answers() > before + kEnoughEmptyAnswers;
+  };
+  if (!wait(scene, scene.fault.longest_recovery, is_over)) scene.ledger.add(Happening::given_up);
+}
+
+}  // namespace
+
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
                LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
                SurvivalLedger& ledger, const StopFlag& stop) {
-  constexpr Tick kMs = 1'000'000;
-  constexpr Tick kLongestDelay = 600 * kMs;
   std::mt19937_64 random(seed);
-  const SurvivalTerms terms = terms_of(fault, traits);
-  // What may be lost is what is young: so there must be old timers that are still to fire.
-  const bool has_an_age = terms.kept == Kept::but_the_latest && terms.latest < kNever;
-  const Tick age = has_an_age ? terms.latest : 0;
-  const Tick lease = std::max(200 * kMs, traits.resolution);
   std::vector<std::unique_ptr<Proxy>> proxies;
   if (fault.needs_proxies) {
     for (const fs::path& socket : engine.sockets()) {
       proxies.push_back(std::make_unique<Proxy>(socket));
     }
   }
-  Crew crew(engine, traits.shared_by,
-            {.queue = queue,
-             .seed = seed,
-             .delivery = fault.delivery,
-             .lease = lease,
-             .longest_delay = kLongestDelay + 2 * age,
-             .handlers = fault.handlers},
-            ledger);
-  const auto wait = [&](std::chrono::nanoseconds time, const auto& is_over) {
-    const auto end = std::chrono::steady_clock::now() + time;
-    while (std::chrono::steady_clock::now() < end && !is_over()) {
-      if (stop) throw Interrupted();
-      sleep(5ms);
-    }
-  };
-  const auto never = [] { return false; };
-  wait(10s, [&] { return has_begun(ledger, Happening::fired); });
-  wait(std::chrono::nanoseconds(age) + 100ms + std::chrono::milliseconds(random() % 300), never);
-  FaultScene scene{fault, engine, crew, ledger, disk, network, proxies, random};
-  ledger.add(Happening::fault);
-  fault.strike(scene);
-  ledger.add(Happening::mended);
-  wait(300ms, never);
+  const CrewPlan plan = plan_of(fault, traits, queue, seed);
+  Crew crew(engine, traits.shared_by, plan, ledger);
+  FaultScene scene{fault, engine, traits, crew, ledger, disk, network, proxies, random, stop};
+  wait(scene, 10s, [&] { return count(ledger, Happening::fired) > 0; });
+  wait(scene, age_of(terms_of(fault, traits)) + 100ms + std::chrono::milliseconds(random() % 300));
+  strike(scene);
+  wait(scene, 300ms);
   crew.end_producers();
-  // A lease may end once more, and then a timer fires twice. What is missing is lost if workers are
-  // answered for a while that nothing is left; a busy engine may need long for that, as it may hold
-  // what a client that gave up has claimed.
-  const auto lease_is_over = std::chrono::nanoseconds(lease) + 100ms;
-  std::uint64_t before = crew.empty_answers();
-  Tick last = 0;
-  const Tick ended = unix_now();
-  wait(kLongestRecovery, [&] {
-    if (std::exchange(last, last_time(ledger)) != last) before = crew.empty_answers();
-    if (missing(ledger, fault.delivery) == 0) {
-      return is_past(last, lease_is_over) || is_past(ended, kLongestEcho);
-    }
-    return is_past(last, lease_is_over + patience_with(traits)) &&
-           crew.empty_answers() > before + kEnoughEmptyAnswers;
-  });
+  await_end(scene, plan);
   if (const std::string error = crew.end(); !error.empty()) throw BackendError(error);
 }
 

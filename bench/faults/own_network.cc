@@ -24,6 +24,11 @@ constexpr const char* kLocal = "32000";
 constexpr const char* kTable = "200";  // of routes to nowhere
 constexpr const char* kNowhere = "nowhere";
 
+[[noreturn]] void fail() {
+  throw BackendUnavailable(
+      fmt::format("cannot make a network: {}; it needs root", std::strerror(errno)));
+}
+
 void ip(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "ip");
   run_program(arguments, "install it (apt-get install iproute2)");
@@ -36,24 +41,26 @@ std::string OwnNetwork::unavailable() {
   return has_program("ip") ? "" : "ip is missing (apt-get install iproute2)";
 }
 
-OwnNetwork::OwnNetwork() : before_(open(kPath, O_RDONLY | O_CLOEXEC)) {
-  if (before_ < 0 || unshare(CLONE_NEWNET) != 0) {
-    throw BackendUnavailable(
-        fmt::format("cannot make a network: {}; it needs root", std::strerror(errno)));
-  }
+OwnNetwork::Return::Return() : network_(open(kPath, O_RDONLY | O_CLOEXEC)) {
+  if (network_ < 0) fail();
+}
+
+OwnNetwork::Return::~Return() {
+  setns(network_, CLONE_NEWNET);
+  close(network_);
+}
+
+OwnNetwork::OwnNetwork() {
+  if (unshare(CLONE_NEWNET) != 0) fail();
   ip({"link", "set", "lo", "up"});
   // A bridge to nowhere: what is sent to it is gone. A rule that refuses would tell the sender.
   ip({"link", "add", kNowhere, "type", "bridge"});
   ip({"link", "set", kNowhere, "arp", "off", "up"});
-  std::ofstream(fmt::format("/proc/sys/net/ipv4/conf/{}/route_localnet", kNowhere)) << 1;
+  std::ofstream setting(fmt::format("/proc/sys/net/ipv4/conf/{}/route_localnet", kNowhere));
+  if (!(setting << 1).flush()) fail();
   ip({"route", "add", "default", "dev", kNowhere, "table", kTable});
   ip({"rule", "add", "pref", kLocal, "lookup", "local"});
   ip({"rule", "del", "pref", "0"});
-}
-
-OwnNetwork::~OwnNetwork() {
-  setns(before_, CLONE_NEWNET);
-  close(before_);
 }
 
 void OwnNetwork::rule(const char* change, const std::string& address,

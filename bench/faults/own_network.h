@@ -20,7 +20,6 @@ class OwnNetwork {
   // Throws BackendUnavailable. The process is in it until its end. REQUIRES: this process has one
   // thread.
   OwnNetwork();
-  ~OwnNetwork();
   OwnNetwork(const OwnNetwork&) = delete;
   OwnNetwork& operator=(const OwnNetwork&) = delete;
 
@@ -37,7 +36,19 @@ class OwnNetwork {
   static void rule(const char* change, const std::string& address,
                    const std::vector<std::string>& others);
 
-  int before_ = -1;  // the network that the process had
+  // The network that the process has had, to which it returns.
+  class Return {
+   public:
+    Return();
+    ~Return();
+    Return(const Return&) = delete;
+    Return& operator=(const Return&) = delete;
+
+   private:
+    const int network_;
+  };
+
+  const Return return_;
 };
 
 }  // namespace timerbench

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <new>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -32,10 +30,17 @@ sockaddr_un address_of(const std::filesystem::path& path) {
   return address;
 }
 
+struct Descriptor {
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+  const int number;
+};
+
 // Between a client and the server. All that both send is short, so it is written as it comes.
-class Bridge {
+class Pipe {
  public:
-  Bridge(int client, const std::filesystem::path& server) : ends_{client, connect_to(server)} {}
+  Pipe(int client, const std::filesystem::path& server) : ends_{client, connect_to(server)} {}
 
   bool is_open() const { return ends_[0] >= 0 && ends_[1] >= 0; }
   int end(std::size_t i) const { return ends_[i]; }
@@ -79,78 +84,75 @@ class Bridge {
 
 }  // namespace
 
-Proxy::Proxy(std::filesystem::path socket)
-    : socket_(std::move(socket)), behind_(socket_.string() + "~") {
-  void* memory = mmap(nullptr, sizeof(std::atomic<Mode>), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, /*fd=*/-1, /*offset=*/0);
-  if (memory == MAP_FAILED) fail("mmap");
-  shared_ = new (memory) std::atomic<Mode>(Mode::pass);
+Proxy::Moved::Moved(std::filesystem::path path)
+    : socket(std::move(path)), behind(socket.string() + "~") {
+  if (rename(socket.c_str(), behind.c_str()) != 0) fail("rename");
+}
+
+Proxy::Moved::~Moved() { rename(behind.c_str(), socket.c_str()); }
+
+Proxy::Proxy(std::filesystem::path socket) : moved_(std::move(socket)) {
   struct stat status {};
-  if (stat(socket_.c_str(), &status) != 0 || rename(socket_.c_str(), behind_.c_str()) != 0) {
-    fail("rename");
-  }
-  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_un address = address_of(socket_);
+  if (stat(moved_.behind.c_str(), &status) != 0) fail("stat");
+  const Descriptor listener{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const sockaddr_un address = address_of(moved_.socket);
   constexpr int kBacklog = 64;
-  if (bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+  if (bind(listener.number, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     fail("bind");
   }
-  chmod(socket_.c_str(), status.st_mode & 07777);
-  if (listen(listener, kBacklog) != 0) fail("listen");
+  chmod(moved_.socket.c_str(), status.st_mode & 07777);
+  if (listen(listener.number, kBacklog) != 0) fail("listen");
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ < 0) fail("fork");
   if (process_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
-    run(listener);
+    run(listener.number);
   }
-  close(listener);
 }
 
 Proxy::~Proxy() {
   kill(process_, SIGKILL);
   waitpid(process_, nullptr, 0);
-  rename(behind_.c_str(), socket_.c_str());
-  munmap(shared_, sizeof(*shared_));
 }
 
 void Proxy::run(int listener) const {
   constexpr int kLookMs = 2;  // for another mode
-  std::vector<Bridge> bridges;
+  std::vector<Pipe> pipes;
   std::vector<pollfd> files;
   for (Mode before = Mode::pass;;) {
-    const Mode mode = shared_->load(std::memory_order_relaxed);
+    const Mode mode = mode_[0].load(std::memory_order_relaxed);
     // What was dropped between them cannot be made up for.
     const bool breaks = mode == Mode::refuse || (mode == Mode::pass && before != Mode::pass);
     before = mode;
-    for (Bridge& bridge : bridges) {
-      if (breaks) bridge.close();
+    for (Pipe& pipe : pipes) {
+      if (breaks) pipe.close();
     }
-    std::erase_if(bridges, [](const Bridge& bridge) { return !bridge.is_open(); });
+    std::erase_if(pipes, [](const Pipe& pipe) { return !pipe.is_open(); });
     files.assign(1, {.fd = listener, .events = POLLIN, .revents = 0});
-    for (const Bridge& bridge : bridges) {
+    for (const Pipe& pipe : pipes) {
       for (std::size_t i = 0; i < 2; ++i) {
         const bool listens = mode != Mode::silence;
-        files.push_back({.fd = listens ? bridge.end(i) : -1, .events = POLLIN, .revents = 0});
+        files.push_back({.fd = listens ? pipe.end(i) : -1, .events = POLLIN, .revents = 0});
       }
     }
     poll(files.data(), files.size(), kLookMs);
-    for (std::size_t i = 0; i < bridges.size(); ++i) {
-      for (std::size_t end = 0; end < 2 && bridges[i].is_open(); ++end) {
+    for (std::size_t i = 0; i < pipes.size(); ++i) {
+      for (std::size_t end = 0; end < 2 && pipes[i].is_open(); ++end) {
         if (files[1 + 2 * i + end].revents == 0) continue;
         const bool swallowed = end == 1 && mode == Mode::swallow_answers;
-        if (!bridges[i].carry(end, swallowed)) bridges[i].close();
+        if (!pipes[i].carry(end, swallowed)) pipes[i].close();
       }
     }
     if ((files[0].revents & POLLIN) != 0) {
       const int client = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
       if (client < 0) continue;
-      Bridge bridge(client, behind_);
-      if (mode == Mode::refuse || !bridge.is_open()) {
-        bridge.close();
+      Pipe pipe(client, moved_.behind);
+      if (mode == Mode::refuse || !pipe.is_open()) {
+        pipe.close();
       } else {
-        bridges.push_back(bridge);
+        pipes.push_back(pipe);
       }
     }
   }

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "durable/shared_array.h"
+
 namespace timerbench {
 
 class Proxy {
@@ -28,13 +30,23 @@ class Proxy {
 
   // In effect some milliseconds later. What was held back by `silence` is dropped with its
   // connection: to pass again closes the connections of before.
-  void set(Mode mode) { shared_->store(mode, std::memory_order_relaxed); }
+  void set(Mode mode) { mode_[0].store(mode, std::memory_order_relaxed); }
 
  private:
   [[noreturn]] void run(int listener) const;
 
-  const std::filesystem::path socket_, behind_;
-  std::atomic<Mode>* shared_;
+  // The server's socket, which has another name meanwhile.
+  struct Moved {
+    explicit Moved(std::filesystem::path path);
+    ~Moved();
+    Moved(const Moved&) = delete;
+    Moved& operator=(const Moved&) = delete;
+
+    const std::filesystem::path socket, behind;
+  };
+
+  SharedArray<std::atomic<Mode>> mode_{1};
+  const Moved moved_;
   pid_t process_ = 0;
 };
 

@@ -8,28 +8,32 @@
 namespace timerbench {
 namespace {
 
-// A claim that was under way when cancel() returned may be told later, by the patience of a client.
+// A worker whose claim was under way when cancel() returned may learn of it later, by its patience.
 constexpr Tick kRace = 400'000'000;
 
 struct Story {
-  Tick deadline = kNever;  // kNever: nobody asked for it
+  Tick asked = kNever;  // kNever: nobody did
+  Tick deadline = kNever;
   Tick armed = kNever;
   Tick cancelled = kNever;
   bool may_be_cancelled = false;  // an answer was lost
   bool was_claimed = false;
+  Tick last_claimed = 0;
   std::uint32_t completed = 0;
+  std::int32_t calls_to_complete = 0;  // that may have done so: not those that said no
   std::vector<Tick> fired{};
 
   bool must_fire() const { return armed != kNever && cancelled == kNever && !may_be_cancelled; }
 
-  // Nobody may be handed it then.
-  bool has_fired_after_cancel() const {
-    return cancelled != kNever && !fired.empty() && fired.back() > cancelled + kRace;
+  // Who was handed it before may still fire it.
+  bool was_claimed_after_cancel() const {
+    return cancelled != kNever && last_claimed > cancelled + kRace;
   }
 
-  // Of what fires at most once, a timer that somebody was handed may have been begun.
+  // What fires at most once is completed before, so who has done that may have died then.
   bool is_lost(Delivery delivery) const {
-    return must_fire() && fired.empty() && !(delivery == Delivery::at_most_once && was_claimed);
+    const bool may_have_begun = delivery == Delivery::at_most_once && calls_to_complete > 0;
+    return must_fire() && fired.empty() && !may_have_begun;
   }
 };
 
@@ -48,10 +52,13 @@ void visit_entries(const SurvivalLedger& ledger, const Visit& visit) {
 Stories stories_of(const SurvivalLedger& ledger) {
   Stories stories;
   visit_entries(ledger, [&](Happening what, const LedgerEntry& entry) {
-    if (what == Happening::fault || what == Happening::mended) return;
+    if (what >= Happening::fault) return;  // not of a timer
     Story& story = stories[entry.id];
     switch (what) {
-      case Happening::asked: story.deadline = entry.deadline; break;
+      case Happening::asked:
+        story.asked = entry.when;
+        story.deadline = entry.deadline;
+        break;
       case Happening::armed: story.armed = entry.when; break;
       case Happening::cancelling: story.may_be_cancelled = true; break;
       case Happening::not_cancelled: story.may_be_cancelled = false; break;
@@ -59,9 +66,14 @@ Stories stories_of(const SurvivalLedger& ledger) {
         story.may_be_cancelled = false;
         story.cancelled = entry.when;
         break;
-      case Happening::claimed: story.was_claimed = true; break;
+      case Happening::claimed:
+        story.was_claimed = true;
+        story.last_claimed = std::max(story.last_claimed, entry.when);
+        break;
       case Happening::fired: story.fired.push_back(entry.when); break;
+      case Happening::completing: ++story.calls_to_complete; break;
       case Happening::completed: ++story.completed; break;
+      case Happening::not_completed: --story.calls_to_complete; break;
       default: break;
     }
   });
@@ -75,6 +87,31 @@ Tick time_of(const SurvivalLedger& ledger, Happening wanted) {
     if (what == wanted) when = std::min(when, entry.when);
   });
   return when;
+}
+
+struct Strike {
+  Tick begin;
+  Tick takes_from;    // what was acknowledged before that must be kept
+  Tick end = kNever;  // when it was mended; kNever: it never was
+};
+
+std::vector<Strike> strikes_of(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
+  std::vector<Strike> strikes;
+  std::vector<Tick> armed;
+  const auto takes_from = [&](Tick begin) {
+    if (terms.kept == Kept::none || armed.size() <= terms.latest_timers) return Tick{0};
+    const Tick young = begin - terms.latest;
+    return terms.latest_timers == 0 ? young
+                                    : std::min(young, armed[armed.size() - terms.latest_timers]);
+  };
+  visit_entries(ledger, [&](Happening what, const LedgerEntry& entry) {
+    if (what == Happening::armed) armed.push_back(entry.when);
+    if (what == Happening::fault) {
+      strikes.push_back({.begin = entry.when, .takes_from = takes_from(entry.when)});
+    }
+    if (what == Happening::mended && !strikes.empty()) strikes.back().end = entry.when;
+  });
+  return strikes;
 }
 
 double seconds(Tick from, Tick to) { return to > from ? static_cast<double>(to - from) * 1e-9 : 0; }
@@ -109,8 +146,23 @@ double longest_silence(const Stories& stories) {
   return longest;
 }
 
+// How the loss of a timer broke the terms; empty if a strike may have taken it.
+std::string breach_by_loss(DurableId id, const Story& story, const SurvivalTerms& terms,
+                           const std::vector<Strike>& strikes) {
+  if (terms.kept == Kept::all) return fmt::format("acknowledged timer {} never fired", id);
+  for (const Strike& strike : strikes) {
+    if (story.asked > strike.end) continue;
+    // It was acknowledged before the client could say so.
+    if (story.armed >= strike.takes_from) return "";
+    return fmt::format("timer {} never fired, which was acknowledged {:.1f} s before a strike", id,
+                       seconds(story.armed, strike.begin));
+  }
+  return fmt::format("timer {} never fired, which was armed after all was mended", id);
+}
+
 // How a timer broke the terms; empty if it did not.
-std::string breach_of(DurableId id, const Story& story, const SurvivalTerms& terms, Tick fault) {
+std::string breach_of(DurableId id, const Story& story, bool is_lost, const SurvivalTerms& terms,
+                      const std::vector<Strike>& strikes) {
   if (!story.fired.empty()) {
     if (story.deadline == kNever) return fmt::format("timer {} fired, but nobody armed it", id);
     if (story.fired.front() < story.deadline) {
@@ -118,12 +170,9 @@ std::string breach_of(DurableId id, const Story& story, const SurvivalTerms& ter
                          story.deadline - story.fired.front());
     }
   }
-  if (story.is_lost(terms.delivery)) {
-    if (terms.kept == Kept::all) return fmt::format("acknowledged timer {} never fired", id);
-    if (terms.kept == Kept::but_the_latest && terms.latest < kNever && fault != kNever &&
-        story.armed + terms.latest < fault) {
-      return fmt::format("timer {} never fired, which was acknowledged {:.1f} s before the fault",
-                         id, seconds(story.armed, fault));
+  if (is_lost) {
+    if (std::string breach = breach_by_loss(id, story, terms, strikes); !breach.empty()) {
+      return breach;
     }
   }
   if (terms.kept != Kept::all) return "";  // what was told last may be forgotten
@@ -131,9 +180,9 @@ std::string breach_of(DurableId id, const Story& story, const SurvivalTerms& ter
     return fmt::format("{} workers were told that they held timer {} until its end",
                        story.completed, id);
   }
-  if (story.has_fired_after_cancel()) {
-    return fmt::format("timer {} fired {:.3f} s after it was cancelled", id,
-                       seconds(story.cancelled, story.fired.back()));
+  if (story.was_claimed_after_cancel()) {
+    return fmt::format("timer {} was handed out {:.3f} s after it was cancelled", id,
+                       seconds(story.cancelled, story.last_claimed));
   }
   if (terms.delivery == Delivery::at_most_once && story.fired.size() > 1) {
     return fmt::format("timer {} fired {} times", id, story.fired.size());
@@ -143,8 +192,10 @@ std::string breach_of(DurableId id, const Story& story, const SurvivalTerms& ter
 
 }  // namespace
 
-bool has_begun(const SurvivalLedger& ledger, Happening what) {
-  return time_of(ledger, what) != kNever;
+std::uint64_t count(const SurvivalLedger& ledger, Happening wanted) {
+  std::uint64_t count = 0;
+  visit_entries(ledger, [&](Happening what, const LedgerEntry&) { count += what == wanted; });
+  return count;
 }
 
 Tick last_time(const SurvivalLedger& ledger) {
@@ -168,25 +219,32 @@ std::uint64_t missing(const SurvivalLedger& ledger, Delivery delivery) {
 
 Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
   const Stories stories = stories_of(ledger);
-  const Tick fault = time_of(ledger, Happening::fault);
-  Survival survival;
+  const std::vector<Strike> strikes = strikes_of(ledger, terms);
+  Survival survival{.is_back = count(ledger, Happening::given_up) == 0,
+                    .failed_calls = count(ledger, Happening::unarmed)};
   std::vector<std::string> breaches;
   for (const auto& [id, story] : stories) {
+    const bool is_lost = survival.is_back && story.is_lost(terms.delivery);
     survival.acknowledged += story.must_fire();
-    survival.lost += story.is_lost(terms.delivery);
+    survival.lost += is_lost;
     survival.fired_twice += story.fired.size() > 1;
     survival.fired_without_acknowledgement += !story.fired.empty() && story.armed == kNever;
-    survival.fired_after_cancel += story.has_fired_after_cancel();
+    survival.fired_after_cancel += story.was_claimed_after_cancel();
     if (!story.fired.empty() && story.deadline != kNever) {
       survival.latest_seconds =
           std::max(survival.latest_seconds, seconds(story.deadline, story.fired.front()));
     }
-    if (std::string breach = breach_of(id, story, terms, fault); !breach.empty()) {
+    if (std::string breach = breach_of(id, story, is_lost, terms, strikes); !breach.empty()) {
       breaches.push_back(std::move(breach));
     }
   }
   survival.silent_seconds = longest_silence(stories);
-  if (!breaches.empty()) {
+  if (!survival.is_back) {
+    survival.breach = fmt::format(
+        "the queue is not back {:.0f} s after all was mended, and {} timers are missing",
+        seconds(strikes.empty() ? 0 : strikes.back().end, time_of(ledger, Happening::given_up)),
+        missing(ledger, terms.delivery));
+  } else if (!breaches.empty()) {
     survival.breach = *std::ranges::min_element(breaches);
     if (breaches.size() > 1) {
       survival.breach += fmt::format(", and {} more timers are wrong", breaches.size() - 1);

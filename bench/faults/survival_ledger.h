@@ -21,9 +21,12 @@ enum class Happening : std::uint8_t {
   not_cancelled,  // it returned false: the timer was not there
   claimed,        // a worker was handed the timer
   fired,          // its handler has begun
-  completed,      // complete() said that the worker still held it
-  fault,          // what breaks begins to; `id` and `deadline` mean nothing
-  mended,         // nothing is broken any more
+  completing,     // complete() was called
+  completed,      // it said that the worker still held the timer
+  not_completed,  // it said that the worker did not
+  fault,          // a strike: what breaks begins to; `id` and `deadline` mean nothing
+  mended,         // nothing is broken any more, until the next strike
+  given_up,       // nobody was told in time whether the queue holds more
 };
 
 struct LedgerEntry {
@@ -35,8 +38,8 @@ struct LedgerEntry {
 
 class SurvivalLedger {
  public:
-  static constexpr std::size_t kCapacity = 1
-                                           << 17;  // entries; pages that are not used cost nothing
+  // Entries; pages that are not used cost nothing.
+  static constexpr std::size_t kCapacity = std::size_t{1} << 19;
 
   // Throws std::system_error.
   SurvivalLedger();

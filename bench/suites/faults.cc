@@ -42,11 +42,11 @@ class OtherTemporaryFolder {
   std::optional<std::string> before_;
 };
 
-// An engine for some runs, on a disk whose power can be cut and in a network that can be parted, if the
-// fault needs them.
-class Patient {
+// An engine for some runs, on a disk whose power can be cut and in a network that can be parted, if
+// the fault needs them.
+class BreakableEngine {
  public:
-  Patient(const Fault& fault, const DurableContender& contender) {
+  BreakableEngine(const Fault& fault, const DurableContender& contender) {
     if (fault.needs_disk) {
       if (const std::string reason = LoopDisk::unavailable(); !reason.empty()) {
         throw CellFailure("skipped: " + reason);
@@ -101,10 +101,12 @@ class Runs {
     total_.fired_twice += one.fired_twice;
     total_.fired_without_acknowledgement += one.fired_without_acknowledgement;
     total_.fired_after_cancel += one.fired_after_cancel;
+    total_.failed_calls += one.failed_calls;
     total_.latest_seconds = std::max(total_.latest_seconds, one.latest_seconds);
     total_.silent_seconds = std::max(total_.silent_seconds, one.silent_seconds);
     breaches_ += one.breach.empty() ? 0 : 1;
     no_starts_ += run.no_start.empty() ? 0 : 1;
+    not_back_ += one.is_back ? 0 : 1;
     if (count_++ == 0 || run.rank() > worst_.rank()) worst_ = std::move(run);
   }
 
@@ -117,11 +119,13 @@ class Runs {
         .counters = {{"runs", count(count_)},
                      {"breaches", count(breaches_)},
                      {"no_starts", count(no_starts_)},
+                     {"not_back", count(not_back_)},
                      {"acknowledged", count(total_.acknowledged)},
                      {"lost", count(total_.lost)},
                      {"fired_twice", count(total_.fired_twice)},
                      {"fired_without_acknowledgement", count(total_.fired_without_acknowledgement)},
                      {"fired_after_cancel", count(total_.fired_after_cancel)},
+                     {"failed_calls", count(total_.failed_calls)},
                      {"latest_seconds", total_.latest_seconds},
                      {"silent_seconds", total_.silent_seconds},
                      {"worst_seed", count(worst_.seed)}}};
@@ -164,7 +168,7 @@ class Runs {
   }
 
   Survival total_{};
-  std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0;
+  std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0, not_back_ = 0;
   Run worst_{};
 };
 
@@ -172,26 +176,24 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
                         std::uint64_t first_seed) {
   const SurvivalTerms terms = terms_of(fault, contender.traits);
   const auto begin = std::chrono::steady_clock::now();
-  std::optional<Patient> patient;
+  std::optional<BreakableEngine> breakable;
   Runs result;
   for (std::uint64_t i = 0; i < runs; ++i) {
     throw_if_interrupted();
-    if (!patient) patient.emplace(fault, contender);
+    if (!breakable) breakable.emplace(fault, contender);
     SurvivalLedger ledger;
     Run run{.seed = first_seed + i};
     try {
-      run_fault(fault, patient->engine(), contender.traits, patient->disk(), patient->network(),
-                fmt::format("run_{}", i), run.seed, ledger, interrupted());
-    } catch (const BackendUnavailable& error) {
-      // It does not start again, which is a finding: all that it held is lost.
-      if (!has_begun(ledger, Happening::fault)) throw;
+      run_fault(fault, breakable->engine(), contender.traits, breakable->disk(),
+                breakable->network(), fmt::format("run_{}", i), run.seed, ledger, interrupted());
+    } catch (const DoesNotStartAgain& error) {  // all that it held is lost
       run.no_start = error.what();
     }
     run.survival = audit(ledger, terms);
     if (!run.no_start.empty()) {
       if (terms.kept != Kept::none) run.survival.breach = "it does not start again";
-      patient.reset();
     }
+    if (!run.no_start.empty() || !run.survival.is_back) breakable.reset();
     run.timeline = timeline(ledger);
     result.add(std::move(run));
   }

@@ -27,12 +27,16 @@ struct Process {
   double cpu_seconds = 0;
 };
 
-// The fields of /proc/PID/stat behind the name, which may hold spaces; see proc(5).
-Process read_stat(const std::filesystem::path& folder) {
+// The fields of the file `stat` behind the name, which may hold spaces; see proc(5). Empty if there
+// is no such process or thread any more.
+std::istringstream fields_of_stat(const std::filesystem::path& folder) {
   const std::string text = first_line(folder / "stat").value_or("");
   const std::size_t end_of_name = text.rfind(')');
-  if (end_of_name == std::string::npos) return {};
-  std::istringstream fields(text.substr(end_of_name + 1));
+  return std::istringstream(end_of_name == text.npos ? "" : text.substr(end_of_name + 1));
+}
+
+Process read_stat(const std::filesystem::path& folder) {
+  std::istringstream fields = fields_of_stat(folder);
   std::string state;
   Process process;
   fields >> state >> process.parent;
@@ -91,7 +95,9 @@ std::map<pid_t, Process> all_processes() {
 
 std::map<pid_t, Process> trees(const std::vector<pid_t>& roots) {
   const std::map<pid_t, Process> all = all_processes();
-  const auto is_root = [&](pid_t one) { return std::ranges::find(roots, one) != roots.end(); };
+  const auto is_root = [&](pid_t one) {
+    return one > 1 && std::ranges::find(roots, one) != roots.end();
+  };
   std::map<pid_t, Process> found;
   for (const auto& [process, facts] : all) {
     pid_t ancestor = process;
@@ -140,6 +146,19 @@ std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots) {
   std::vector<pid_t> processes;
   for (const auto& [process, facts] : trees(roots)) processes.push_back(process);
   return processes;
+}
+
+bool are_stopped(const std::vector<pid_t>& processes) {
+  constexpr std::string_view kStopped = "TtZXx";
+  bool are_stopped = true;
+  for (const pid_t process : processes) {
+    for_each_entry(fmt::format("/proc/{}/task", process), [&](const auto& thread) {
+      char state = 'X';
+      fields_of_stat(thread.path()) >> state;
+      are_stopped &= kStopped.find(state) != kStopped.npos;
+    });
+  }
+  return are_stopped;
 }
 
 ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {

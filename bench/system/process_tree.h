@@ -8,8 +8,13 @@
 
 namespace timerbench {
 
-// These and all their descendants, those that live.
+// These and all their descendants, those that live. A server that has ended may have the number 0,
+// and so has the parent of whoever started a container: neither 0 nor 1 is taken for a root.
 std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots);
+
+// Whether none of their threads runs: each was stopped by a signal, or has ended. A thread that was
+// told to stop goes on until the kernel has done what it asked for, such as an fsync.
+bool are_stopped(const std::vector<pid_t>& processes);
 
 struct ProcessTreeUsage {
   double cpu_seconds = 0;         // of those that live, and of their children that have ended

@@ -16,6 +16,11 @@ struct BackendUnavailable : BackendError {
   using BackendError::BackendError;
 };
 
+// A server that has answered before does not start again: that tells of it, not of this machine.
+struct DoesNotStartAgain : BackendUnavailable {
+  using BackendUnavailable::BackendUnavailable;
+};
+
 // It has come to a limit of the system, such as the number of open files. That is a result,
 // reported as `limit`. The text names the limit, and how to raise it.
 struct BackendLimit : BackendError {

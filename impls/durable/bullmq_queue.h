@@ -26,7 +26,8 @@
 // client that has claimed, four times a second for all clients together (BullMQ's default is 30 s).
 //
 // What it cannot do, or does otherwise:
-//   leases      end up to half a second late. Deadlines are kept to the millisecond.
+//   leases      end up to half a second late, and 5 s late if Redis has told of an error: BullMQ waits
+//               so long until it looks for stalled jobs again. Deadlines are kept to the millisecond.
 //   holders     A job that is locked is not removed. Who cancels meanwhile is told that the timer
 //               was not there; who moves it arms a second one beside it.
 //   cancelling, moving

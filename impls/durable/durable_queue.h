@@ -127,9 +127,9 @@ struct DurablePromise {
   Kept when_disk_fails;   // the machine is lost, and another takes over
   // The block that it wrote last is overwritten; most engines say nothing of that.
   Kept when_block_is_spoilt = Kept::none;
-  // How old what is lost may be when all but the latest is kept; kNever: as old as pages that were
-  // not written yet.
+  // What may be lost when all but the latest is kept: what is at most so old, and so many timers.
   Tick latest = Tick{2} * 1'000'000'000;
+  std::uint64_t latest_timers = 0;
 };
 
 enum class SharedBy { threads, processes, machines };

@@ -36,7 +36,7 @@ class DurableEngine {
 
   // Kills what keeps the timers, as by kill -9, and starts it again. Clients connect again with
   // their next call. An engine that is in its clients' processes dies with them, so there is
-  // nothing to do.
+  // nothing to do. Throws DoesNotStartAgain, and BackendError if this machine is in the way.
   virtual void restart() {}
 
   // As by kill -9, until restart().

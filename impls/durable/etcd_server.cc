@@ -54,7 +54,8 @@ PrivateServer::Program etcd_program(std::chrono::milliseconds patience) {
               },
           .probe = [](const std::filesystem::path& folder) { probe(folder / kSocketName); },
           .patience = patience,
-          .socket = kSocketName};
+          .socket = kSocketName,
+          .stamp = R"([\d-]+ [\d:.]+ \w \| )"};
 }
 
 }  // namespace

@@ -64,7 +64,8 @@ PrivateServer::Program postgres_program(std::chrono::milliseconds patience) {
           .patience = patience,
           .socket = ".s.PGSQL.5432",
           // After kill -9 it refuses to start until its last child has noticed.
-          .passing_failure = "in use"};
+          .passing_failure = "in use",
+          .stamp = R"([\d-]+ [\d:.]+ \w+ \[\d+\] )"};
 }
 
 }  // namespace

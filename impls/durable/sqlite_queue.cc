@@ -90,6 +90,7 @@ void SqliteQueue::open() {
   }
   sqlite3_busy_timeout(database_, static_cast<int>(config_.patience.count()));
   run("PRAGMA journal_mode = WAL");
+  run(fmt::format("PRAGMA wal_autocheckpoint = {}", kPagesOfLog).c_str());
   synchronise(synchronous_);
   run(fmt::format("CREATE TABLE IF NOT EXISTS {} (id INTEGER PRIMARY KEY, due INTEGER NOT NULL, "
                   "deadline INTEGER NOT NULL, holder INTEGER NOT NULL, payload BLOB NOT NULL)",

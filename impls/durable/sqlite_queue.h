@@ -13,7 +13,7 @@
 //     memory (PRAGMA data_version)
 //   post  as schedule with NORMAL, so without an fsync; also with FULL
 //   fsync  1 a transaction with synchronous=FULL; with NORMAL only when the log is copied into the
-//     file, every 1 000 pages
+//     file, every kPagesOfLog pages
 //   some 60 bytes a timer on disk, and its payload
 //
 // What is acknowledged survives kill -9; with FULL also a power cut, with NORMAL all but what came
@@ -46,6 +46,10 @@ class SqliteQueue final : public DurableQueue {
   static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
 
   static constexpr Tick kPollInterval = 5'000'000;
+
+  // SQLite synchronises its log when it has grown so long (PRAGMA wal_autocheckpoint). Each change
+  // adds a page at least, so no more timers are acknowledged until then.
+  static constexpr int kPagesOfLog = 1000;
 
   enum class Synchronous { full, normal };
 

@@ -42,6 +42,9 @@ DurableWorker::Step DurableWorker::step(const Handler& handler, std::exception_p
       if (!is_before || succeeds(claim.timer)) uncompleted_.push_back(std::move(claim));
     }
   }
+  for (const ClaimedTimer& claim : uncompleted_) {
+    if (settings_.on_completing) settings_.on_completing(claim.timer.id);
+  }
   const std::vector<bool> held = queue_.complete(uncompleted_);
   const std::vector<ClaimedTimer> completed = std::exchange(uncompleted_, {});
   for (std::size_t i = 0; i < completed.size(); ++i) {

@@ -46,7 +46,8 @@ class DurableWorker {
     std::chrono::nanoseconds longest_sleep = std::chrono::nanoseconds(kLongestAwait);
     std::chrono::nanoseconds pause = std::chrono::milliseconds(100);
     // Each may be empty.
-    std::function<void(const DurableTimer&)> on_claimed{};         // before all handlers
+    std::function<void(const DurableTimer&)> on_claimed{};  // before all handlers
+    std::function<void(DurableId)> on_completing{};         // complete() is about to be asked
     std::function<void(DurableId, bool was_held)> on_completed{};  // what complete() said
     std::function<void(const BackendError&)> on_error{};           // in run(); may throw
   };

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <regex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -174,10 +175,14 @@ void PrivateServer::restart() {
 }
 
 void PrivateServer::await_answer() {
-  const auto give_up = std::chrono::steady_clock::now() + program_.patience;
+  // A server that starts again reads what it has kept.
+  constexpr std::chrono::milliseconds kLongestReading = std::chrono::minutes(1);
+  const auto patience = has_answered_ ? kLongestReading : program_.patience;
+  const auto give_up = std::chrono::steady_clock::now() + patience;
   for (;;) {
     try {
       program_.probe(folder_);
+      has_answered_ = true;
       return;
     } catch (const BackendUnavailable&) {
       const bool is_late = std::chrono::steady_clock::now() >= give_up;
@@ -188,7 +193,7 @@ void PrivateServer::await_answer() {
         if (is_late || !passes) fail(why);
         start();
       } else if (is_late) {
-        fail(fmt::format("it did not answer within {} ms", program_.patience.count()));
+        fail(fmt::format("it did not answer within {} ms", patience.count()));
       }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -196,19 +201,24 @@ void PrivateServer::await_answer() {
 }
 
 void PrivateServer::fail(std::string_view what) const {
+  if (has_answered_) {
+    throw DoesNotStartAgain(fmt::format("{} does not start again: {}", program_.name, what));
+  }
   throw BackendUnavailable(
       fmt::format("cannot start a private {}: {}; {}", program_.name, what, program_.advice));
 }
 
 std::string PrivateServer::last_words() const {
   std::string last = "it ended without a word";
-  std::array<char, 512> line;
+  std::array<char, 512> piece;  // of a line, which may be longer
+  bool begins_line = true;
   std::rewind(log_.get());
-  while (std::fgets(line.data(), line.size(), log_.get()) != nullptr) {
-    const std::string_view text(line.data(), std::strcspn(line.data(), "\n"));
-    if (!text.empty()) last = text;
+  while (std::fgets(piece.data(), piece.size(), log_.get()) != nullptr) {
+    const std::string_view text(piece.data(), std::strcspn(piece.data(), "\n"));
+    if (begins_line && !text.empty()) last = text;
+    begins_line = piece[text.size()] == '\n';
   }
-  return last;
+  return std::regex_replace(last, std::regex("^(" + std::string(program_.stamp) + ")"), "");
 }
 
 void PrivateServer::launch_keeper() {

@@ -45,6 +45,9 @@ class PrivateServer {
     // A server whose last words hold this is started again: a killed one has left something that
     // goes by itself. Empty: none.
     std::string_view passing_failure = "";
+    // A regular expression: what a line of its log begins with, as the time and the process, which
+    // messages leave out. Empty: nothing.
+    std::string_view stamp = "";
   };
 
   // Makes the folder and the keeper, and starts the server. Returns when it answers. Throws
@@ -76,9 +79,10 @@ class PrivateServer {
   void launch_keeper();
   void start();
   void await_answer();
-  // Throws "cannot start a private redis-server: WHAT; ADVICE".
+  // Throws BackendUnavailable with "cannot start a private redis-server: WHAT; ADVICE", or, if it has
+  // answered before, DoesNotStartAgain.
   [[noreturn]] void fail(std::string_view what) const;
-  // The last line that the server wrote.
+  // The last line that the server wrote, or its begin if it is long, without its stamp.
   std::string last_words() const;
   // Returns the server's process after it; 0 if there is none, or if the keeper has ended.
   pid_t order(Order what);
@@ -97,6 +101,7 @@ class PrivateServer {
   std::mutex mutex_;                           // one order at a time
   int lifeline_ = -1;                          // a socket to the keeper that closes with the owner
   pid_t keeper_ = 0;                           // 0: none, or ended
+  bool has_answered_ = false;                  // once
 };
 
 }  // namespace timerbench

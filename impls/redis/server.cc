@@ -81,7 +81,8 @@ PrivateServer::Program redis_program(const std::optional<RedisEndpoint>& loopbac
             RedisConnection probe(loopback ? *loopback : socket_in(folder), patience);
           },
       .patience = patience,
-      .socket = kSocketName};
+      .socket = kSocketName,
+      .stamp = R"(\d+:\w \d+ \w+ \d+ [\d:.]+ . )"};
 }
 
 }  // namespace

@@ -282,6 +282,7 @@ def _of_survival(results: survival.SurvivalResults) -> dict[str, Any]:
         | {
             "breaches": "runs that broke the promise",
             "no_starts": "runs after which the engine did not start again",
+            "not_back": "runs after which the queue was not back in time",
         },
         "size_is": {name: "runs" for name in results.scenarios},
         "happens": {name: results.summary_of(name) for name in results.scenarios},
@@ -304,7 +305,7 @@ def _row_of_fate(results: survival.SurvivalResults, fate: survival.Fate) -> list
         [size, *_] = results.sizes(fate.fault, fate.queue)
         return [fate.fault, size, fate.queue, None, fate.failure]
     values = fate.sums | fate.maxima
-    values |= {"breaches": fate.breaches, "no_starts": fate.no_starts}
+    values |= {name: getattr(fate, name) for name in ("breaches", "no_starts", "not_back")}
     counters = {name: [_rounded(value, 15)] for name, value in values.items()}
     run = fate.worst and {
         "step": _rounded(fate.worst.step, 4),

@@ -26,6 +26,7 @@ SUMS = {
     "fired_twice": "fired twice",
     "fired_without_acknowledgement": "fired without acknowledgement",
     "fired_after_cancel": "fired after cancel",
+    "failed_calls": "failed calls",
 }
 MAXIMA = {"latest_seconds": "latest", "silent_seconds": "silent"}
 
@@ -107,6 +108,7 @@ class Fate:
     runs: int = 0
     breaches: int = 0  # runs that broke the promise
     no_starts: int = 0  # runs after which the engine did not start again
+    not_back: int = 0  # runs after which the queue did not answer in time
     sums: dict[str, int] = field(default_factory=dict)  # by SUMS
     maxima: dict[str, float] = field(default_factory=dict)  # by MAXIMA; seconds
     worst: Timeline | None = None  # the run that tells the most, if it was recorded
@@ -165,7 +167,7 @@ class SurvivalResults(Grid[SurvivalCell]):
 
     def add_figures(self, cell: SurvivalCell, entry: Any, flags: list[str]) -> None:
         cell.promise = entry["label"].partition(", per ")[0]
-        for name in ("runs", "breaches", "no_starts", "worst_seed", *SUMS, *MAXIMA):
+        for name in ("runs", "breaches", "no_starts", "not_back", "worst_seed", *SUMS, *MAXIMA):
             if not entry[name] >= 0:
                 raise ValueError(name)
         cell.add_counters(entry)
@@ -235,6 +237,7 @@ def _fate(fault: str, queue: str, cells: Sequence[SurvivalCell]) -> Fate:
         runs=int(sum(values("runs"))),
         breaches=int(sum(values("breaches"))),
         no_starts=int(sum(values("no_starts"))),
+        not_back=int(sum(values("not_back"))),
         sums={name: int(sum(values(name))) for name in SUMS},
         maxima={name: max(values(name)) for name in MAXIMA},
         worst=worst,

@@ -32,7 +32,10 @@ LONGEST_BREACH = 100  # letters in a sentence; the list has all
 BROKEN, NO_START = "!", "×"
 MARKS = {"may lose the latest": "†", "may lose all": "‡"}
 
-DETAILS = ["queue", "promise", "runs", *SUMS.values(), *MAXIMA.values(), "outcome"]
+DETAILS = [
+    *("queue", "promise", "runs", *SUMS.values(), *MAXIMA.values()),
+    *("seed of the worst run", "outcome"),
+]
 EXPLAINED = (
     "An entry is the number of acknowledged timers that never fired, of all that were acknowledged "
     "and not cancelled. latest: the most that a timer fired after its deadline. silent: the longest "
@@ -86,6 +89,8 @@ def _worst(fates: Iterable[Fate]) -> Fate:
 
 
 def _how_broken(fate: Fate) -> str:
+    if fate.not_back:
+        return f"is not back after {fate.fault} ({_share(fate, fate.not_back)})"
     if fate.no_starts:
         return f"does not start again in {fate.fault} ({_share(fate, fate.no_starts)})"
     if fate.lost and fate.promise == KEEPS_ALL:
@@ -290,6 +295,7 @@ def _details(fate: Fate) -> list[str]:
         grouped(fate.runs),
         *(grouped(fate.sums[name]) for name in SUMS),
         *(time(1e9 * fate.maxima[name]) for name in MAXIMA),
+        str(fate.worst_seed),
         fate.verdict.value + (f" ({BROKEN})" if fate.breaches else ""),
     ]
 
