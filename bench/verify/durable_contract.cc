@@ -300,8 +300,10 @@ class StoppedEngine {
  public:
   explicit StoppedEngine(DurableEngine& engine) : servers_(processes_of_trees(engine.processes())) {
     for (const pid_t server : servers_) kill(server, SIGSTOP);
-    // Their threads stop one after the other.
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (!are_stopped(servers_) && std::chrono::steady_clock::now() < give_up) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
   StoppedEngine(const StoppedEngine&) = delete;
   StoppedEngine& operator=(const StoppedEngine&) = delete;
