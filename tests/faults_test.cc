@@ -687,7 +687,8 @@ TEST(FaultTest, FindsQueuesThatBreakTheirPromise) {
   EXPECT_EQ(breaches("engine_killed", contender<FiresEarly>()), 1);
   EXPECT_EQ(breaches("lease_ends", contender<SaysThatAllWereHeld>()), 1);
   EXPECT_EQ(breaches("lease_ends_at_most_once", contender<CompletesNothing>()), 1);
-  EXPECT_EQ(breaches("worker_killed", contender<HasNoLease>("redis_memory")), 1);
+  // A worker may have begun all that it held when it is killed.
+  EXPECT_GT(breaches("worker_killed", contender<HasNoLease>("redis_memory"), 3), 0);
 }
 
 DurableContender with_promise(std::string_view name, Kept kept) {
