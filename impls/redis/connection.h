@@ -141,9 +141,9 @@ class RedisConnection {
   void check(const redisReply& reply, int type) const;
   [[noreturn]] void lose();
 
-  inline static std::atomic<std::uint64_t> last_number_ = 0;
+  inline static std::atomic<std::uint64_t> last_number = 0;
 
-  const std::uint64_t number_ = ++last_number_;
+  const std::uint64_t number_ = ++last_number;
   RedisEndpoint endpoint_;
   std::chrono::milliseconds patience_;
   std::unique_ptr<redisContext, FreeContext> context_;
