@@ -476,7 +476,7 @@ class StoppedShards {
 };
 
 TEST(RedisClusterLoad, ClaimsFromTheOthersWhenAMasterHangs) {
-  constexpr Tick kShortLease = 2'000 * kMs;
+  constexpr Tick kShortLease = 4'000 * kMs;
   const auto queue = open("stopped", 0, 5s), beginner = open("stopped", 0, 2s);
   std::vector<DurableTimer> timers;
   for (DurableId id = 0; id < 200; ++id) timers.push_back({id, 0, "x"});
@@ -488,7 +488,7 @@ TEST(RedisClusterLoad, ClaimsFromTheOthersWhenAMasterHangs) {
 
   const auto before = Clock::now();
   const auto claims = queue->claim(1000, kShortLease).timers;
-  EXPECT_LT(Clock::now() - before, 1s);  // the lease is not over
+  EXPECT_LT(Clock::now() - before, 3s);  // the lease is not over
   EXPECT_EQ(claims.size(), timers.size() - shards.size());
   EXPECT_EQ(queue->complete(claims), std::vector<bool>(claims.size(), true));
 

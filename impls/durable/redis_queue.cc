@@ -111,8 +111,8 @@ constexpr int kFirstVersion = 5;
 // When to ask again for a shard that did not answer.
 constexpr Tick kSoon = 10'000'000;
 
-// A node that is only busy answers within it.
-constexpr std::chrono::nanoseconds kShortestWait = std::chrono::milliseconds(100);
+// All nodes that are only busy answer within it.
+constexpr std::chrono::nanoseconds kShortestWait = std::chrono::seconds(1);
 
 }  // namespace
 

@@ -17,7 +17,7 @@
 // ranges of slots, each node has its share of shards. claim() goes round the shards until it has
 // enough, and each claim begins at the next shard. It passes over a shard whose node is down or does
 // not answer, as long as another answers. Once it has claimed something, it waits for the others for
-// at most a quarter of the lease. (What a node claims and cannot tell is due again after the lease.)
+// at most a quarter of the lease, or a second. (What a node claims and cannot tell is due again after the lease.)
 //
 // Cost:
 //   schedule, complete, give_back
