@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/descriptor.h"
+
 namespace timerbench {
 namespace {
 
@@ -29,13 +31,6 @@ sockaddr_un address_of(const std::filesystem::path& path) {
   std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
   return address;
 }
-
-struct Descriptor {
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-  const int number;
-};
 
 // Between a client and the server. All that both send is short, so it is written as it comes.
 class Pipe {
@@ -94,21 +89,23 @@ Proxy::Moved::~Moved() { rename(behind.c_str(), socket.c_str()); }
 Proxy::Proxy(std::filesystem::path socket) : moved_(std::move(socket)) {
   struct stat status {};
   if (stat(moved_.behind.c_str(), &status) != 0) fail("stat");
-  const Descriptor listener{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const int opened = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (opened < 0) fail("socket");
+  const Descriptor listener(opened, "socket");
   const sockaddr_un address = address_of(moved_.socket);
   constexpr int kBacklog = 64;
-  if (bind(listener.number, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+  if (bind(listener.fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     fail("bind");
   }
   chmod(moved_.socket.c_str(), status.st_mode & 07777);
-  if (listen(listener.number, kBacklog) != 0) fail("listen");
+  if (listen(listener.fd, kBacklog) != 0) fail("listen");
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ < 0) fail("fork");
   if (process_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
-    run(listener.number);
+    run(listener.fd);
   }
 }
 

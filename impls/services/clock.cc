@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "core/backend_error.h"
+#include "core/descriptor.h"
 
 namespace timerbench {
 namespace {
@@ -80,16 +81,6 @@ class TimerfdAlarm final : public Alarm {
   void ring() override { eventfd_write(bell_.fd, 1); }
 
  private:
-  struct Descriptor {
-    Descriptor(int fd, const char* what) : fd(fd) {
-      if (fd < 0) refuse(what);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() { close(fd); }
-    int fd;
-  };
-
   [[noreturn]] static void refuse(const char* what) {
     throw BackendUnavailable(fmt::format("{}: {}", what, std::strerror(errno)));
   }

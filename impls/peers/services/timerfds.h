@@ -36,7 +36,7 @@
 #include <vector>
 
 #include "core/backend_error.h"
-#include "peers/services/descriptor.h"
+#include "core/descriptor.h"
 #include "peers/services/kernel_instant.h"
 #include "peers/services/service_over.h"
 #include "services/timer_service.h"
