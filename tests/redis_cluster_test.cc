@@ -96,10 +96,15 @@ std::size_t master_of(const std::string& key) {
     connection.call(REDIS_REPLY_INTEGER, {"EXISTS", key});
     id = text_of(connection.call(REDIS_REPLY_STRING, {"CLUSTER", "MYID"}));
   });
-  for (std::size_t i = 0; i < nodes().size(); ++i) {
-    if (id_of(nodes()[i]) == id) return i;
-  }
-  throw std::logic_error(id);
+  // They stay the same, and a node that hangs cannot be asked.
+  static const std::vector<std::string> ids = [] {
+    std::vector<std::string> ids;
+    for (const RedisEndpoint& node : nodes()) ids.push_back(id_of(node));
+    return ids;
+  }();
+  const auto found = std::ranges::find(ids, id);
+  if (found == ids.end()) throw std::logic_error(id);
+  return static_cast<std::size_t>(found - ids.begin());
 }
 
 std::size_t another_master(std::size_t than) {
