@@ -19,7 +19,6 @@ from console import ArgumentParser, Failure, run_main, say
 from files import fill, path_argument
 from results.grid import read_files
 from results.realtime import CONTROL, RealtimeCell, RealtimeResults, load_files
-from style import LIBRARY
 from tables.replays import markdown_table
 from words import digits, grouped
 
@@ -55,8 +54,7 @@ def _in_order(results: RealtimeResults) -> list[str]:
     """Returns the control, then own services, then libraries."""
 
     def place(service: str) -> int:
-        is_library = results.precision(service).endswith(LIBRARY)
-        return 0 if service == CONTROL else 2 if is_library else 1
+        return 0 if service == CONTROL else 2 if results.is_library(service) else 1
 
     return sorted(results.backends, key=place)
 
