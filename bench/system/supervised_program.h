@@ -30,8 +30,8 @@ class SupervisedProgram {
   // Starts arguments[0] with these arguments, without input. A file that it writes may have
   // `most_file_bytes`; a larger one is refused by the system. All that it writes beside its output
   // may have four times as much, which must be free in the folders for temporary files and the
-  // current one, and 1 000 of its processes may live at a time. Throws
-  // std::system_error if no process can be started. REQUIRES: this process has one thread.
+  // current one, and 1 000 of its processes may live at a time. Throws std::system_error if no
+  // process can be started. REQUIRES: this process has one thread.
   SupervisedProgram(const std::vector<std::string>& arguments, std::uint64_t most_file_bytes);
   ~SupervisedProgram();
   SupervisedProgram(const SupervisedProgram&) = delete;

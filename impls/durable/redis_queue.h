@@ -17,7 +17,8 @@
 // ranges of slots, each node has its share of shards. claim() goes round the shards until it has
 // enough, and each claim begins at the next shard. It passes over a shard whose node is down or does
 // not answer, as long as another answers. Once it has claimed something, it waits for the others for
-// at most a quarter of the lease, or a second. (What a node claims and cannot tell is due again after the lease.)
+// at most a quarter of the lease, or a second. (What a node claims and cannot tell is due again after
+// the lease.)
 //
 // Cost:
 //   schedule, complete, give_back
@@ -56,8 +57,8 @@
 // Good: many producers and workers, where the loss of a second is bearable, or a replica is there;
 //       in a cluster, more timers than one server's memory or processor can take.
 // Bad: all timers are in memory. With shards an idle worker asks each of them.
-// Follows: Redis from version 5; Redis in Action, 6.4.2; the visibility timeout of Amazon SQS; the Redis Cluster
-//          specification.
+// Follows: Redis from version 5; Redis in Action, 6.4.2; the visibility timeout of Amazon SQS; the
+//          Redis Cluster specification.
 // Deviates: one sorted set, where Bull and Sidekiq move members between several.
 #pragma once
 
