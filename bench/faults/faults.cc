@@ -119,27 +119,15 @@ void kill_engine(FaultScene& scene) {
   }
 }
 
-// Returns whom it told.
-std::vector<pid_t> signal_engine(FaultScene& scene, int signal) {
-  std::vector<pid_t> processes = processes_of_trees(scene.engine.processes());
-  for (const pid_t process : processes) kill(process, signal);
-  return processes;
-}
-
-// Returns when none of its processes does anything more, also those that it started meanwhile.
+// None of its processes does anything more.
 void freeze_engine(FaultScene& scene) {
-  const auto give_up = std::chrono::steady_clock::now() + 10s;
-  std::vector<pid_t> before, stopped;
-  do {
-    if (std::chrono::steady_clock::now() >= give_up) throw BackendError("a server does not stop");
-    before = std::exchange(stopped, signal_engine(scene, SIGSTOP));
-  } while (stopped != before || !are_stopped(stopped));
+  if (!stop_trees(scene.engine.processes(), 10s)) throw BackendError("a server does not stop");
 }
 
 void stop_engine(FaultScene& scene) {
   freeze_engine(scene);
   sleep(5s);
-  signal_engine(scene, SIGCONT);
+  signal_trees(scene.engine.processes(), SIGCONT);
 }
 
 // Nobody writes while the disk is copied, for all are stopped. They end without another word.
@@ -148,7 +136,7 @@ void cut_power(FaultScene& scene) {
   freeze_engine(scene);
   scene.disk->cut_power();
   scene.crew.kill();
-  signal_engine(scene, SIGKILL);
+  signal_trees(scene.engine.processes(), SIGKILL);
   scene.engine.restart();
   scene.crew.start();
 }

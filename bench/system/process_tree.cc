@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "system/entries.h"
 #include "system/kernel_files.h"
@@ -159,6 +160,22 @@ bool are_stopped(const std::vector<pid_t>& processes) {
     });
   }
   return are_stopped;
+}
+
+bool stop_trees(const std::vector<pid_t>& roots, std::chrono::nanoseconds patience) {
+  const auto give_up = std::chrono::steady_clock::now() + patience;
+  std::vector<pid_t> before, stopped;
+  do {
+    if (std::chrono::steady_clock::now() >= give_up) return false;
+    before = std::exchange(stopped, signal_trees(roots, SIGSTOP));
+  } while (stopped != before || !are_stopped(stopped));
+  return true;
+}
+
+std::vector<pid_t> signal_trees(const std::vector<pid_t>& roots, int signal) {
+  std::vector<pid_t> processes = processes_of_trees(roots);
+  for (const pid_t process : processes) kill(process, signal);
+  return processes;
 }
 
 ProcessTreeUsage usage_of_trees(const std::vector<pid_t>& roots) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,13 @@ std::vector<pid_t> processes_of_trees(const std::vector<pid_t>& roots);
 // Whether none of their threads runs: each was stopped by a signal, or has ended. A thread that was
 // told to stop goes on until the kernel has done what it asked for, such as an fsync.
 bool are_stopped(const std::vector<pid_t>& processes);
+
+// Stops these and all their descendants, also those that they start meanwhile. Returns true when all
+// are_stopped(), and false if they are not within `patience`.
+bool stop_trees(const std::vector<pid_t>& roots, std::chrono::nanoseconds patience);
+
+// Sends the signal to these and all their descendants, and returns whom.
+std::vector<pid_t> signal_trees(const std::vector<pid_t>& roots, int signal);
 
 struct ProcessTreeUsage {
   double cpu_seconds = 0;         // of those that live, and of their children that have ended

@@ -298,18 +298,12 @@ void outlives_its_clients(DurableScene& scene) {
 // As long as it lives, the servers do nothing.
 class StoppedEngine {
  public:
-  explicit StoppedEngine(DurableEngine& engine) : servers_(processes_of_trees(engine.processes())) {
-    for (const pid_t server : servers_) kill(server, SIGSTOP);
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (!are_stopped(servers_) && std::chrono::steady_clock::now() < give_up) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+  explicit StoppedEngine(DurableEngine& engine) : servers_(engine.processes()) {
+    stop_trees(servers_, std::chrono::seconds(5));
   }
   StoppedEngine(const StoppedEngine&) = delete;
   StoppedEngine& operator=(const StoppedEngine&) = delete;
-  ~StoppedEngine() {
-    for (const pid_t server : servers_) kill(server, SIGCONT);
-  }
+  ~StoppedEngine() { signal_trees(servers_, SIGCONT); }
 
  private:
   const std::vector<pid_t> servers_;
