@@ -12,15 +12,18 @@ import platform
 import sys
 import time
 from array import array
+from pathlib import Path
 
 ADVANCE = CANCEL = 0xFFFFFFFF
+VERSION = f"Python {platform.python_version()} (python3)"
+ABOUT = {"name": "python_heapq", "summary": "heapq with lazy deletion, as asyncio's timers"}
+ABOUT |= {"precision": "exact", "ordered": True, "version": VERSION}
 
 
 def replay(ops, setup, capacity, fires=None):
     """Replays the operations with new timers. Returns the JSON of its line."""
     heap = []  # handles [deadline, number, id]; those of cancelled timers have the id None
     handles = [None] * capacity
-    numbers = itertools.count()
     now = fired = cancelled = in_heap = begin = 0
     for i, (id_, arg) in enumerate(ops):
         if i == setup:
@@ -45,44 +48,38 @@ def replay(ops, setup, capacity, fires=None):
                 heapq.heapify(heap)
                 in_heap = 0
         if arg != CANCEL:
-            handles[id_] = [now + arg, next(numbers), id_]
+            handles[id_] = [now + arg, i, id_]
             heapq.heappush(heap, handles[id_])
         elif handle:
             cancelled += 1
-    elapsed = time.perf_counter_ns() - begin if setup < len(ops) else 0
-    told = {"elapsed_ns": elapsed, "fired": fired, "cancelled": cancelled}
-    return told | {"pending": len(heap) - in_heap}
+    elapsed = time.perf_counter_ns() - begin if begin else 0
+    pending = len(heap) - in_heap
+    return {"elapsed_ns": elapsed, "fired": fired, "cancelled": cancelled, "pending": pending}
 
 
 def load(path):
     """Returns the operations, how many are setup, and the capacity."""
-    with open(path + ".json", encoding="utf-8") as file:
-        info = json.load(file)
-    with open(path + ".npy", "rb") as file:
-        file.seek(8)
-        file.seek(int.from_bytes(file.read(2), "little"), 1)  # skips the header
-        words = array("I", file.read())
+    info = json.loads(Path(path + ".json").read_text(encoding="utf-8"))
+    data = Path(path + ".npy").read_bytes()
+    words = array("I", data[10 + int.from_bytes(data[8:10], "little") :])  # less the header
     return list(zip(words[::2], words[1::2])), info["setup_ops"], info["capacity"]
 
 
 def main():
-    if sys.argv[1] == "describe":
-        about = {"name": "python_heapq", "summary": "heapq with lazy deletion, as asyncio's timers"}
-        about |= {"precision": "exact", "ordered": True}
-        print(json.dumps(about | {"version": f"Python {platform.python_version()} (python3)"}))
-        return
     options = dict(word[2:].split("=", 1) for word in sys.argv[2:] if word.startswith("--"))
     traces = [load(word) for word in sys.argv[2:] if not word.startswith("--")]
-    if "fires" in options:
+    if sys.argv[1] == "describe":
+        print(json.dumps(ABOUT))
+    elif "fires" in options:
         with open(options["fires"], "w", encoding="ascii") as fires:
             fires.write("now,id,deadline\n")
             print(json.dumps(replay(*traces[0], fires)))
-        return
-    end = time.monotonic() + float(options["seconds"])
-    for count in itertools.count(1):
-        print(json.dumps(replay(*traces[(count - 1) % len(traces)])), flush=True)
-        if count >= max(3, len(traces)) and time.monotonic() > end:
-            return
+    else:
+        end = time.monotonic() + float(options["seconds"])
+        for count, trace in enumerate(itertools.cycle(traces), 1):
+            print(json.dumps(replay(*trace)), flush=True)
+            if count >= max(3, len(traces)) and time.monotonic() > end:
+                break
 
 
 if __name__ == "__main__":
