@@ -268,6 +268,19 @@ class BenchScratch(Scratch):
         out, err = program.communicate()
         return program.returncode, out, err
 
+    def compare_builds(self) -> None:
+        """From now on two of them are measured, as scripts/compare does with two commits."""
+        other = self.folder / "other"
+        other.write_bytes((self.folder / "timerbench").read_bytes() + b"# another\n")
+        other.chmod(0o755)
+        self.program = self.program.replace(
+            "console.run_main('scripts/bench', bench.main)",
+            "arguments, choice = bench.parse(sys.argv[1:])\n"
+            f"builds = {{'@a': bench.TIMERBENCH, '@b': pathlib.Path({str(other)!r})}}\n"
+            "bench.TIMERBENCH = None  # nothing else need have been built\n"
+            "sys.exit(bench.run_campaign(arguments, arguments.out, choice, 'compare', builds))",
+        )
+
     def measured(self) -> list[str]:
         """Returns the cells in the order in which their measurements started."""
         log = self.source / "measured.log"
