@@ -27,8 +27,8 @@ README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", *PAGES]
 PUBLISHED = ROOT / "results" / "2026-11-25-amd-epyc-full" / "table.md"
-LIBRARIES = ROOT / "results" / "2026-11-25-amd-epyc-peers" / "table.md"
-RUNTIMES = ROOT / "results" / "2026-11-25-amd-epyc-processes" / "table.md"
+LIBRARIES = ROOT / "results" / "2026-11-26-amd-epyc-peers" / "table.md"
+RUNTIMES = ROOT / "results" / "2026-11-26-amd-epyc-processes" / "table.md"
 OF_SERVICES = [
     ROOT / "results" / f"2026-11-26-amd-epyc-{suite}"
     for suite in ("accuracy", "contention", "purgatory")
