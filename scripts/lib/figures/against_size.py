@@ -31,7 +31,8 @@ LABEL_SIZE = 7.5
 WIDTH = 8  # inches of the figure
 PLOT, TITLE, AXIS = 3.67, 0.67, 0.42  # inches of the plot, above it, and below it
 ROW = 0.145  # inches of a line about precisions
-LEFT, RIGHT = 0.68, 2.32  # inches beside the plot
+LEFT, RIGHT = 0.68, 2.32  # inches beside the plot; more at the right for long labels
+LETTER, LEADER = 0.058, 0.25  # inches of a letter of a label, and before it
 
 
 def draw(results: Results, workload: str, width: float | None = None) -> Figure:
@@ -44,7 +45,7 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
     below = AXIS + math.ceil(len(precisions) / columns) * ROW + footer
     high = PLOT + TITLE + below
     figure = plt.figure(figsize=(wide, high), dpi=200)
-    axes = figure.add_axes((LEFT / wide, below / high, 1 - (LEFT + RIGHT) / wide, PLOT / high))
+    axes = figure.add_axes((0, 0, 1, 1))  # until the labels are known
     sizes = results.sizes(workload)
     harness = {size: cell.cost for size, cell in results.harness[workload].items()}
     axes.set(
@@ -55,7 +56,10 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
     )
     if harness:
         shade_below(axes, harness)
-    label_ends(axes, [_draw_line(axes, results, workload, backend) for backend in backends])
+    labels = [_draw_line(axes, results, workload, backend) for backend in backends]
+    right = max([RIGHT, *(LEADER + LETTER * len(label.text) for label in labels)])
+    axes.set_position((LEFT / wide, below / high, 1 - (LEFT + right) / wide, PLOT / high))
+    label_ends(axes, labels)
 
     axes.xaxis.set_major_locator(FixedLocator(sizes))
     axes.xaxis.set_minor_locator(NullLocator())
