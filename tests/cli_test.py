@@ -1307,7 +1307,10 @@ class CliTest(unittest.TestCase):
             ["list", "--json"],
             ["--help"],
             ["verify", "null"],
-            ["run", "--workloads=fill", "--sizes=10", "--backends=null", f"--benchmark_out={out}"],
+            [
+                *"run --workloads=fill --sizes=1k --backends=ring_512".split(),
+                f"--benchmark_out={out}",
+            ],
         ):
             with open("/dev/full", "w") as full:
                 done = subprocess.run(
