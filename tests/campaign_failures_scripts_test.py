@@ -157,7 +157,7 @@ class FailuresTest(BenchScratch):
                     time.sleep(0.05)
                 program.kill()
                 program.communicate()
-                child = Path(f"/proc/{pids.read_text()}/stat")
+                child = Path(f"/proc/{pids.read_text().strip()}/stat")
                 while child.exists() and child.read_text().split(") ")[1][0] != "Z":
                     self.assertLess(time.monotonic(), deadline)
                     time.sleep(0.05)
@@ -399,6 +399,7 @@ class FailuresTest(BenchScratch):
             (["--memory=lots"], "'lots' is not a size"),
             (["--rounds=2", "--budget=1m"], "give --rounds or --budget"),
             (["--processor=4711"], "--processor: 4711 is not one of"),
+            (["--jobs=2"], "--jobs is for the suite faults, .*; quick measures one cell at a time"),
             (["--backends=nonsense"], "unknown backend"),
         ):
             with self.subTest(complaint):
@@ -413,6 +414,51 @@ class FailuresTest(BenchScratch):
             self.run_bench(),
             (1, "", "scripts/bench: /proc/x: No such file or directory; choose another --out\n"),
         )
+
+
+class JobsTest(BenchScratch):
+    """Cells of the suite faults may be measured side by side."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.program = self.program.replace(
+            "console.run_main", "bench.preset_of = lambda choice: 'release'\nconsole.run_main"
+        )
+
+    def test_so_many_run_at_a_time(self) -> None:
+        acts = "delay_queue=meets,system_timer=meets"
+        code, _, err = self.run_bench("faults", "--sizes=10", "--jobs=2", ACTS=acts)
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(len(self.measured()), 4)
+        self.assertEqual(len(self.results()["benchmarks"]), 4)
+
+    def test_one_that_fails_ends_no_other(self) -> None:
+        acts = "delay_queue=crash,system_timer=slow"
+        code, _, err = self.run_bench("faults", "--sizes=10", "--jobs=3", ACTS=acts)
+        self.assertEqual(code, 1)
+        self.assertEqual(err, "scripts/bench: cells failed: faults/low/10/delay_queue\n")
+        self.assertEqual(set(self.failures()), {"delay_queue"})
+        self.assertEqual(self.measured().count("faults/low/10/system_timer"), 2)
+        self.assertIn("Nothing to do", self.run_bench("faults", "--sizes=10")[1])
+
+    def test_a_request_to_end_ends_all(self) -> None:
+        acts = "delay_queue=hang,system_timer=hang"
+        program = self.start("faults", "--sizes=10", "--jobs=2", ACTS=acts)
+        pids = self.source / "hanging.pid"
+        while not pids.exists() or len(pids.read_text().split()) < 2:
+            self.assertIsNone(program.poll())
+            time.sleep(0.02)
+        program.send_signal(signal.SIGTERM)
+        program.communicate(timeout=20)
+        self.assertEqual(program.returncode, 1)
+        for pid in pids.read_text().split():
+            self.assertFalse(Path(f"/proc/{pid}").exists())
+
+    def test_a_full_disk_ends_all(self) -> None:
+        acts = "delay_queue=full,system_timer=hang"
+        code, _, err = self.run_bench("faults", "--sizes=10", "--jobs=2", ACTS=acts)
+        self.assertEqual(code, 1)
+        self.assertRegex(err, "^scripts/bench: /tmp: No space left on device, .*\n$")
 
 
 class MemoryTest(unittest.TestCase):

@@ -105,7 +105,7 @@ def option(name, default=""):
 ACTS = dict(act.split("=") for act in os.environ.get("ACTS", "").split(",") if act)
 IS_OTHER = sys.argv[0].endswith("other")  # a second build
 SUITE = os.path.basename(option("--suite")).removesuffix(".toml")
-REALTIME = SUITE in ("accuracy", "contention", "purgatory")
+REALTIME = SUITE in ("accuracy", "contention", "purgatory", "faults")
 KNOWN = ["delay_queue", "system_timer"] if REALTIME else ["scan", "ring_512"]
 BACKENDS = [name for name in option("--backends").split(",") if name] or KNOWN
 WORKLOADS = option("--workloads", "low" if REALTIME else "fill").split(",")
@@ -113,8 +113,8 @@ SIZES = option("--sizes", "1000,10000" if REALTIME else "10").replace("k", "000"
 TAIL = "/iterations:1/manual_time" if REALTIME else "/manual_time"
 
 def hang():
-    with open(os.environ["SOURCE"] + "hanging.pid", "w") as file:
-        file.write(str(os.getpid()))
+    with open(os.environ["SOURCE"] + "hanging.pid", "a") as file:
+        file.write(f"{{os.getpid()}}\\n")
     time.sleep(1000)
 
 def cells(workload, size):
@@ -182,6 +182,13 @@ else:
             memory = [bytearray(10**7) for _ in range(10**4)]
         except MemoryError:
             sys.exit("timerbench: out of memory; choose a smaller size")
+    if act == "meets":  # ends when two have begun each attempt
+        for _ in range(100):
+            if len(open(log.name).readlines()) >= 2 * attempt:
+                break
+            time.sleep(0.05)
+        else:
+            sys.exit("timerbench: nobody came")
     if act in ("slow", "slower"):
         time.sleep(0.3 if act == "slow" else 0.7)
     entry = dict(name=name + TAIL, run_name=name + TAIL, run_type="iteration", iterations=1,
@@ -198,6 +205,11 @@ else:
         entry |= dict(label="exact, per insert", bytes_per_timer=16.0)
     elif option("--pass") == "counters":
         entry |= dict(label="exact, per insert", cycles_per_item=12.0)
+    elif SUITE == "faults":
+        zeros = "breaches no_starts not_back lost fired_twice fired_without_acknowledgement"
+        zeros += " fired_after_cancel failed_calls latest_seconds silent_seconds worst_seed"
+        entry |= dict.fromkeys(zeros.split(), 0.0)
+        entry |= dict(label="keeps all, per timer", runs=10.0, acknowledged=100.0)
     elif REALTIME:
         saturated = ", saturated" if act == "saturated" else ""
         entry |= dict(label="granular, per request" + saturated, cpu_share=0.029,

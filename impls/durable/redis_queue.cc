@@ -114,6 +114,12 @@ constexpr Tick kSoon = 10'000'000;
 // All nodes that are only busy answer within it.
 constexpr std::chrono::nanoseconds kShortestWait = std::chrono::seconds(1);
 
+// Whether a node did not answer, so that others still may.
+bool is_silence(const BackendError& error) {
+  return dynamic_cast<const BackendUnavailable*>(&error) != nullptr ||
+         dynamic_cast<const RedisAnswerLost*>(&error) != nullptr;
+}
+
 }  // namespace
 
 RedisQueue::RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig& config,
@@ -201,10 +207,6 @@ Claims RedisQueue::claim(std::size_t most, Tick lease) {
     // A node that hangs leaves half of the time to the others.
     const auto now = Clock::now();
     if (!is_last) own.give_up = now + (limits.give_up - now) / 2;
-    const auto pass_over = [&] {
-      if (own.await_recovery) throw;
-      claims.next_wakeup = std::min(claims.next_wakeup, config_.now() + kSoon);
-    };
     try {
       Claims more = claim_from(shards_[(token + i) % shards_.size()], most - claims.timers.size(),
                                lease, token, own);
@@ -214,14 +216,15 @@ Claims RedisQueue::claim(std::size_t most, Tick lease) {
       }
       std::ranges::move(more.timers, std::back_inserter(claims.timers));
       claims.next_wakeup = std::min(claims.next_wakeup, more.next_wakeup);
-    } catch (const BackendUnavailable&) {
-      pass_over();
-    } catch (const RedisAnswerLost&) {
-      pass_over();
-    } catch (const BackendError&) {
-      // What was claimed would be lost with the error. The next claim meets it again.
-      if (claims.timers.empty()) throw;
-      break;
+    } catch (const BackendError& error) {
+      if (is_silence(error)) {
+        if (own.await_recovery) throw;
+        claims.next_wakeup = std::min(claims.next_wakeup, config_.now() + kSoon);
+      } else {
+        // What was claimed would be lost with the error. The next claim meets it again.
+        if (claims.timers.empty()) throw;
+        break;
+      }
     }
     if (!claims.timers.empty() && Clock::now() >= limits.give_up) break;
   }

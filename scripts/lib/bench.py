@@ -240,13 +240,19 @@ def _campaign(
         cache=CACHE,
         rounds=rounds,
         deadline=deadline,
-        memory=arguments.memory or _four_fifths_of_memory(),
+        memory=arguments.memory or _four_fifths_of_memory() // arguments.jobs,
         cell_seconds=arguments.cell_seconds,
         processor=_processor(arguments.processor),
         slow_down=arguments.slow_down or 0,
         extent=f"--budget={arguments.budget:g}s" if deadline else extent,
         retry=arguments.retry,
+        jobs=arguments.jobs,
     )
+    if arguments.jobs > 1 and plan.suite != FAULTS:
+        raise UsageError(
+            f"--jobs is for the suite {FAULTS}, which measures no cost; {plan.suite} measures one cell at "
+            "a time"
+        )
     if len(arguments.passes) > 1 and not plan.is_replayed:
         raise UsageError(
             f"--passes are for suites of replays, and {plan.suite} is on the wall clock"
@@ -404,6 +410,14 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         type=int,
         metavar="N",
         help="processor that measures (default: the last one); Redis and services are not bound",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=_count,
+        default=1,
+        metavar="N",
+        help=f"measure so many cells of the suite {FAULTS} at a time, whose runs mostly wait; timers "
+        "fire later then (default: 1)",
     )
     parser.add_argument(
         "--slow-down",

@@ -11,7 +11,7 @@ import signal
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NoReturn
 
 from rich.console import ConsoleDimensions, Group, RenderableType
@@ -165,15 +165,34 @@ def duration(seconds: float) -> str:
 
 class Stop:
     """Inside this context the first Ctrl-C only asks for an end. A second one, SIGTERM and SIGHUP
-    also kill the current process.
+    also kill the processes that run.
     """
 
     def __init__(self) -> None:
         self.is_set = False
         self.is_urgent = False
-        self.kill: Callable[[], None] = lambda: None  # kills the current process
         self.tell: Callable[[str], None] = _tell_on_stderr
         self._first = 0.0
+        self._kills: set[Callable[[], None]] = set()
+
+    @contextlib.contextmanager
+    def killing(self, kill: Callable[[], None]) -> Iterator[None]:
+        """Inside this context an urgent end calls `kill`; if it was asked for before, at once.
+        Several threads may be inside.
+        """
+        self._kills.add(kill)
+        try:
+            if self.is_urgent:
+                kill()
+            yield
+        finally:
+            self._kills.remove(kill)
+
+    def end_at_once(self) -> None:
+        """Asks for an urgent end."""
+        self.is_set = self.is_urgent = True
+        for kill in list(self._kills):
+            kill()
 
     def __enter__(self) -> "Stop":
         self._previous = [(number, signal.signal(number, self._hear)) for number in _ends()]
@@ -190,8 +209,7 @@ class Stop:
             self._first = time.monotonic()
         # A second signal within a second is the same request, sent to the process and to its group.
         if number != signal.SIGINT or time.monotonic() > self._first + 1:
-            self.is_urgent = True
-            self.kill()
+            self.end_at_once()
         elif is_first:
             self.tell("Interrupted: finishing; once more ends at once")
 

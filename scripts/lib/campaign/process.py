@@ -12,11 +12,10 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from campaign.scratch import clear, require_room
+from campaign.scratch import require_room
 from console import Stop
 
 # How often the memory of a process is checked.
@@ -64,13 +63,12 @@ def measure(
 ) -> Measurement:
     """Runs 'timerbench run' for one cell.
 
-    `scratch` is a folder for its output. `sleeps`: the cell waits for a server or the clock, so
-    time off the processor is no sign of disturbance. Raises Interrupted. Raises Failure if the disk
-    is full, because that is not the backend's failure.
+    `scratch` is an empty folder for its output. `sleeps`: the cell waits for a server or the clock,
+    so time off the processor is no sign of disturbance. Raises Interrupted. Raises Failure if the
+    disk is full, because that is not the backend's failure.
     """
     out = scratch / "cell.json"
     log = scratch / "cell.log"
-    clear(scratch)
     filter_ = "^" + re.sub(r"([^\w/])", r"[\1]", cell) + "(/manual_time|/iterations:1/manual_time)$"
     full = [*command, "--verified", f"--benchmark_filter={filter_}", f"--benchmark_out={out}"]
     begin = time.monotonic()
@@ -140,22 +138,22 @@ def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop)
         stderr=subprocess.STDOUT,
         process_group=0,
     )
-    kill = partial(os.killpg, program.pid, signal.SIGKILL)
-    stop.kill = kill
-    if stop.is_urgent:  # the request came before there was a process to kill
-        kill()
+
+    def kill() -> None:
+        with contextlib.suppress(ProcessLookupError):  # all have ended
+            os.killpg(program.pid, signal.SIGKILL)
+
     try:
-        with contextlib.suppress(OSError):  # the process may have ended
-            resource.prlimit(program.pid, resource.RLIMIT_DATA, (limits.memory, limits.memory))
-            # If the machine runs out of memory, the kernel shall kill this process.
-            Path(f"/proc/{program.pid}/oom_score_adj").write_text("1000", encoding="ascii")
-            if limits.processor is not None:
-                os.sched_setaffinity(program.pid, {limits.processor})
-        return program.wait() if _ends_in_time(program, limits) else None
+        with stop.killing(kill):
+            with contextlib.suppress(OSError):  # the process may have ended
+                resource.prlimit(program.pid, resource.RLIMIT_DATA, (limits.memory, limits.memory))
+                # If the machine runs out of memory, the kernel shall kill this process.
+                Path(f"/proc/{program.pid}/oom_score_adj").write_text("1000", encoding="ascii")
+                if limits.processor is not None:
+                    os.sched_setaffinity(program.pid, {limits.processor})
+            return program.wait() if _ends_in_time(program, limits) else None
     finally:
-        stop.kill = lambda: None
-        with contextlib.suppress(OSError):
-            kill()
+        kill()
         program.wait()
 
 

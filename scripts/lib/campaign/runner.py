@@ -1,11 +1,14 @@
-"""Runs a campaign: measures each cell of the plan that the journal lacks, one process at a time."""
+"""Runs a campaign: measures each cell of the plan that the journal lacks, each in a process."""
 
 import math
+import tempfile
 import time
 from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
 from statistics import fmean
@@ -53,6 +56,7 @@ class Options:
     seed: int = 1  # of the order
     extent: str = ""  # the option for rounds or time, unless the suite's default
     retry: bool = False  # measure again what failed in an earlier start
+    jobs: int = 1  # processes that measure at the same time
 
 
 LEAST_PROBES = 20  # reads of memory that are needed to judge one of them
@@ -208,14 +212,35 @@ class Runner:
         stop.tell = bar.tell
         self._runs = sum(1 for _ in self._journal.of_kind("run"))
         bar.reach(reached())
-        with scratch_folder() as scratch:
-            for last, step in pairwise(chain([None], steps, [None])):
-                if last and not (step and step[0] is last[0] and step[2] == last[2]):
-                    self._show(last, step, bar, above)
-                if step is None or stop.is_set:
-                    break
-                self._measure(*step, scratch, bar, stop)
-                bar.reach(reached(), step[1].name)
+        running: dict[Future[Measurement], Step] = {}
+        with scratch_folder() as scratch, ThreadPoolExecutor(self._options.jobs) as pool:
+
+            def begin(step: Step) -> None:
+                running[pool.submit(self._task(*step, scratch, stop))] = step
+
+            def await_one() -> None:
+                for task in wait(running, return_when=FIRST_COMPLETED).done:
+                    step = running.pop(task)
+                    self._end(*step[1:], task, bar)
+                    if not stop.is_set and not self._is_settled(*step[1:]):
+                        begin(step)
+                    bar.reach(reached(), step[1].name)
+
+            try:
+                for last, step in pairwise(chain([None], steps, [None])):
+                    while running and (step is None or stop.is_set):
+                        await_one()
+                    if last and not (step and step[0] is last[0] and step[2] == last[2]):
+                        self._show(last, step, bar, above)
+                    if step is None or stop.is_set:
+                        break
+                    begin(step)
+                    # The next step may depend on how this one ends.
+                    while len(running) == self._options.jobs:
+                        await_one()
+            except BaseException:
+                stop.end_at_once()  # else the pool waits for what runs
+                raise
 
     def _show(self, last: Step, next_: Step | None, bar: Bar, above: AboveBar) -> None:
         """Updates the table after each round of an input, or of all inputs."""
@@ -235,11 +260,7 @@ class Runner:
         """Yields the missing steps of the first `rounds` rounds, in order."""
         own = {cell.name for _, cell in self._own}
         for one, cell, round_ in all_rounds(self._plan, rounds, self._options.seed):
-            if (
-                cell.name in own
-                and cell.name not in self._failed
-                and not _settles(self._lines.get((cell.name, round_), []))
-            ):
+            if cell.name in own and not self._is_settled(cell, round_):
                 yield one, cell, round_
 
     def _with_left(self, steps: list[Step], bar: Bar) -> Iterator[Step]:
@@ -249,7 +270,8 @@ class Runner:
                 return
             if self._seconds and time.monotonic() > last + 1:  # a forecast takes time
                 last = time.monotonic()
-                bar.left = f"about {duration(self._expect(steps[i:]))} left"
+                seconds = self._expect(steps[i:]) / self._options.jobs
+                bar.left = f"about {duration(seconds)} left"
             if step[1].name not in self._failed and not self._waits(*step[:2]):
                 yield step
 
@@ -268,21 +290,28 @@ class Runner:
         assert self._options.deadline is not None
         return time.monotonic() + self._expect(steps) > self._options.deadline
 
-    def _measure(
-        self, one: Input, cell: Cell, round_: int, scratch: Path, bar: Bar, stop: Stop
-    ) -> None:
-        """Makes all attempts at one cell in one round."""
+    def _task(
+        self, one: Input, cell: Cell, round_: int, scratch: Path, stop: Stop
+    ) -> Callable[[], Measurement]:
+        """Returns what makes one attempt at a cell in one round."""
         if failure := self._why_not(one, cell):
-            self._keep(cell, round_, Measurement(failure.partition(":")[0], 0.0, failure))
-        while not stop.is_set and cell.name not in self._failed:
-            if _settles(self._lines.get((cell.name, round_), [])):
-                break
-            try:
-                self._keep(cell, round_, self._process(cell, round_, scratch, stop))
-            except Interrupted:
-                break
-        if (failure := self._failed.get(cell.name, "")).startswith(NOTABLE):
+            return partial(Measurement, failure.partition(":")[0], 0.0, failure)
+        return partial(self._process, cell, round_, scratch, stop)
+
+    def _end(self, cell: Cell, round_: int, attempt: Future[Measurement], bar: Bar) -> None:
+        """Keeps what the attempt has found."""
+        had_failed = cell.name in self._failed
+        try:
+            self._keep(cell, round_, attempt.result())
+        except Interrupted:
+            return
+        failure = self._failed.get(cell.name, "")
+        if failure.startswith(NOTABLE) and not had_failed:
             bar.line(f"{cell.name}  {failure}")
+
+    def _is_settled(self, cell: Cell, round_: int) -> bool:
+        """Whether the cell needs no further attempt in this round."""
+        return cell.name in self._failed or _settles(self._lines.get((cell.name, round_), []))
 
     def _why_not(self, one: Input, cell: Cell) -> str:
         """Returns why the cell need not be measured; empty if it must be."""
@@ -315,11 +344,13 @@ class Runner:
 
     def _process(self, cell: Cell, round_: int, scratch: Path, stop: Stop) -> Measurement:
         command, limits = self._command(cell, round_), self._limits(cell)
-        if self.pass_ == "instructions":
-            return count_instructions(command, cell.measured_name, scratch, limits, stop)
         waits = not self._plan.is_replayed or self._plan.is_remote(cell.backend)
         sleeps = waits or self.pass_ != "total"  # the other passes measure disturbance themselves
-        return measure(command, cell.measured_name, scratch, limits, stop, sleeps=sleeps)
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            own = Path(folder)
+            if self.pass_ == "instructions":
+                return count_instructions(command, cell.measured_name, own, limits, stop)
+            return measure(command, cell.measured_name, own, limits, stop, sleeps=sleeps)
 
     def _command(self, cell: Cell, round_: int) -> list[str]:
         own: tuple[str, ...] = ("--backends=", "--process=")

@@ -64,15 +64,6 @@ def remove_abandoned() -> None:
                 os.close(lock)
 
 
-def clear(folder: Path) -> None:
-    """Removes everything in the folder."""
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink()
-
-
 def no_room_in(failure: str) -> str:
     """Returns the system's message if the failure is that nothing could be written, else an empty
     text.
@@ -83,19 +74,19 @@ def no_room_in(failure: str) -> str:
 def require_room(folder: Path, failure: str) -> None:
     """Raises Failure if nothing can be written to the folder, or if `failure` says so."""
     if why := no_room_in(failure):
-        raise _no_room(folder, why)
+        raise _no_room(why)
     probe = folder / "room"
     try:
         probe.write_bytes(bytes(ROOM))
     except OSError as error:
-        raise _no_room(folder, str(error.strerror)) from None
+        raise _no_room(str(error.strerror)) from None
     finally:
         with contextlib.suppress(OSError):
             probe.unlink(missing_ok=True)
 
 
-def _no_room(folder: Path, why: str) -> Failure:
+def _no_room(why: str) -> Failure:
     return Failure(
-        f"{folder.parent}: {why}, so nothing can be measured; make room there, or set TMPDIR to "
+        f"{tempfile.gettempdir()}: {why}, so nothing can be measured; make room there, or set TMPDIR to "
         "another folder, and the same command goes on where it was"
     )
