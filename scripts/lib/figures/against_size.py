@@ -1,7 +1,7 @@
 """cost_<workload>: the cost of an item against size, a line for each backend."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -20,6 +20,7 @@ from figures.parts import (
     linestyle,
     note_on_marks,
     what_is_shown,
+    width_of,
     write_footer,
     write_title,
 )
@@ -32,7 +33,7 @@ WIDTH = 8  # inches of the figure
 PLOT, TITLE, AXIS = 3.67, 0.67, 0.42  # inches of the plot, above it, and below it
 ROW = 0.145  # inches of a line about precisions
 LEFT, RIGHT = 0.68, 2.32  # inches beside the plot; more at the right for long labels
-LETTER, LEADER = 0.058, 0.25  # inches of a letter of a label, and before it
+LEADER = 0.25  # inches before a label
 
 
 def draw(results: Results, workload: str, width: float | None = None) -> Figure:
@@ -57,7 +58,7 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
     if harness:
         shade_below(axes, harness)
     labels = [_draw_line(axes, results, workload, backend) for backend in backends]
-    right = max([RIGHT, *(LEADER + LETTER * len(label.text) for label in labels)])
+    right = max(RIGHT, room_for(labels))
     axes.set_position((LEFT / wide, below / high, 1 - (LEFT + right) / wide, PLOT / high))
     label_ends(axes, labels)
 
@@ -118,6 +119,11 @@ def _draw_line(axes: Axes, results: Results, workload: str, backend: str) -> End
     if end[0] < results.sizes(workload)[-1]:
         last += f" at {power(end[0])}"
     return EndLabel(f"{name}  {failure or last}", tint, end, bool(failure))
+
+
+def room_for(labels: Sequence[EndLabel]) -> float:
+    """Returns the inches that the labels take at the right of a plot."""
+    return LEADER + max((width_of(label.text, LABEL_SIZE) for label in labels), default=0)
 
 
 def label_ends(axes: Axes, labels: list[EndLabel]) -> None:

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from figures.against_size import EndLabel, explain_precisions, label_ends, shade_below
+from figures.against_size import EndLabel, explain_precisions, label_ends, room_for, shade_below
 from figures.parts import (
     FAINT,
     columns_within,
@@ -34,7 +34,6 @@ MOST = 8  # backends; of more, only the nearest are drawn
 COLUMNS = 3
 TICKS = 0.42  # inches of the labels at the left of a plot
 PLOT, HIGH = 1.65, 1.75  # least inches of a plot's width, and its height
-LETTER = 0.053  # inches of a letter in the names at its right, on average
 TITLE, AXIS, TOP = 0.42, 0.26, 0.5  # inches above a plot, below it, and above all
 ROW = 0.145  # inches of a line about precisions
 
@@ -81,8 +80,7 @@ def draw(results: Results, width: float | None = None) -> Figure:
         for workload, lines in panels.items()
     }
     texts = [label.text for some in labels.values() for label in some]
-    names = 0.25 + LETTER * max(map(len, texts), default=0)
-    room = TICKS + names
+    room = TICKS + room_for([label for some in labels.values() for label in some])
     columns = min(COLUMNS, len(panels), columns_within(width, room + PLOT, 0.1))
     rows = math.ceil(len(panels) / columns)
     wide = width or max(7.5, columns * (room + PLOT) + 0.1)

@@ -14,7 +14,9 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from results.grid import Grid
@@ -256,6 +258,14 @@ def legend_below(figure: Figure, handles: Sequence[Line2D], columns: int, footer
 def legend_height(entries: int, columns: int) -> float:
     """Returns the inches of a legend."""
     return math.ceil(entries / columns) * LEGEND_SIZE * 1.6 / 72
+
+
+def width_of(text: str, size: float) -> float:
+    """Returns the inches of a text in a size of the font."""
+    points, _, _ = text_to_path.get_text_width_height_descent(
+        text, FontProperties(size=size), ismath=False
+    )
+    return float(points) / 72
 
 
 def width_of_names(names: Iterable[str]) -> float:
