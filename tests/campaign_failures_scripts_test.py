@@ -432,6 +432,14 @@ class JobsTest(BenchScratch):
         self.assertEqual(len(self.measured()), 4)
         self.assertEqual(len(self.results()["benchmarks"]), 4)
 
+    def test_durable_queues_are_verified_for_longer_than_others(self) -> None:
+        acts = {"MOST_SECONDS": "1", "ACTS": "system_timer=slow_verify"}
+        self.assertEqual(self.run_bench("faults", "--sizes=10", **acts)[0], 0)
+        self.assertEqual(self.failures(), {})
+        self.setUp()
+        self.run_bench("purgatory", "--sizes=1000", **acts)
+        self.assertEqual(set(self.failures()), {"system_timer"})
+
     def test_one_that_fails_ends_no_other(self) -> None:
         acts = "delay_queue=crash,system_timer=slow"
         code, _, err = self.run_bench("faults", "--sizes=10", "--jobs=3", ACTS=acts)

@@ -149,6 +149,8 @@ elif sys.argv[1] == "verify":
     for name in sys.argv[3:]:
         if ACTS.get(name) == "crash_verify":
             os.kill(os.getpid(), signal.SIGSEGV)
+        if ACTS.get(name) == "slow_verify":
+            time.sleep(2)
         if ACTS.get(name) == "hang_verify":
             hang()
         said = {{"unverified": "WRONG: fired early", "crash_isolated": "ERROR: crash: SIGSEGV in random traces"}}

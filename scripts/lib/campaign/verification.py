@@ -13,6 +13,7 @@ from campaign.process import Limits, how_it_ended, run_limited
 from campaign.scratch import require_room, scratch_folder
 from console import Bar, Stop
 from files import shown
+from results.survival import SUITE as FAULTS
 
 SECONDS = 0.2  # of random traces for each backend; of each audit for a service
 MOST_SECONDS = 60  # limit of one verification; then the backend counts as hanging
@@ -52,7 +53,7 @@ def verify(
     failures = dict(known)
     left = {one: identity for one, identity in _identities(plan).items() if one not in known}
     if left:
-        more = MORE_SECONDS if plan.suite == "durable" else 0
+        more = MORE_SECONDS if plan.suite in ("durable", FAULTS) else 0
         limits = Limits(MOST_SECONDS + more, memory)
         with Bar("Verifying", len(left)) as bar:
             stop.tell = bar.tell
