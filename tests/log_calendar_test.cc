@@ -54,6 +54,39 @@ TEST(LogCalendarTest, OneTickFiresWithoutTheAgenda) {
   EXPECT_EQ(fired_by(calendar, 1'000'000'007).size(), kTimers);
 }
 
+// The last bucket of time ends with kNever, which is also the deadline of a cancelled timer.
+TEST(LogCalendarTest, ACancelledTimerDoesNotComeToTheAgenda) {
+  Calendar calendar({.capacity = 20, .start = kNever - 60'000});
+  for (TimerId id = 0; id < 20; ++id) {
+    calendar.schedule(id, kNever - 1);
+    calendar.cancel(id);
+  }
+  EXPECT_TRUE(fired_by(calendar, kNever - 1).empty());
+  EXPECT_EQ(calendar.agenda_size(), 0u);
+  EXPECT_EQ(calendar.entries(), 0u);
+}
+
+// 128 timers fill the agenda, so that others of its span go to buckets. These are opened while many
+// are still in the agenda.
+TEST(LogCalendarTest, ALongAgendaIsInOrder) {
+  constexpr TimerId kTimers = 400;
+  constexpr Tick kBegin = 3 * 65'536;
+  std::mt19937_64 random(1);
+  Calendar calendar({.capacity = kTimers});
+  calendar.schedule(0, kBegin + 60'000);
+  EXPECT_TRUE(fired_by(calendar, kBegin).empty());
+  for (TimerId id = 1; id < kTimers; ++id) calendar.schedule(id, kBegin + 1 + random() % 60'000);
+  std::size_t longest = 0;
+  Fires fires;
+  for (Tick now = kBegin; now < kBegin + 60'064; now += 64) {
+    for (const auto& fire : fired_by(calendar, now)) fires.push_back(fire);
+    longest = std::max(longest, calendar.agenda_size());
+  }
+  EXPECT_EQ(fires.size(), kTimers);
+  EXPECT_TRUE(is_ordered(fires));
+  EXPECT_GT(longest, 40u);
+}
+
 TEST(LogCalendarTest, TheAgendaStaysShortWhateverIsArmedForItsSpan) {
   constexpr TimerId kTimers = 5'000;
   Calendar calendar({.capacity = kTimers + 1});

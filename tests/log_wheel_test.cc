@@ -197,6 +197,22 @@ TEST_F(Debt, WakesNoOneUpForBucketsThatWereSwept) {
   EXPECT_GT(wheel_.next_wakeup(), 1'000u);
 }
 
+// A timer of a later round of a ring waits in a bucket that is not that of its granule. So a sweep
+// must not put it back to where it was.
+TEST(LogRingTest, OwesLittleBesideTimersOfLaterRounds) {
+  constexpr TimerId kNear = 1'000, kFar = 14;  // one more than a chunk of a line has
+  LogRing<512> ring({.capacity = kNear + kFar});
+  for (TimerId id = kNear; id < kNear + kFar; ++id) ring.schedule(id, 1'000'000);
+  for (Tick deadline = 500; deadline > 1; --deadline) {
+    for (TimerId id = 0; id < kNear; ++id) ring.schedule(id, deadline);
+    ASSERT_LE(ring.entries(), 2 * kNear + 2 * 1024);
+  }
+  EXPECT_EQ(ring.advance(2, IgnoreExpiry{}), kNear);
+  EXPECT_EQ(ring.advance(999'999, IgnoreExpiry{}), 0u);
+  EXPECT_EQ(ring.advance(1'000'000, IgnoreExpiry{}), kFar);
+  EXPECT_EQ(ring.entries(), 0u);
+}
+
 TEST_F(Debt, OfCancelledTimersIsSweptInSmallParts) {
   for (const Tick deadline : {900'000, 500'000}) {
     for (TimerId id = 0; id < kTimers; ++id) wheel_.schedule(id, deadline);

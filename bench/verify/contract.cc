@@ -165,6 +165,30 @@ void cancel_is_true_exactly_once(const Backend& backend) {
   }
 }
 
+// More timers have one deadline than a segment or a node has room for, and others come between them
+// and their neighbours.
+void a_crowd_at_one_deadline_can_be_cancelled(const Backend& backend) {
+  constexpr TimerId kCrowd = 200, kOthers = 100;
+  for (const Tick deadline : {Tick{60}, Tick{70000}}) {
+    AuditedQueue queue(backend, {.capacity = kCrowd + kOthers});
+    Lcg random;
+    const auto arm_others = [&] {
+      for (TimerId id = kCrowd; id < kCrowd + kOthers; ++id) {
+        queue.schedule(id, deadline - 20 + random.below(40));
+      }
+    };
+    for (int round = 0; round < 3; ++round) {
+      for (TimerId id = 0; id < kCrowd; ++id) queue.schedule(id, deadline);
+      arm_others();
+      for (TimerId id = 0; id < kCrowd; ++id) {
+        if (random.below(3) != 0) queue.cancel(random.below(kCrowd));
+      }
+      arm_others();
+    }
+    for (Tick now = deadline - 21; now <= deadline + 20; ++now) queue.advance(now);
+  }
+}
+
 void a_cancelled_population_leaves_nothing(const Backend& backend) {
   constexpr TimerId kTimers = 2000;
   AuditedQueue queue(backend, {.capacity = kTimers});
@@ -553,6 +577,7 @@ constexpr ContractScenario kContract[] = {
     {"rule_3_arm_often", one_id_is_armed_often},
     {"rule_3_two_queues", two_queues_do_not_disturb_each_other},
     {"rule_4_cancel", cancel_is_true_exactly_once},
+    {"rule_4_cancel_crowd", a_crowd_at_one_deadline_can_be_cancelled},
     {"rule_4_cancel_all", a_cancelled_population_leaves_nothing},
     {"rule_4_population", a_large_population_is_kept},
     {"rule_5_past", past_deadlines_fire_at_the_next_advance},

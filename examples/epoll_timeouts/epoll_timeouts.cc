@@ -10,23 +10,22 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
-#include <system_error>
+#include <vector>
 
 #include "timerbench/queues/log_wheel.h"
 
-using timerbench::kNever;
-using timerbench::Tick;  // here a nanosecond, as in the timerfd
+using timerbench::kNever, timerbench::Tick;  // a tick is a nanosecond here, as in the timerfd
 
-constexpr Tick kSecond = 1'000'000'000;
-constexpr Tick kGranularity = kSecond / 1'000;
-constexpr Tick kIdle = kSecond;
+constexpr Tick kSecond = 1'000'000'000, kGranularity = kSecond / 1'000, kIdle = kSecond;
 constexpr Tick kPatience = 10 * kSecond;  // without a new connection
 
 int check(int result, const char* call) {
-  if (result < 0) throw std::system_error(errno, std::generic_category(), call);
+  if (result < 0) std::perror(call), std::exit(2);
   return result;
 }
 
@@ -123,7 +122,7 @@ int main(int argc, char** argv) {
   constexpr int kOthers = 64;  // open files that are no connections
   rlimit files;
   check(getrlimit(RLIMIT_NOFILE, &files), "getrlimit");
-  files.rlim_cur = std::min<rlim_t>(files.rlim_max, wanted + kOthers);
+  files.rlim_cur = std::min(files.rlim_max, rlim_t(wanted) + kOthers);
   check(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
   const unsigned capacity = files.rlim_cur;  // every file descriptor is less
   const int connections = capacity - kOthers;

@@ -34,7 +34,8 @@
 // So entries are bounded, whatever the caller does. At most one for each id waits, that of its
 // pending or cancelled timer. Beside these, at most half as many as there are pending timers and
 // kSlack are dead; some per cent more while a sweep goes round. When timers fire or are cancelled
-// the bound falls, and the calls that follow sweep what is too much. No chunk is given back.
+// the bound falls, and what is too much is swept by the new entries and tidy() that follow, not by
+// calls of one store. No chunk is given back.
 #pragma once
 
 #include <algorithm>
@@ -416,8 +417,8 @@ class TimerLogs {
   }
 
   // Drops the dead of so many entries or a chunk more, bucket by bucket. What lives goes to another
-  // bucket: to its timer's granule or, if that is in this bucket, to before it. So a second entry
-  // of the same timer in the same bucket is found to be dead.
+  // bucket: to its timer's granule or, if it would come back here, to before this bucket. So a
+  // second entry of the same timer in the same bucket is found to be dead, and the bucket is emptied.
   template <class Place>
   [[gnu::noinline]] void sweep(std::size_t entries, Place&& place) {
     for (std::size_t swept = 0; swept < entries && dead_ > most_dead();) {
@@ -433,8 +434,8 @@ class TimerLogs {
         Timer& timer = timers_[id];
         if (waits(timer, begin)) {
           const Tick due = granularity_.ceil(timer.deadline);
-          const bool stays = due >> (bucket.level * kBits) == bucket.position;
-          place(id, timer, stays ? begin - 1 : due);
+          const bool comes_back = bucket_of(due).begin() == begin;
+          place(id, timer, comes_back ? begin - 1 : due);
         } else {
           drop(timer, begin);
         }

@@ -166,7 +166,6 @@ class Lawn {
     table(is_due).erase(key);
     std::swap(heap_[place], heap_[--live_]);
     if (place == live_) return;
-    homes_[heap_[place].number].place = place;
     sift_up(place);
     sift_down(place);
   }

@@ -139,8 +139,7 @@ class LogCalendar {
     if (logs_.cascades_ahead()) logs_.cascade_ahead(now - start, place());
     const std::size_t fired = before - size();
     logs_.tidy(fired, place());
-    const bool is_busy = logs_.cascades_ahead() || !overdue_.empty();
-    idle_until_ = is_busy ? 0 : std::min(next_look(), logs_.end_of_block());
+    idle_until_ = logs_.cascades_ahead() ? 0 : std::min(next_look(), logs_.end_of_block());
     return fired;
   }
 
@@ -169,8 +168,8 @@ class LogCalendar {
     timer.look = due;
   }
 
-  // Empties the buckets that begin now, at most one on each level, widest first, since a cascade
-  // may put timers into the narrower ones.
+  // Empties the buckets that begin now, at most one on each level; that of one tick last, since a
+  // cascade may put timers into it.
   template <class Sink>
   void open_buckets(Sink& sink) {
     for (unsigned level = logs_.levels_begun(); level > 0; --level) {
@@ -192,7 +191,8 @@ class LogCalendar {
     const Tick begin = bucket.begin();
     logs_.take(bucket, logs_.kAll, [&](TimerId id) {
       Timer& timer = logs_[id];
-      if (timer.look == begin && timer.deadline <= bucket.last()) {
+      const bool is_pending = timer.deadline != kNever;  // the last bucket of time ends there
+      if (timer.look == begin && is_pending && timer.deadline <= bucket.last()) {
         agenda_.push_back({timer.deadline, id});
         timer.look = timer.deadline;
       } else {

@@ -295,7 +295,7 @@ class Skiplist {
   void add_free_nodes(int height) {
     constexpr std::size_t kNodes = 64;
     const std::size_t first = cells_.size();
-    cells_.resize(first + kNodes * (2 + height));
+    cells_.resize(first + kNodes * static_cast<std::size_t>(2 + height));
     for (std::size_t x = cells_.size(); x > first;) {
       x -= 2 + height;
       backward(x) = std::exchange(free_[height - 1], static_cast<NodeIndex>(x));
