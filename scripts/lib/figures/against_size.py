@@ -33,7 +33,7 @@ WIDTH = 8  # inches of the figure
 PLOT, TITLE, AXIS = 3.67, 0.67, 0.42  # inches of the plot, above it, and below it
 ROW = 0.145  # inches of a line about precisions
 LEFT, RIGHT = 0.68, 2.32  # inches beside the plot; more at the right for long labels
-LEADER = 0.25  # inches before a label
+LEADER = 0.3  # inches before a label and after it
 
 
 def draw(results: Results, workload: str, width: float | None = None) -> Figure:
