@@ -340,15 +340,21 @@ TEST(BeanstalkQueue, DeletesBuriedJobsWithItsTubes) {
   EXPECT_EQ(say(endpoint, {"peek 1"}), "NOT_FOUND ");
 }
 
-TEST(BeanstalkQueue, TellsOfAJobOfOthersInItsTube) {
+TEST(BeanstalkQueue, TellsOnceOfAJobThatIsNoTimerAndGoesOn) {
   PrivateBeanstalkServer server(0);
   BeanstalkQueue queue = open(server);
   for (const std::string body : {"hello", "1 2 3\n", "a 1 2 x\n", "a 1 2 3"}) {
     const std::string put = fmt::format("put 0 0 60 {}\r\n{}", body.size(), body);
     ASSERT_EQ(say(server.endpoint(), {"use timerbench.durable.timers", put}), "USING INSERTED ");
     expect_contains(error_of([&] { queue.claim(1, kSecond); }),
-                    {"timerbench.durable.timers", "no timer", "keep other programs off"});
+                    {"timerbench.durable.timers", "no timer", "buried", "keep other programs off"});
     ASSERT_EQ(queue.size(), 1U);
+    const DurableTimer timer{7, unix_now() - kSecond, "payload"};
+    queue.schedule({&timer, 1});
+    const Claims claims = queue.claim(2, kSecond);
+    ASSERT_EQ(claims.timers.size(), 1U);
+    EXPECT_EQ(claims.timers[0].timer.id, 7U);
+    EXPECT_EQ(queue.complete(claims.timers), std::vector<bool>{true});
     BeanstalkQueue::delete_tubes(server.endpoint(), "timerbench.durable.timers", 5000ms);
   }
 }

@@ -229,13 +229,13 @@ bool BeanstalkQueue::cancel(DurableId id) {
 }
 
 // Asks for one job and then for as many as it has got: asking costs the server something also if
-// nothing is ready.
+// nothing is ready. What is no timer is buried, or it would be handed out first for ever.
 Claims BeanstalkQueue::claim(std::size_t most, Tick) {
   BeanstalkConnection& server = connection();
   Claims claims;
   std::size_t asked = 0;
-  bool is_timer = true;
-  while (asked < most && claims.timers.size() == asked && is_timer) {
+  std::vector<std::string> burials;
+  while (asked < most && claims.timers.size() == asked) {
     const std::size_t more = std::min(std::max<std::size_t>(asked, 1), most - asked);
     asked += more;
     const std::vector<std::string> reserves(more, "reserve-with-timeout 0");
@@ -244,19 +244,22 @@ Claims BeanstalkQueue::claim(std::size_t most, Tick) {
       if (answer.word != "RESERVED") {
         return answer.word == "TIMED_OUT" || answer.word == "DEADLINE_SOON";
       }
-      auto body = parse(answer.body);
-      is_timer &= body.has_value();
-      if (body) {
+      if (auto body = parse(answer.body)) {
         claims.timers.push_back(
             {std::move(body->timer), connection_number_ << kJobBits | (answer.number & kJobMask)});
+      } else {
+        burials.push_back(fmt::format("bury {} 0", answer.number));
       }
       return true;
     });
   }
-  if (!is_timer) {
+  if (!burials.empty()) {
+    server.run(burials,
+               [](std::size_t, const Answer& answer) { return is_done(answer, "BURIED"); });
     server.close();  // gives back what it has reserved
-    throw server.error(fmt::format("the tube {} holds a job that is no timer", tube_),
-                       "keep other programs off this tube");
+    throw server.error(
+        fmt::format("the tube {} held a job that is no timer, and it is buried now", tube_),
+        "look at it (peek-buried), and keep other programs off this tube");
   }
   if (claims.timers.empty()) claims.next_wakeup = next_wakeup();
   return claims;

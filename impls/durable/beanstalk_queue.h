@@ -23,6 +23,9 @@
 //               after its deadline.
 //   holders     Only who has reserved a job can delete it. Who cancels meanwhile is told that the
 //               timer was not there; who moves it arms a second one beside it.
+//   jobs that are no timers
+//               Who claims one, which another program has put or a spoilt binlog holds, is told of
+//               it once. It is buried: kept, and handed out to nobody.
 //   completing  succeeds also if others were handed the job meanwhile, as long as nobody has it now.
 //               So of several that complete it, one is told that it held it.
 //
