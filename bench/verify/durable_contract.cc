@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "system/process_tree.h"
+#include "system/stopped_trees.h"
 #include "verify/service_requirements.h"
 
 namespace timerbench {
@@ -295,20 +295,6 @@ void outlives_its_clients(DurableScene& scene) {
   require_due(scene, *queue, {kept}, 5);
 }
 
-// As long as it lives, the servers do nothing.
-class StoppedEngine {
- public:
-  explicit StoppedEngine(DurableEngine& engine) : servers_(engine.processes()) {
-    stop_trees(servers_, std::chrono::seconds(5));
-  }
-  StoppedEngine(const StoppedEngine&) = delete;
-  StoppedEngine& operator=(const StoppedEngine&) = delete;
-  ~StoppedEngine() { signal_trees(servers_, SIGCONT); }
-
- private:
-  const std::vector<pid_t> servers_;
-};
-
 void loses_its_patience_and_connects_again(DurableScene& scene) {
   using Clock = std::chrono::steady_clock;
   using std::chrono_literals::operator""ms;
@@ -339,7 +325,7 @@ void loses_its_patience_and_connects_again(DurableScene& scene) {
     require(call(name, ask), 6, "{}() of a server that is stopped does not throw", name);
   };
   {
-    const StoppedEngine stopped(scene.engine());
+    const StoppedTrees stopped(scene.engine().processes(), std::chrono::seconds(5));
     require_failure("schedule", [&] { arm(*queue, {{3, scene.start + kHour}}); });
     require_failure("cancel", [&] { queue->cancel(2); });
     require_failure("claim", [&] { queue->claim(1, scene.lease); });
