@@ -421,9 +421,7 @@ class JobsTest(BenchScratch):
 
     def setUp(self) -> None:
         super().setUp()
-        self.program = self.program.replace(
-            "console.run_main", "bench.preset_of = lambda choice: 'release'\nconsole.run_main"
-        )
+        self.take_for_every_preset()
 
     def test_so_many_run_at_a_time(self) -> None:
         acts = "delay_queue=meets,system_timer=meets"

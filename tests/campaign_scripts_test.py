@@ -410,9 +410,7 @@ class ServicePeersTest(BenchScratch):
 
     def setUp(self) -> None:
         super().setUp()
-        self.program = self.program.replace(
-            "console.run_main", "bench.preset_of = lambda choice: 'release'\nconsole.run_main"
-        )
+        self.take_for_every_preset()
 
     def test_each_suite_has_a_folder_and_goes_on_where_it_was(self) -> None:
         options = ("service_peers", "--backends=ring_512", "--rounds=1")
