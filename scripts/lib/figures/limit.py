@@ -7,6 +7,7 @@ cost is the least that a backend can reach.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 
 import matplotlib.pyplot as plt
@@ -79,8 +80,8 @@ def draw(results: Results, width: float | None = None) -> Figure:
         workload: [line.label(results, workload) for line in lines]
         for workload, lines in panels.items()
     }
-    texts = [label.text for some in labels.values() for label in some]
-    room = TICKS + room_for([label for some in labels.values() for label in some])
+    every_label = list(chain.from_iterable(labels.values()))
+    room = TICKS + room_for(every_label)
     columns = min(COLUMNS, len(panels), columns_within(width, room + PLOT, 0.1))
     rows = math.ceil(len(panels) / columns)
     wide = width or max(7.5, columns * (room + PLOT) + 0.1)
@@ -108,7 +109,7 @@ def draw(results: Results, width: float | None = None) -> Figure:
         _draw_panel(axes, results, workload, panels[workload], harness[workload])
         label_ends(axes, labels[workload])
     explain_precisions(figure, precisions, 2, footer)
-    note = _note(results, texts, any(harness.values()))
+    note = _note(results, [label.text for label in every_label], any(harness.values()))
     write_title(figure, "Distance to one store by number of pending timers", note)
     write_footer(figure, results)
     return figure
