@@ -1,4 +1,4 @@
-"""Runs a campaign: measures each cell of the plan that the journal lacks, each in a process."""
+"""Runs a campaign: measures each cell that the journal lacks, in a process of its own."""
 
 import math
 import tempfile
