@@ -168,13 +168,14 @@ class CommandTest(Scratch):
     def test_it_fills_a_document_again_and_again(self) -> None:
         results = self.write([*entries(), journal()], num_cpus="2")
         document = self.folder / "page.md"
-        document.write_text("before\n<!-- model -->\nold\n<!-- end of model -->\nafter\n")
+        earlier = "what an earlier run wrote"
+        document.write_text(f"before\n<!-- model -->\n{earlier}\n<!-- end of model -->\nafter\n")
         for _ in range(2):
             self.assertEqual(self.distributed(results, f"--into={document}"), (0, "", ""))
             text = document.read_text()
             self.assertTrue(text.startswith("before\n<!-- model -->\n"))
             self.assertTrue(text.endswith("<!-- end of model -->\nafter\n"))
-            self.assertNotIn("old", text)
+            self.assertNotIn(earlier, text)
             self.assertEqual(text.count("nodes for the rate"), 1)
 
     def test_what_it_cannot_do_is_one_line(self) -> None:
