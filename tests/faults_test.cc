@@ -456,15 +456,30 @@ bool reaches(const std::string& from, const std::string& to, int port) {
   return is_reached;
 }
 
+// Takes connections to all addresses, at any port, and accepts none.
+class Listener {
+ public:
+  Listener() : socket_(socket(AF_INET, SOCK_STREAM, 0)) { listen(socket_, 64); }
+  ~Listener() { close(socket_); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  int port() const {
+    sockaddr_in address{};
+    socklen_t size = sizeof(address);
+    getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
+    return ntohs(address.sin_port);
+  }
+
+ private:
+  const int socket_;
+};
+
 TEST(OwnNetworkTest, PartsAddresses) {
   if (const std::string reason = OwnNetwork::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
   const OwnNetwork network;
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  ASSERT_EQ(listen(listener, 64), 0);  // on all addresses, at any port
-  sockaddr_in address{};
-  socklen_t size = sizeof(address);
-  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
-  const int port = ntohs(address.sin_port);
+  const Listener listener;
+  const int port = listener.port();
   const std::vector<std::string> others{"127.0.0.21", "127.0.0.22", "127.0.0.23"};
   EXPECT_TRUE(reaches("127.0.0.21", "127.0.0.22", port));
   network.part("127.0.0.21", others);
@@ -474,7 +489,23 @@ TEST(OwnNetworkTest, PartsAddresses) {
   EXPECT_TRUE(reaches("127.0.0.1", "127.0.0.21", port));
   network.heal("127.0.0.21", others);
   EXPECT_TRUE(reaches("127.0.0.21", "127.0.0.22", port));
-  close(listener);
+}
+
+TEST(OwnNetworkTest, StopsOneDirection) {
+  if (const std::string reason = OwnNetwork::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+  const OwnNetwork network;
+  const Listener listener;
+  const OwnNetwork::Addresses server{"127.0.0.21"}, client{OwnNetwork::kClient};
+  for (const auto how : {OwnNetwork::Stop::drop, OwnNetwork::Stop::refuse}) {
+    network.stop(client, server, how);
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_FALSE(reaches(client[0], server[0], listener.port()));
+    const bool has_waited = std::chrono::steady_clock::now() - begin > 150ms;
+    EXPECT_EQ(has_waited, how == OwnNetwork::Stop::drop);
+    EXPECT_TRUE(reaches(client[0], "127.0.0.22", listener.port()));
+    network.pass(client, server, how);
+    EXPECT_TRUE(reaches(client[0], server[0], listener.port()));
+  }
 }
 
 TEST(OwnNetworkTest, IsLeftAgainIfItCannotBeMade) {
@@ -758,18 +789,25 @@ TEST(FaultTest, AStrikeThatFailsIsNoFinding) {
   EXPECT_EQ(error_of([&] { run("read_only", contender); }), "this machine is busy");
 }
 
-TEST(FaultTest, ClientsOfAServerGoOnWhenItDoes) {
-  for (const char* fault : {"memory_full", "read_only", "login_refused", "connections_cut",
-                            "answers_lost", "half_open"}) {
-    const RealtimeFigures figures = run(fault, durable_contender("redis_memory"));
-    EXPECT_EQ(counter(figures, "breaches"), 0) << fault << ": " << figures.summary;
-    EXPECT_GT(counter(figures, "acknowledged"), 20) << fault;
-    EXPECT_GT(counter(figures, "failed_calls"), 0) << fault;
-    if (std::string_view(fault) == "answers_lost" || std::string_view(fault) == "half_open") {
-      EXPECT_GT(counter(figures, "silent_seconds"), 0.3) << fault;
-    }
+class RefusalTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(RefusalTest, ClientsOfAServerGoOnWhenItDoes) {
+  const std::string_view fault = GetParam();
+  const bool is_of_connections = fault_named(fault).breaks_connections;
+  for (const char* name : {"redis_memory", "redis_replica", "redis_cluster"}) {
+    const bool uses_tcp = std::string_view(name) != "redis_memory";
+    if (is_of_connections && uses_tcp && !OwnNetwork::unavailable().empty()) continue;
+    const RealtimeFigures figures = run(fault, durable_contender(name));
+    EXPECT_EQ(counter(figures, "breaches"), 0) << name << ": " << figures.summary;
+    EXPECT_GT(counter(figures, "acknowledged"), 20) << name;
+    EXPECT_GT(counter(figures, "failed_calls"), 0) << name;
+    EXPECT_GT(counter(figures, "silent_seconds"), is_of_connections ? 0.3 : 0) << name;
   }
 }
+INSTANTIATE_TEST_SUITE_P(Faults, RefusalTest,
+                         testing::Values("memory_full", "read_only", "login_refused",
+                                         "connections_cut", "answers_lost", "half_open"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST(FaultTest, WorkersAreKilledWhileTheyHoldTimers) {
   const RealtimeFigures figures = run("worker_killed", durable_contender("redis_memory"));

@@ -2,6 +2,8 @@
 // over it, and the private servers. One cluster serves all tests.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,10 +23,12 @@
 #include <thread>
 #include <vector>
 
+#include "core/descriptor.h"
 #include "durable/engine.h"
 #include "durable/redis_queue.h"
 #include "redis/cluster.h"
 #include "redis/link.h"
+#include "redis/loopback_port.h"
 #include "redis/private_cluster.h"
 #include "redis/private_pair.h"
 #include "redis/script.h"
@@ -567,7 +571,8 @@ TEST(RedisClusterUrl, WantsTheRightPassword) {
 }
 
 TEST(RedisClusterUrl, NamesACluster) {
-  const RedisEndpoint endpoint = free_loopback(random_password());
+  const LoopbackPort port;
+  const RedisEndpoint endpoint = endpoint_at(port, random_password());
   {
     const PrivateRedisServer single(endpoint, PrivateRedisServer::kKeepsNothing);
     expect_contains(
@@ -586,6 +591,27 @@ TEST(RedisClusterUrl, NamesACluster) {
 std::string read(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Listens at a port as servers do that want to restart at once.
+bool can_listen(int port, bool reuses) {
+  const Descriptor server(socket(AF_INET, SOCK_STREAM, 0), "socket");
+  const int value = reuses;
+  setsockopt(server.fd, SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return bind(server.fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
+         listen(server.fd, 1) == 0;
+}
+
+TEST(LoopbackPortTest, IsKeptForTheServer) {
+  const LoopbackPort port;
+  for (int times = 0; times < 2; ++times) {  // before a server listened there, and after
+    EXPECT_FALSE(can_listen(port.number(), /*reuses=*/false));
+    EXPECT_TRUE(can_listen(port.number(), /*reuses=*/true));
+  }
 }
 
 TEST(PrivateRedisCluster, HidesItsPasswordAndListensOnLoopback) {
@@ -700,7 +726,8 @@ TEST(RedisPair, IsFollowedThoughNothingIsToBeWritten) {
 }
 
 TEST(RedisPair, WithoutAReplicaAcknowledgesNothing) {
-  const RedisEndpoint endpoint = free_loopback(random_password());
+  const LoopbackPort port;
+  const RedisEndpoint endpoint = endpoint_at(port, random_password());
   const PrivateRedisServer alone(endpoint, PrivateRedisServer::kReplicates);
   RedisQueue queue(std::make_unique<RedisLink>(endpoint, 1s), {.queue = "alone", .patience = 1s},
                    {.replicas = 1});
@@ -712,8 +739,10 @@ TEST(RedisPair, WithoutAReplicaAcknowledgesNothing) {
 }
 
 TEST(RedisPair, OfReplicasOnlyIsToldApart) {
-  const RedisEndpoint endpoint = free_loopback(random_password());
-  const RedisEndpoint nobody = free_loopback("x");
+  const LoopbackPort port;
+  const RedisEndpoint endpoint = endpoint_at(port, random_password());
+  const LoopbackPort unused;
+  const RedisEndpoint nobody = endpoint_at(unused, "x");
   PrivateRedisServer::Settings settings = PrivateRedisServer::kReplicates;
   settings.insert(settings.end(), {"--replicaof", nobody.host, std::to_string(nobody.port)});
   const PrivateRedisServer replica(endpoint, settings);

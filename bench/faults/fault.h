@@ -9,18 +9,16 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <random>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "durable/engine.h"
+#include "faults/client_connections.h"
 #include "faults/crew.h"
 #include "faults/loop_disk.h"
 #include "faults/own_network.h"
-#include "faults/proxy.h"
 #include "faults/survival_audit.h"
 #include "system/stop.h"
 
@@ -37,7 +35,7 @@ struct FaultScene {
   SurvivalLedger& ledger;
   LoopDisk* disk;       // that the engine's files are on; nullptr unless Fault::needs_disk
   OwnNetwork* network;  // of the engine; nullptr unless Fault::needs_network
-  const std::vector<std::unique_ptr<Proxy>>& proxies;  // of its sockets; none unless needs_proxies
+  ClientConnections* connections;  // nullptr unless Fault::breaks_connections
   std::mt19937_64& random;
   const StopFlag& stop;
 };
@@ -57,7 +55,7 @@ struct Fault {
   std::string_view engine_switch = "";  // that it turns on and off
   bool needs_disk = false;
   bool needs_network = false;
-  bool needs_proxies = false;
+  bool breaks_connections = false;  // needs a network too, unless they are over unix sockets
   Delivery delivery = Delivery::at_least_once;
   Handlers handlers = Handlers::quick;
 };

@@ -78,10 +78,11 @@ std::string_view to_servers(DurableEngine& engine, const DurableTraits& traits) 
   return to_private(engine, traits);
 }
 
-std::string_view to_those_on_sockets(DurableEngine& engine, const DurableTraits& traits) {
+std::string_view to_those_with_connections(DurableEngine& engine, const DurableTraits& traits) {
   if (const auto reason = to_servers(engine, traits); !reason.empty()) return reason;
-  return engine.sockets().empty() ? "its servers are reached by TCP ports that they tell each other"
-                                  : "";
+  return engine.sockets().empty() && engine.nodes().empty()
+             ? "its servers have no addresses of their own"
+             : "";
 }
 
 std::string_view to_those_with_files(DurableEngine& engine, const DurableTraits& traits) {
@@ -90,7 +91,7 @@ std::string_view to_those_with_files(DurableEngine& engine, const DurableTraits&
 }
 
 std::string_view to_clusters(DurableEngine& engine, const DurableTraits&) {
-  return engine.nodes().empty() ? "it has no nodes that agree who is a master" : "";
+  return engine.masters().empty() ? "it has no nodes that agree who is a master" : "";
 }
 
 // What happens.
@@ -237,9 +238,9 @@ void part_master(FaultScene& scene) {
 
 template <Proxy::Mode mode>
 void break_connections(FaultScene& scene) {
-  for (const auto& proxy : scene.proxies) proxy->set(mode);
+  scene.connections->break_them(mode);
   wait_until_felt(scene);
-  for (const auto& proxy : scene.proxies) proxy->set(Proxy::Mode::pass);
+  scene.connections->mend();
 }
 
 void switch_until_felt(FaultScene& scene) {
@@ -344,21 +345,21 @@ std::span<const Fault> faults() {
       {.name = "connections_cut",
        .summary = "connections are cut and refused for half a second",
        .promised = keeps_all,
-       .possible = to_those_on_sockets,
+       .possible = to_those_with_connections,
        .strike = break_connections<Proxy::Mode::refuse>,
-       .needs_proxies = true},
+       .breaks_connections = true},
       {.name = "answers_lost",
        .summary = "the server gets each call for half a second, but its answers are lost",
        .promised = keeps_all,
-       .possible = to_those_on_sockets,
+       .possible = to_those_with_connections,
        .strike = break_connections<Proxy::Mode::swallow_answers>,
-       .needs_proxies = true},
+       .breaks_connections = true},
       {.name = "half_open",
        .summary = "for half a second nothing comes through, and nobody is told",
        .promised = keeps_all,
-       .possible = to_those_on_sockets,
+       .possible = to_those_with_connections,
        .strike = break_connections<Proxy::Mode::silence>,
-       .needs_proxies = true},
+       .breaks_connections = true},
       {.name = "partition",
        .summary = "the replica takes over while clients still reach the old master",
        .promised = when_killed,
@@ -478,15 +479,13 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
                LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
                SurvivalLedger& ledger, const StopFlag& stop) {
   std::mt19937_64 random(seed);
-  std::vector<std::unique_ptr<Proxy>> proxies;
-  if (fault.needs_proxies) {
-    for (const fs::path& socket : engine.sockets()) {
-      proxies.push_back(std::make_unique<Proxy>(socket));
-    }
-  }
+  std::optional<ClientConnections> connections;
+  if (fault.breaks_connections) connections.emplace(engine, network);
   const CrewPlan plan = plan_of(fault, traits, queue, seed);
   Crew crew(engine, traits.shared_by, plan, ledger);
-  FaultScene scene{fault, engine, traits, crew, ledger, disk, network, proxies, random, stop};
+  FaultScene scene{fault,  engine, traits,  crew,
+                   ledger, disk,   network, connections ? &*connections : nullptr,
+                   random, stop};
   wait(scene, 10s, [&] { return count(ledger, Happening::fired) > 0; });
   wait(scene, age_of(terms_of(fault, traits)) + 100ms + std::chrono::milliseconds(random() % 300));
   strike(scene);

@@ -16,6 +16,7 @@ namespace timerbench {
 namespace {
 
 constexpr const char* kPath = "/proc/self/ns/net";
+constexpr const char* kInstall = "install it (apt-get install iproute2)";
 
 // The kernel asks in the order of these numbers, and the first answer counts. Its own rule for local
 // addresses has 0, so it is moved behind ours.
@@ -31,7 +32,7 @@ constexpr const char* kNowhere = "nowhere";
 
 void ip(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "ip");
-  run_program(arguments, "install it (apt-get install iproute2)");
+  run_program(arguments, kInstall);
 }
 
 }  // namespace
@@ -63,12 +64,24 @@ OwnNetwork::OwnNetwork() {
   ip({"rule", "del", "pref", "0"});
 }
 
-void OwnNetwork::rule(const char* change, const std::string& address,
-                      const std::vector<std::string>& others) {
-  for (const std::string& other : others) {
-    if (other == address) continue;
-    ip({"rule", change, "pref", kOurs, "from", address, "to", other, "lookup", kTable});
-    ip({"rule", change, "pref", kOurs, "from", other, "to", address, "lookup", kTable});
+void OwnNetwork::rule(const char* change, const Addresses& from, const Addresses& to, Stop how) {
+  for (const std::string& sender : from) {
+    for (const std::string& receiver : to) {
+      if (sender == receiver) continue;
+      std::vector<std::string> rule{"rule", change, "pref", kOurs, "from", sender, "to", receiver};
+      if (how == Stop::drop) {
+        rule.insert(rule.end(), {"lookup", kTable});
+      } else {
+        rule.push_back("unreachable");
+      }
+      ip(rule);
+    }
+  }
+}
+
+void OwnNetwork::disconnect(const std::string& from, const Addresses& to) const {
+  for (const std::string& receiver : to) {
+    run_program({"ss", "--kill", "--tcp", "--no-header", "src", from, "dst", receiver}, kInstall);
   }
 }
 

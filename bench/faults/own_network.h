@@ -1,12 +1,13 @@
 // A loopback network of this process and its children, in which some addresses cannot reach others.
 //
 // It is a network namespace: nobody else sees it, nothing outside can be reached from it, and it is
-// gone when they have ended. A packet that is stopped is dropped without a word, as in a cable that
-// was cut; so connections seem to stand.
+// gone when they have ended. Addresses are of 127.0.0.0/8. Who is to be stopped must send from its
+// own (bind); all others send from kClient.
 //
-// Needs root, and ip (iproute2).
+// Needs root, and ip and ss (iproute2).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,15 @@ namespace timerbench {
 
 class OwnNetwork {
  public:
+  using Addresses = std::vector<std::string>;
+
+  enum class Stop : std::uint8_t {
+    drop,    // without a word, as in a cable that was cut; so connections seem to stand
+    refuse,  // the sender is told that there is no way; what is connected sends again and again
+  };
+
+  static constexpr const char* kClient = "127.0.0.1";
+
   // Why this process cannot have one; empty if it can.
   static std::string unavailable();
 
@@ -23,18 +33,29 @@ class OwnNetwork {
   OwnNetwork(const OwnNetwork&) = delete;
   OwnNetwork& operator=(const OwnNetwork&) = delete;
 
-  // Nothing passes between the address and the others, in either direction, and again. Addresses
-  // are of 127.0.0.0/8; who is to be stopped must send from its own (bind).
-  void part(const std::string& address, const std::vector<std::string>& others) const {
-    rule("add", address, others);
+  // Nothing passes from the first to the others, and again.
+  void stop(const Addresses& from, const Addresses& to, Stop how) const {
+    rule("add", from, to, how);
   }
-  void heal(const std::string& address, const std::vector<std::string>& others) const {
-    rule("del", address, others);
+  void pass(const Addresses& from, const Addresses& to, Stop how) const {
+    rule("del", from, to, how);
   }
 
+  // Nothing passes between the address and the others, in either direction, and again.
+  void part(const std::string& address, const Addresses& others) const {
+    stop({address}, others, Stop::drop);
+    stop(others, {address}, Stop::drop);
+  }
+  void heal(const std::string& address, const Addresses& others) const {
+    pass({address}, others, Stop::drop);
+    pass(others, {address}, Stop::drop);
+  }
+
+  // Ends what is connected from the address to the others. Both ends are told.
+  void disconnect(const std::string& from, const Addresses& to) const;
+
  private:
-  static void rule(const char* change, const std::string& address,
-                   const std::vector<std::string>& others);
+  static void rule(const char* change, const Addresses& from, const Addresses& to, Stop how);
 
   // The network that the process has had, to which it returns.
   class Return {

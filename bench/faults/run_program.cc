@@ -1,5 +1,6 @@
 #include "faults/run_program.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -32,12 +33,16 @@ void run_program(const std::vector<std::string>& arguments, std::string_view adv
   std::vector<const char*> words;
   for (const std::string& argument : arguments) words.push_back(argument.c_str());
   words.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t process = 0;
   int status = 0;
-  const bool has_succeeded = posix_spawn(&process, path.c_str(), nullptr, nullptr,
+  const bool has_succeeded = posix_spawn(&process, path.c_str(), &actions, nullptr,
                                          const_cast<char* const*>(words.data()), environ) == 0 &&
                              waitpid(process, &status, 0) == process && WIFEXITED(status) &&
                              WEXITSTATUS(status) == 0;
+  posix_spawn_file_actions_destroy(&actions);
   if (!has_succeeded) {
     throw BackendUnavailable(fmt::format("{} failed; it needs root", fmt::join(arguments, " ")));
   }

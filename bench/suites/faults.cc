@@ -53,10 +53,9 @@ class BreakableEngine {
       }
       disk_ = std::make_unique<LoopDisk>();
     }
-    if (fault.needs_network) {
-      if (const std::string reason = OwnNetwork::unavailable(); !reason.empty()) {
-        throw CellFailure("skipped: " + reason);
-      }
+    const std::string no_network = OwnNetwork::unavailable();
+    if (fault.needs_network && !no_network.empty()) throw CellFailure("skipped: " + no_network);
+    if (fault.needs_network || (fault.breaks_connections && no_network.empty())) {
       network_ = std::make_unique<OwnNetwork>();
     }
     const OtherTemporaryFolder here(disk_ ? disk_->path() : std::filesystem::temp_directory_path());
@@ -65,6 +64,9 @@ class BreakableEngine {
     if (disk_) disk_->synchronise();  // an engine is set up long before its power is cut
     if (const auto reason = left_out(fault, *engine_, contender.traits); !reason.empty()) {
       throw CellFailure(fmt::format("skipped: {}", reason));
+    }
+    if (fault.breaks_connections && engine_->sockets().empty() && network_ == nullptr) {
+      throw CellFailure("skipped: " + no_network);
     }
   }
 

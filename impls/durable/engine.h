@@ -48,8 +48,9 @@ class DurableEngine {
   // The unix sockets that its clients connect to, if they do.
   virtual std::vector<std::filesystem::path> sockets() const { return {}; }
 
-  // The addresses of 127.0.0.0/8 of its nodes, if each has its own: of all, and of those that are
-  // masters now. Throws BackendError, also if they do not come to agree who is.
+  // The addresses of 127.0.0.0/8 of its servers, if each has its own: of all, and of those that are
+  // masters now, if they agree among themselves who is. Throws BackendError, also if they do not come
+  // to agree.
   virtual std::vector<std::string> nodes() { return {}; }
   virtual std::vector<std::string> masters() { return {}; }
 

@@ -15,6 +15,7 @@
 
 #include "durable/engine.h"
 #include "durable/redis_queue.h"
+#include "durable/redis_switches.h"
 #include "durable/server_engine.h"
 #include "redis/cluster.h"
 #include "redis/link.h"
@@ -24,6 +25,12 @@
 #include "redis/server.h"
 
 namespace timerbench {
+
+inline std::vector<std::string> hosts_of(const std::vector<RedisEndpoint>& endpoints) {
+  std::vector<std::string> hosts;
+  for (const RedisEndpoint& endpoint : endpoints) hosts.push_back(endpoint.host);
+  return hosts;
+}
 
 // Queues on a server of the user's, where other programs may have queues of the same names.
 class OwnRedisQueues {
@@ -62,10 +69,12 @@ class RedisEngine : public ServerEngine<PrivateRedisServer> {
   explicit RedisEngine(PrivateRedisServer::Settings settings) {
     server_.emplace(kRedisPatience, std::move(settings));
     endpoint_ = server_->endpoint();
+    switches_.emplace(std::vector{endpoint_});
   }
   // A server of the user's, which keeps on disk what it was told to keep.
   explicit RedisEngine(RedisEndpoint users) : endpoint_(std::move(users)) {
     own_.emplace();
+    switches_.emplace(std::vector{endpoint_});
     RedisConnection probe(endpoint_);
   }
 
@@ -79,18 +88,8 @@ class RedisEngine : public ServerEngine<PrivateRedisServer> {
   }
 
   std::vector<EngineSwitch> switches() override {
-    return {
-        {"memory_full", [this] { set("maxmemory", "1"); }, [this] { set("maxmemory", "0"); }},
-        // Of a master that nobody can reach.
-        {"read_only",
-         [this] {
-           tell({"REPLICAOF", "127.0.0.1", "1"});
-         },
-         [this] {
-           tell({"REPLICAOF", "NO", "ONE"});
-         }},
-        {"login_refused", [this] { refuse_logins(); }, [this] { take_logins(); }},
-    };
+    return {switches_->memory_full(), switches_->read_only_as_replica(),
+            switches_->login_refused()};
   }
 
  private:
@@ -100,25 +99,9 @@ class RedisEngine : public ServerEngine<PrivateRedisServer> {
                                         RedisQueue::Settings{.awaits_posts = false});
   }
 
-  void tell(RedisConnection::Command command) {
-    RedisConnection(endpoint_).call(REDIS_REPLY_STATUS, command);
-  }
-  void set(std::string_view name, std::string_view value) { tell({"CONFIG", "SET", name, value}); }
-
-  // Its own connection knows no password, but stays.
-  void refuse_logins() {
-    insider_ = std::make_unique<RedisConnection>(endpoint_);
-    insider_->call(REDIS_REPLY_STATUS, {"CONFIG", "SET", "requirepass", random_password()});
-    insider_->call(REDIS_REPLY_INTEGER, {"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
-  }
-  void take_logins() {
-    insider_->call(REDIS_REPLY_STATUS, {"CONFIG", "SET", "requirepass", ""});
-    insider_.reset();
-  }
-
   RedisEndpoint endpoint_;
   std::optional<OwnRedisQueues> own_;  // none on a private server
-  std::unique_ptr<RedisConnection> insider_;
+  std::optional<RedisSwitches> switches_;
 };
 
 // On the user's server, whatever the settings are, if a variable names one.
@@ -145,8 +128,12 @@ class RedisPairEngine final : public DurableEngine {
   void restart() override { pair_.fail_over(); }
   std::vector<pid_t> processes() override { return pair_.processes(); }
   std::vector<EngineSwitch> switches() override {
-    return {{"partition", [this] { pair_.part(); }, [this] { pair_.heal(); }}};
+    return {{"partition", [this] { pair_.part(); }, [this] { pair_.heal(); }},
+            switches_.memory_full(),
+            switches_.read_only_as_master(),
+            switches_.login_refused()};
   }
+  std::vector<std::string> nodes() override { return hosts_of(pair_.endpoints()); }
 
  private:
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
@@ -156,6 +143,7 @@ class RedisPairEngine final : public DurableEngine {
   }
 
   PrivateRedisPair pair_;
+  RedisSwitches switches_{pair_.endpoints()};
 };
 
 inline DurableContender redis_replica(std::string_view name, std::string_view summary) {
@@ -183,6 +171,7 @@ class RedisClusterEngine final : public DurableEngine {
       private_.emplace();
       nodes_ = private_->endpoints();
     }
+    switches_.emplace(nodes_);
   }
 
   ~RedisClusterEngine() override {
@@ -204,23 +193,21 @@ class RedisClusterEngine final : public DurableEngine {
     return private_ ? private_->processes() : std::vector<pid_t>();
   }
   std::vector<EngineSwitch> switches() override {
-    return {{"slots_moved", [this] { private_->move_slots(); }, [] {}}};
+    return {{"slots_moved", [this] { private_->move_slots(); }, [] {}},
+            switches_->memory_full(),
+            switches_->read_only_as_master(),
+            switches_->login_refused()};
   }
   std::vector<std::string> nodes() override {
     return private_ ? hosts_of(private_->endpoints()) : std::vector<std::string>();
   }
   std::vector<std::string> masters() override {
+    if (!private_) return {};
     private_->mend();
     return hosts_of(private_->masters());
   }
 
  private:
-  static std::vector<std::string> hosts_of(const std::vector<RedisEndpoint>& endpoints) {
-    std::vector<std::string> hosts;
-    for (const RedisEndpoint& endpoint : endpoints) hosts.push_back(endpoint.host);
-    return hosts;
-  }
-
   std::unique_ptr<DurableQueue> do_open(const DurableConfig& config) override {
     return std::make_unique<RedisQueue>(
         std::make_unique<RedisCluster>(nodes_, config.patience), own_.named(config),
@@ -231,6 +218,7 @@ class RedisClusterEngine final : public DurableEngine {
   const OwnRedisQueues own_;
   std::optional<PrivateRedisCluster> private_;
   std::vector<RedisEndpoint> nodes_;
+  std::optional<RedisSwitches> switches_;
 };
 
 inline DurableContender redis_cluster(std::string_view name, std::string_view summary,

@@ -30,20 +30,22 @@ std::string text_in(const RedisConnection::Reply& reply) { return {reply->str, r
 PrivateRedisCluster::PrivateRedisCluster() {
   const std::string password = random_password();
   for (std::size_t i = 0; i < kNodes; ++i) {
-    endpoints_.push_back(free_loopback(password, fmt::format("127.0.0.{}", kFirstAddress + i)));
-    bus_ports_.push_back(free_loopback_port(endpoints_[i].host));
+    const std::string host = fmt::format("127.0.0.{}", kFirstAddress + i);
+    endpoints_.push_back(endpoint_at(ports_.emplace_back(host), password));
+    bus_ports_.emplace_back(host);
     PrivateRedisServer::Settings settings = PrivateRedisServer::kReplicates;
-    settings.insert(settings.end(),
-                    {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_ports_[i]),
-                     // Else the others take the address that they see, which may be another.
-                     "--cluster-announce-ip", endpoints_[i].host, "--cluster-node-timeout",
-                     std::string(kNodeTimeout),
-                     // The nodes know of a replica once it has had a byte, if only a ping.
-                     "--repl-ping-replica-period", "1",
-                     // The others go on while a master is down.
-                     "--cluster-require-full-coverage", "no",
-                     // A replica takes over however long it has not heard of its master.
-                     "--cluster-replica-validity-factor", "0"});
+    settings.insert(
+        settings.end(),
+        {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_ports_[i].number()),
+         // Else the others take the address that they see, which may be another.
+         "--cluster-announce-ip", endpoints_[i].host, "--cluster-node-timeout",
+         std::string(kNodeTimeout),
+         // The nodes know of a replica once it has had a byte, if only a ping.
+         "--repl-ping-replica-period", "1",
+         // The others go on while a master is down.
+         "--cluster-require-full-coverage", "no",
+         // A replica takes over however long it has not heard of its master.
+         "--cluster-replica-validity-factor", "0"});
     nodes_.push_back(std::make_unique<PrivateRedisServer>(endpoints_[i], std::move(settings)));
   }
   introduce();
@@ -64,7 +66,7 @@ void PrivateRedisCluster::introduce() {
     if (i == 0) continue;
     first.call(REDIS_REPLY_STATUS,
                {"CLUSTER", "MEET", endpoints_[i].host, std::to_string(endpoints_[i].port),
-                std::to_string(bus_ports_[i])});
+                std::to_string(bus_ports_[i].number())});
   }
   for (std::size_t i = kMasters; i < kNodes; ++i) {
     const std::string master = [&] {

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,7 +55,7 @@ class PrivateRedisCluster {
   void await(std::string_view what, Condition&& condition);
 
   std::vector<RedisEndpoint> endpoints_;
-  std::vector<int> bus_ports_;
+  std::deque<LoopbackPort> ports_, bus_ports_;
   std::vector<std::unique_ptr<PrivateRedisServer>> nodes_;
   std::size_t next_victim_ = 0;
 };

@@ -5,8 +5,8 @@
 namespace timerbench {
 
 PrivateRedisPair::PrivateRedisPair()
-    : endpoints_([password = random_password()] {
-        return std::vector{free_loopback(password), free_loopback(password)};
+    : endpoints_([this, password = random_password()] {
+        return std::vector{endpoint_at(ports_[0], password), endpoint_at(ports_[1], password)};
       }()) {
   servers_[master_] =
       std::make_unique<PrivateRedisServer>(endpoints_[master_], PrivateRedisServer::kReplicates);

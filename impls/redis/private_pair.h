@@ -1,5 +1,5 @@
-// A private Redis master and its replica, which takes over when the master is killed. Neither keeps
-// anything on disk.
+// A private Redis master and its replica, which takes over when the master is killed, on 127.0.0.17
+// and 127.0.0.18. Neither keeps anything on disk.
 #pragma once
 
 #include <sys/types.h>
@@ -36,6 +36,8 @@ class PrivateRedisPair {
   // Of the master, and returns when it has a copy.
   void start_replica();
 
+  // Addresses of their own, so that a network can tell them from their clients.
+  const std::array<LoopbackPort, 2> ports_{LoopbackPort("127.0.0.17"), LoopbackPort("127.0.0.18")};
   const std::vector<RedisEndpoint> endpoints_;
   std::array<std::unique_ptr<PrivateRedisServer>, 2> servers_;
   std::size_t master_ = 0;

@@ -1,14 +1,10 @@
 #include "redis/server.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
@@ -26,10 +22,6 @@ constexpr std::string_view kInstall =
     "install it (apt-get install redis-server) or name a running one in TIMERBENCH_REDIS_URL";
 
 constexpr std::string_view kSocketName = "socket";
-
-// The first of the ports that Linux takes for outgoing connections, unless it is told otherwise.
-constexpr int kFirstOutgoingPort = 32768;
-constexpr int kFirstPort = 10000;
 
 RedisEndpoint socket_in(const std::filesystem::path& folder) {
   RedisEndpoint endpoint;
@@ -105,29 +97,10 @@ void await_redis_replica(const RedisEndpoint& master) {
   }
 }
 
-int free_loopback_port(const std::string& host) {
-  std::random_device random;
-  std::uniform_int_distribution<int> any_port(kFirstPort, kFirstOutgoingPort - 1);
-  for (int tries = 0; tries < 100; ++tries) {
-    const int port = any_port(random);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    inet_pton(AF_INET, host.c_str(), &address.sin_addr);
-    const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const bool is_free =
-        bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-    close(probe);
-    if (is_free) return port;
-  }
-  throw BackendUnavailable(fmt::format("no port of {} from {} to {} is free; close some", host,
-                                       kFirstPort, kFirstOutgoingPort - 1));
-}
-
-RedisEndpoint free_loopback(std::string password, std::string host) {
+RedisEndpoint endpoint_at(const LoopbackPort& port, std::string password) {
   RedisEndpoint endpoint;
-  endpoint.host = std::move(host);
-  endpoint.port = free_loopback_port(endpoint.host);
+  endpoint.host = port.host();
+  endpoint.port = port.number();
   endpoint.password = std::move(password);
   return endpoint;
 }

@@ -13,6 +13,7 @@
 
 #include "engines/private_server.h"
 #include "redis/connection.h"
+#include "redis/loopback_port.h"
 
 namespace timerbench {
 
@@ -54,13 +55,8 @@ class PrivateRedisServer {
 // Returns when a replica of this master has a copy. Throws BackendUnavailable.
 void await_redis_replica(const RedisEndpoint& master);
 
-// A port of that address that nobody listens on, at the time of the call. It is none of those that
-// Linux takes for outgoing connections: else one of them might have it while a server restarts.
-// Throws BackendUnavailable.
-int free_loopback_port(const std::string& host = "127.0.0.1");
-
-// This address, a free port, and this password.
-RedisEndpoint free_loopback(std::string password, std::string host = "127.0.0.1");
+// For a server that is started there with this password.
+RedisEndpoint endpoint_at(const LoopbackPort& port, std::string password);
 
 // 128 random bits, in hexadecimal digits.
 std::string random_password();

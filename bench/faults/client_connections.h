@@ -1,0 +1,34 @@
+// The connections between the clients of an engine and its servers, which can be broken.
+//
+// Those over a unix socket are broken by a proxy in its place (faults/proxy.h), those over TCP by
+// the network that clients and servers are in (faults/own_network.h).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "durable/engine.h"
+#include "faults/own_network.h"
+#include "faults/proxy.h"
+
+namespace timerbench {
+
+class ClientConnections {
+ public:
+  // Both outlive it. REQUIRES: the engine has sockets, or nodes in the network; this process has one
+  // thread. Throws std::system_error.
+  ClientConnections(DurableEngine& engine, const OwnNetwork* network);
+
+  // As Proxy::Mode says, in effect some milliseconds later, until mend(). Over TCP nothing that is
+  // held back is lost: it comes after mend(), unless its sender has given up.
+  void break_them(Proxy::Mode mode);
+  void mend();
+
+ private:
+  std::vector<std::unique_ptr<Proxy>> proxies_;
+  const OwnNetwork* const network_;
+  const std::vector<std::string> nodes_;  // none if there are proxies
+  Proxy::Mode mode_ = Proxy::Mode::pass;
+};
+
+}  // namespace timerbench

@@ -1,0 +1,55 @@
+#include "redis/loopback_port.h"
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <random>
+#include <utility>
+
+#include "core/backend_error.h"
+
+namespace timerbench {
+namespace {
+
+// The first of the ports that Linux takes for outgoing connections, unless it is told otherwise.
+constexpr int kFirstOutgoingPort = 32768;
+constexpr int kFirstPort = 10000;
+
+int bind_to_any(const std::string& host) {
+  std::random_device random;
+  std::uniform_int_distribution<int> any_port(kFirstPort, kFirstOutgoingPort - 1);
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
+  for (int tries = 0; socket >= 0 && tries < 100; ++tries) {
+    address.sin_port = htons(static_cast<std::uint16_t>(any_port(random)));
+    if (bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) continue;
+    // Not before: two that look for a port would get the same one.
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    return socket;
+  }
+  close(socket);
+  throw BackendUnavailable(fmt::format("no port of {} from {} to {} is free; close some", host,
+                                       kFirstPort, kFirstOutgoingPort - 1));
+}
+
+}  // namespace
+
+LoopbackPort::LoopbackPort(std::string host)
+    : host_(std::move(host)), socket_(bind_to_any(host_), "bind") {}
+
+int LoopbackPort::number() const {
+  sockaddr_in address{};
+  socklen_t size = sizeof(address);
+  getsockname(socket_.fd, reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.sin_port);
+}
+
+}  // namespace timerbench
