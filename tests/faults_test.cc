@@ -237,6 +237,40 @@ TEST(SurvivalAudit, FindsWhatFiresAfterItWasCancelled) {
   EXPECT_THAT(audit(later, kStrict).breach, HasSubstr("s after it was cancelled"));
 }
 
+// If all but the latest is kept, that is true of cancellations and completions too.
+TEST(SurvivalAudit, WhatIsForgottenMustBeYoungIfThatIsPromised) {
+  SurvivalLedger cancelled, completed;
+  arm(cancelled, 1, unix_now());
+  cancelled.add(Happening::cancelling, 1);
+  cancelled.add(Happening::cancelled, 1);
+  arm(completed, 1, unix_now());
+  completed.add(Happening::claimed, 1);
+  completed.add(Happening::completing, 1);
+  completed.add(Happening::completed, 1);
+  completed.add(Happening::fired, 1);
+  std::this_thread::sleep_for(450ms);
+  for (SurvivalLedger* ledger : {&cancelled, &completed}) {
+    ledger->add(Happening::fault);
+    ledger->add(Happening::mended);
+    ledger->add(Happening::claimed, 1);
+    ledger->add(Happening::completing, 1);
+    ledger->add(Happening::completed, 1);
+    ledger->add(Happening::fired, 1);
+  }
+  const auto breach = [](const SurvivalLedger& ledger, Tick latest) {
+    return audit(
+               ledger,
+               {.kept = Kept::but_the_latest, .latest = latest, .delivery = Delivery::at_most_once})
+        .breach;
+  };
+  EXPECT_EQ(breach(cancelled, 10'000 * kMs), "");
+  EXPECT_THAT(breach(cancelled, 100 * kMs), HasSubstr("s after it was cancelled"));
+  EXPECT_EQ(breach(completed, 10'000 * kMs), "");
+  EXPECT_THAT(breach(completed, 100 * kMs),
+              HasSubstr("2 workers were told that they held timer 1"));
+  EXPECT_EQ(audit(completed, kMayLoseAll).breach, "");
+}
+
 TEST(SurvivalAudit, AnUnansweredCancelExcusesBoth) {
   SurvivalLedger ledger;
   for (DurableId id = 1; id <= 2; ++id) {
@@ -581,6 +615,21 @@ struct LosesOneOfTen : Wrapped {
     if (timers[0].id % 10 != 0) queue_->schedule(timers);
   }
 };
+
+// As a client that the system kills because memory is short.
+struct IsKilled : Wrapped {
+  using Wrapped::Wrapped;
+  void schedule(std::span<const DurableTimer> timers) override {
+    queue_->schedule(timers);
+    if (timers[0].id == 20) kill(getpid(), SIGKILL);
+  }
+};
+
+TEST(FaultTest, AClientThatEndsByItselfIsNoFinding) {
+  SurvivalLedger ledger;
+  EXPECT_THAT(error_of([&] { run(fault_named("lease_ends"), contender<IsKilled>(), ledger); }),
+              HasSubstr("a client was ended by the signal 9"));
+}
 
 TEST(FaultTest, AProducerIsKilledWhileItWaitsForAnAnswer) {
   SurvivalLedger ledger;

@@ -1,5 +1,6 @@
 #include "faults/crew.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -97,7 +98,10 @@ void Crew::stop() {
     ::kill(process, SIGSTOP);
     int status = 0;
     // If it has ended instead, its number may soon be another's.
-    if (waitpid(process, &status, WUNTRACED) == process && !WIFSTOPPED(status)) process = 0;
+    if (waitpid(process, &status, WUNTRACED) == process && !WIFSTOPPED(status)) {
+      process = 0;
+      report_end(status, /*was_killed=*/false);
+    }
   }
 }
 
@@ -113,6 +117,17 @@ void Crew::kill(std::size_t process) {
   // A stop that was not waited for may be told first.
   while (waitpid(pid, &status, 0) == pid && !WIFEXITED(status) && !WIFSIGNALED(status)) {
   }
+  report_end(status, /*was_killed=*/true);
+}
+
+std::string Crew::failure() {
+  for (pid_t& process : running_) {
+    int status = 0;
+    if (process == 0 || waitpid(process, &status, WNOHANG) != process) continue;
+    process = 0;
+    report_end(status, /*was_killed=*/false);
+  }
+  return shared_->has_failed ? shared_->error : "";
 }
 
 std::string Crew::end() {
@@ -121,15 +136,17 @@ std::string Crew::end() {
   const auto give_up = std::chrono::steady_clock::now() + kLongestCall;
   bool hangs = false;
   for (std::size_t i = 0; i < processes(); ++i) {
-    while (running_[i] != 0 && waitpid(running_[i], nullptr, WNOHANG) == 0) {
+    bool is_killed = false;
+    int status = 0;
+    while (running_[i] != 0 && waitpid(running_[i], &status, WNOHANG) == 0) {
       const bool is_late = std::chrono::steady_clock::now() >= give_up;
       hangs |= is_late;
-      if (is_late || is_in_no_call(i)) ::kill(running_[i], SIGKILL);
+      if (is_late || is_in_no_call(i)) is_killed = ::kill(running_[i], SIGKILL) == 0;
       std::this_thread::sleep_for(1ms);
     }
-    running_[i] = 0;
+    if (std::exchange(running_[i], 0) != 0) report_end(status, is_killed);
   }
-  if (shared_->has_failed) return shared_->error;
+  if (std::string error = failure(); !error.empty()) return error;
   return hangs ? "a client did not end in 15 s, so a call has no limit; it was killed" : "";
 }
 
@@ -142,9 +159,18 @@ bool Crew::is_in_no_call(std::size_t process) const {
   });
 }
 
+// An end that neither the client nor the crew has asked for is no finding about the queue.
+void Crew::report_end(int status, bool was_killed) {
+  if (!WIFSIGNALED(status) || (was_killed && WTERMSIG(status) == SIGKILL)) return;
+  report(fmt::format("a client was ended by the signal {} ({})", WTERMSIG(status),
+                     strsignal(WTERMSIG(status)))
+             .c_str());
+}
+
 void Crew::report(const char* error) {
-  if (shared_->has_failed.exchange(true)) return;
+  if (shared_->is_failing.exchange(true)) return;
   std::strncpy(shared_->error, error, sizeof(shared_->error) - 1);
+  shared_->has_failed = true;
 }
 
 void Crew::run_client(std::size_t client, std::uint64_t seed) {

@@ -71,8 +71,11 @@ class Crew {
   void end_producers() { shared_->produces.store(false, std::memory_order_relaxed); }
   // How often, since end_producers(), a worker was answered that the queue holds nothing.
   std::uint64_t empty_answers() const { return shared_->empty_answers.load(); }
+  // What the first client has said that failed, or how it ended if nobody has asked for that; empty:
+  // none did so far.
+  std::string failure();
   // Workers end too; who only waits for something to do is killed, so that nobody waits for it, and
-  // so is who has not ended in time. Returns what the first one said that failed; empty: none did.
+  // so is who has not ended in time. Returns failure().
   std::string end();
 
  private:
@@ -80,7 +83,8 @@ class Crew {
     std::atomic<bool> produces = true;
     std::atomic<bool> works = true;
     std::atomic<std::uint64_t> empty_answers = 0;
-    std::atomic<bool> has_failed = false;
+    std::atomic<bool> is_failing = false;
+    std::atomic<bool> has_failed = false;  // the error is there
     char error[400] = {};
     std::array<std::atomic<bool>, kProducers> is_asking{};
     // When a worker has last returned from all its calls; kNever: the client has ended.
@@ -96,6 +100,7 @@ class Crew {
   void produce(DurableQueue& queue, std::size_t client, std::uint64_t seed);
   void work(DurableQueue& queue, std::size_t client, std::uint64_t seed);
   void count_if_empty(DurableQueue& queue);
+  void report_end(int status, bool was_killed);
   void report(const char* error);
 
   DurableEngine& engine_;

@@ -11,23 +11,31 @@ namespace {
 // A worker whose claim was under way when cancel() returned may learn of it later, by its patience.
 constexpr Tick kRace = 400'000'000;
 
+// A call that changes something; kNever: it was not made, or not answered.
+struct Call {
+  Tick asked = kNever;
+  Tick acknowledged = kNever;
+};
+
 struct Story {
-  Tick asked = kNever;  // kNever: nobody did
   Tick deadline = kNever;
-  Tick armed = kNever;
-  Tick cancelled = kNever;
+  Call arming;
+  Call cancelling;
   bool may_be_cancelled = false;  // an answer was lost
   bool was_claimed = false;
   Tick last_claimed = 0;
-  std::uint32_t completed = 0;
+  Tick last_asked_to_complete = kNever;
+  std::vector<Call> completions{};     // that were acknowledged
   std::int32_t calls_to_complete = 0;  // that may have done so: not those that said no
   std::vector<Tick> fired{};
 
-  bool must_fire() const { return armed != kNever && cancelled == kNever && !may_be_cancelled; }
+  bool is_armed() const { return arming.acknowledged != kNever; }
+  bool is_cancelled() const { return cancelling.acknowledged != kNever; }
+  bool must_fire() const { return is_armed() && !is_cancelled() && !may_be_cancelled; }
 
   // Who was handed it before may still fire it.
   bool was_claimed_after_cancel() const {
-    return cancelled != kNever && last_claimed > cancelled + kRace;
+    return is_cancelled() && last_claimed > cancelling.acknowledged + kRace;
   }
 
   // What fires at most once is completed before, so who has done that may have died then.
@@ -56,23 +64,31 @@ Stories stories_of(const SurvivalLedger& ledger) {
     Story& story = stories[entry.id];
     switch (what) {
       case Happening::asked:
-        story.asked = entry.when;
+        story.arming.asked = entry.when;
         story.deadline = entry.deadline;
         break;
-      case Happening::armed: story.armed = entry.when; break;
-      case Happening::cancelling: story.may_be_cancelled = true; break;
+      case Happening::armed: story.arming.acknowledged = entry.when; break;
+      case Happening::cancelling:
+        story.may_be_cancelled = true;
+        story.cancelling.asked = entry.when;
+        break;
       case Happening::not_cancelled: story.may_be_cancelled = false; break;
       case Happening::cancelled:
         story.may_be_cancelled = false;
-        story.cancelled = entry.when;
+        story.cancelling.acknowledged = entry.when;
         break;
       case Happening::claimed:
         story.was_claimed = true;
         story.last_claimed = std::max(story.last_claimed, entry.when);
         break;
       case Happening::fired: story.fired.push_back(entry.when); break;
-      case Happening::completing: ++story.calls_to_complete; break;
-      case Happening::completed: ++story.completed; break;
+      case Happening::completing:
+        ++story.calls_to_complete;
+        story.last_asked_to_complete = entry.when;
+        break;
+      case Happening::completed:
+        story.completions.push_back({story.last_asked_to_complete, entry.when});
+        break;
       case Happening::not_completed: --story.calls_to_complete; break;
       default: break;
     }
@@ -146,16 +162,27 @@ double longest_silence(const Stories& stories) {
   return longest;
 }
 
-// How the loss of a timer broke the terms; empty if a strike may have taken it.
-std::string breach_by_loss(DurableId id, const Story& story, const SurvivalTerms& terms,
-                           const std::vector<Strike>& strikes) {
+// The first strike that may have undone what was asked for then; nullptr: that came after all.
+const Strike* strike_on(Tick asked, const std::vector<Strike>& strikes) {
+  const auto found = std::ranges::find_if(strikes, [&](const Strike& s) { return asked <= s.end; });
+  return found == strikes.end() ? nullptr : &*found;
+}
+
+// Whether the terms allow that what the call has changed is as if it had not been made.
+bool may_be_forgotten(const Call& call, const SurvivalTerms& terms,
+                      const std::vector<Strike>& strikes) {
+  if (terms.kept == Kept::all) return false;
+  const Strike* const strike = strike_on(call.asked, strikes);
+  // It was acknowledged before the client could say so.
+  return strike != nullptr && call.acknowledged >= strike->takes_from;
+}
+
+std::string loss_of(DurableId id, const Story& story, const SurvivalTerms& terms,
+                    const std::vector<Strike>& strikes) {
   if (terms.kept == Kept::all) return fmt::format("acknowledged timer {} never fired", id);
-  for (const Strike& strike : strikes) {
-    if (story.asked > strike.end) continue;
-    // It was acknowledged before the client could say so.
-    if (story.armed >= strike.takes_from) return "";
+  if (const Strike* const strike = strike_on(story.arming.asked, strikes)) {
     return fmt::format("timer {} never fired, which was acknowledged {:.1f} s before a strike", id,
-                       seconds(story.armed, strike.begin));
+                       seconds(story.arming.acknowledged, strike->begin));
   }
   return fmt::format("timer {} never fired, which was armed after all was mended", id);
 }
@@ -170,21 +197,20 @@ std::string breach_of(DurableId id, const Story& story, bool is_lost, const Surv
                          story.deadline - story.fired.front());
     }
   }
-  if (is_lost) {
-    if (std::string breach = breach_by_loss(id, story, terms, strikes); !breach.empty()) {
-      return breach;
-    }
+  const auto is_kept = [&](const Call& call) { return !may_be_forgotten(call, terms, strikes); };
+  if (is_lost && is_kept(story.arming)) return loss_of(id, story, terms, strikes);
+  const std::size_t completed = story.completions.size();
+  if (completed > 1 &&
+      std::any_of(story.completions.begin(), story.completions.end() - 1, is_kept)) {
+    return fmt::format("{} workers were told that they held timer {} until its end", completed, id);
   }
-  if (terms.kept != Kept::all) return "";  // what was told last may be forgotten
-  if (story.completed > 1) {
-    return fmt::format("{} workers were told that they held timer {} until its end",
-                       story.completed, id);
-  }
-  if (story.was_claimed_after_cancel()) {
+  if (story.was_claimed_after_cancel() && is_kept(story.cancelling)) {
     return fmt::format("timer {} was handed out {:.3f} s after it was cancelled", id,
-                       seconds(story.cancelled, story.last_claimed));
+                       seconds(story.cancelling.acknowledged, story.last_claimed));
   }
-  if (terms.delivery == Delivery::at_most_once && story.fired.size() > 1) {
+  // Each firing follows a completion; that those are too many was found above.
+  if (terms.delivery == Delivery::at_most_once &&
+      story.fired.size() > std::max<std::size_t>(completed, 1)) {
     return fmt::format("timer {} fired {} times", id, story.fired.size());
   }
   return "";
@@ -228,7 +254,7 @@ Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
     survival.acknowledged += story.must_fire();
     survival.lost += is_lost;
     survival.fired_twice += story.fired.size() > 1;
-    survival.fired_without_acknowledgement += !story.fired.empty() && story.armed == kNever;
+    survival.fired_without_acknowledgement += !story.fired.empty() && !story.is_armed();
     survival.fired_after_cancel += story.was_claimed_after_cancel();
     if (!story.fired.empty() && story.deadline != kNever) {
       survival.latest_seconds =

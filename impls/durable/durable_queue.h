@@ -125,6 +125,8 @@ struct DurablePromise {
   Kept when_killed;       // kill -9 of the engine
   Kept when_power_fails;  // what was not synchronised to the disk is gone
   Kept when_disk_fails;   // the machine is lost, and another takes over
+  // It does not answer for seconds, and then goes on; a master that is silent may be replaced.
+  Kept when_silent = Kept::all;
   // The block that it wrote last is overwritten; most engines say nothing of that.
   Kept when_block_is_spoilt = Kept::none;
   // What may be lost when all but the latest is kept: what is at most so old, and so many timers.
