@@ -140,6 +140,15 @@ class ModelTest(Scratch):
         assert node
         self.assertAlmostEqual(node.cpu, 20e-6)
 
+    def test_what_nobody_has_counted_does_not_limit_a_node(self) -> None:
+        cells = [*entries(), journal()]
+        for cell in cells:
+            cell.pop("fsyncs_per_timer", None)
+        node = node_of(self.load(cells), "redis_always", cancelled=0.9)
+        assert node
+        self.assertIsNone(node.syncs)
+        self.assertEqual(node.rate, node.by_processor)
+
     def test_without_its_scenarios_there_is_no_node(self) -> None:
         self.assertIsNone(node_of(self.load([journal()]), "journal_wheel_0", cancelled=0.9))
 
@@ -181,6 +190,7 @@ class CommandTest(Scratch):
     def test_what_it_cannot_do_is_one_line(self) -> None:
         other = self.write([entry("accuracy/rate/100/java_timer", "exact, per fire")], "other.json")
         results = self.write([*entries(), journal()], num_cpus="2")
+        without_journal = self.write(entries(), "without_journal.json", num_cpus="2")
         bare = self.folder / "bare.md"
         bare.write_text("nothing\n")
         for arguments, complaint in (
@@ -189,6 +199,9 @@ class CommandTest(Scratch):
             ((results, f"--into={bare}"), "has no lines <!-- model -->"),
             ((results, "--per-second=0"), "is no number such as"),
             ((results, "--pending=many"), "is no number such as"),
+            ((results, "--pending=1Gk"), "is no number such as"),
+            ((results, "--memory=64G"), "'64G' is no number of GiB such as 64"),
+            ((without_journal,), "nobody has measured how long the disk takes"),
             ((results, "--busy=0"), "may not work"),
             ((results, "--cancelled=101"), "is no percentage"),
         ):

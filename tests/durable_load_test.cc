@@ -297,6 +297,23 @@ TEST(DurableLoadTest, HasNoFiguresForWhatIsLostInACrash) {
             "wrong: of 64 due timers 64 are gone after kill -9");
 }
 
+TEST(DurableLoadTest, TellsWhyAnEngineDoesNotStartAgain) {
+  struct Ends : WrappedEngine {
+    using WrappedEngine::WrappedEngine;
+    void restart() override {
+      kill();
+      throw DoesNotStartAgain("its file is spoilt");
+    }
+  };
+  const DurableContender& whole = durable_contender("redis_always");
+  const DurableContender contender{
+      .traits = whole.traits, .start = [&whole](const std::filesystem::path& folder) {
+        return std::make_unique<Ends>(
+            whole.start(folder), [](std::unique_ptr<DurableQueue> queue) { return queue; });
+      }};
+  EXPECT_EQ(error_of([&] { measure_pending(kLoad, contender, kGoOn); }), "its file is spoilt");
+}
+
 TEST(DurableLoadTest, WorkersThatWaitAreCounted) {
   DurableLoad load = kLoad;
   load.seconds = 0.5;

@@ -30,7 +30,9 @@
 
 #include "durable/shared_array.h"
 #include "engines/private_server.h"
+#include "engines/scoped_variable.h"
 #include "faults/fault.h"
+#include "redis/server.h"
 #include "scratch.h"
 #include "suites/realtime_suite.h"
 #include "system/stop.h"
@@ -470,15 +472,16 @@ TEST(ProxyTest, PutsTheSocketBackIfItCannotBegin) {
   EXPECT_EQ(Caller(path).ask(), Caller::Answer::comes);
 }
 
+sockaddr_in address_of(const std::string& host, int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
+  return address;
+}
+
 // Connects from an address to another, where somebody listens. Nobody need accept.
 bool reaches(const std::string& from, const std::string& to, int port) {
-  const auto address_of = [](const std::string& host, int port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    inet_pton(AF_INET, host.c_str(), &address.sin_addr);
-    return address;
-  };
   const int client = socket(AF_INET, SOCK_STREAM, 0);
   const timeval patience{.tv_sec = 0, .tv_usec = 200'000};
   setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
@@ -490,7 +493,7 @@ bool reaches(const std::string& from, const std::string& to, int port) {
   return is_reached;
 }
 
-// Takes connections to all addresses, at any port, and accepts none.
+// Takes connections to all addresses, at any port. Nobody need accept them.
 class Listener {
  public:
   Listener() : socket_(socket(AF_INET, SOCK_STREAM, 0)) { listen(socket_, 64); }
@@ -498,6 +501,7 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
+  int take() const { return accept(socket_, nullptr, nullptr); }
   int port() const {
     sockaddr_in address{};
     socklen_t size = sizeof(address);
@@ -540,6 +544,25 @@ TEST(OwnNetworkTest, StopsOneDirection) {
     network.pass(client, server, how);
     EXPECT_TRUE(reaches(client[0], server[0], listener.port()));
   }
+}
+
+TEST(OwnNetworkTest, EndsConnectionsAndTellsBothEnds) {
+  if (const std::string reason = OwnNetwork::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+  const OwnNetwork network;
+  const Listener listener;
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  const sockaddr_in target = address_of("127.0.0.21", listener.port());
+  ASSERT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&target), sizeof(target)), 0);
+  const int server = listener.take();
+  network.stop({OwnNetwork::kClient}, {"127.0.0.21"}, OwnNetwork::Stop::refuse);
+  network.disconnect(OwnNetwork::kClient, {"127.0.0.21"});
+  for (const int end : {client, server}) {
+    char byte = 0;
+    EXPECT_LE(recv(end, &byte, 1, MSG_DONTWAIT), 0);
+    EXPECT_NE(errno, EAGAIN);
+    close(end);
+  }
+  EXPECT_THROW(network.disconnect("no address", {"127.0.0.21"}), BackendUnavailable);
 }
 
 TEST(OwnNetworkTest, IsLeftAgainIfItCannotBeMade) {
@@ -893,6 +916,22 @@ TEST(FaultTest, SaysWhyItCannotHappen) {
             "skipped: producers and workers are one process");
   EXPECT_EQ(why("engine_stopped", "journal_wheel_0"), "skipped: it has no server");
   EXPECT_EQ(why("slots_moved", "redis_memory"), "skipped: it has no such state");
+}
+
+// Nothing is broken, nor hidden in a network of its own, before that is known.
+TEST(FaultTest, AServerOfTheUserIsLeftAlone) {
+  const PrivateRedisServer server;
+  const LoopbackPort port;
+  const PrivateRedisServer on_tcp(endpoint_at(port, "x"), PrivateRedisServer::kKeepsNothing);
+  for (const std::string& url :
+       {server.endpoint().url(), fmt::format("redis://:x@127.0.0.1:{}", port.number())}) {
+    const ScopedVariable variable(kRedisUrlVariable, url);
+    for (const char* fault : {"half_open", "connections_cut", "power_cut", "engine_killed"}) {
+      EXPECT_EQ(error_of([&] { run(fault, durable_contender("redis_always")); }),
+                "skipped: the server is the user's")
+          << fault;
+    }
+  }
 }
 
 TEST(FaultTest, EachNameIsOnce) {

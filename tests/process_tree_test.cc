@@ -75,6 +75,17 @@ TEST(StoppedTreesTest, TellIfOneDoesNotStop) {
   EXPECT_FALSE(are_stopped({busy.process()}));
 }
 
+TEST(StoppedTreesTest, LetThemGoOnIfTheGuardIsKilled) {
+  const Busy busy;
+  {
+    const StoppedTrees stopped({busy.process()}, 10s);
+    for (const pid_t process : processes_of_trees({getpid()})) {
+      if (process != getpid() && process != busy.process()) kill(process, SIGKILL);
+    }
+  }
+  EXPECT_FALSE(are_stopped({busy.process()}));
+}
+
 // The process that is stopped is no child of its own, and would not be told.
 TEST(StoppedTreesTest, KillThemIfWhoStoppedThemIsKilled) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -33,6 +33,7 @@
 #include "redis/private_pair.h"
 #include "redis/script.h"
 #include "redis/slot_move.h"
+#include "fake_server.h"
 #include "redis_testing.h"
 
 namespace timerbench {
@@ -710,6 +711,35 @@ TEST(RedisPair, IsFollowedWhenTheMasterIsMadeAReplica) {
             2);
 }
 
+// As Redis before version 7 puts it.
+TEST(RedisPair, IsFollowedWhenAScriptSaysThatItIsAReplica) {
+  const FakeServer old_master(
+      {"+PONG\r\n", "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n",
+       "-ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write\r\n"},
+      FakeServer::kHangUp);
+  const PrivateRedisServer master;
+  RedisLink link({old_master.endpoint(), master.endpoint()}, 1s);
+  const auto set = [](RedisConnection& connection) {
+    connection.call(REDIS_REPLY_STATUS, {"SET", "key", "value"});
+  };
+  link.with("key", {.give_up = Clock::now() + 2s}, set);
+  EXPECT_EQ(RedisConnection(master.endpoint()).call(REDIS_REPLY_INTEGER, {"DBSIZE"})->integer, 1);
+}
+
+TEST(RedisPair, IsFollowedWhenTheOldMasterIsSilent) {
+  PrivateRedisPair pair;
+  constexpr auto kPatience = 400ms;
+  RedisQueue queue(std::make_unique<RedisLink>(pair.endpoints(), kPatience),
+                   {.queue = "pair", .patience = kPatience}, {});
+  const DurableTimer timer{1, 0, "x"};
+  queue.schedule({&timer, 1});
+  kill(pair.processes()[0], SIGSTOP);
+  pair.promote_replica();
+  EXPECT_THROW(queue.schedule({&timer, 1}), BackendError);
+  EXPECT_NO_THROW(queue.schedule({&timer, 1}));
+  kill(pair.processes()[0], SIGCONT);
+}
+
 // The claims that only the old master knew are gone, so there is nothing to complete, nothing to write.
 TEST(RedisPair, IsFollowedThoughNothingIsToBeWritten) {
   PrivateRedisPair pair;
@@ -717,10 +747,10 @@ TEST(RedisPair, IsFollowedThoughNothingIsToBeWritten) {
                    {.replicas = 1});
   const DurableTimer timer{1, 0, "x"};
   queue.schedule({&timer, 1});
-  pair.part();
+  pair.promote_replica();
   const auto claims = queue.claim(1, kLease).timers;
   ASSERT_EQ(claims.size(), 1U);
-  pair.heal();
+  pair.demote_old_master();
   EXPECT_EQ(queue.complete(claims), std::vector<bool>{false});
   EXPECT_EQ(queue.claim(1, kLease).timers.size(), 1U);
 }

@@ -99,6 +99,7 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   const auto all_worked = [&] { return shared.worked == count(); };
   const auto all_ended = [&] { return shared.ended == count(); };
   wait_until(Steady::now() + kLongestWait, [&] { return shared.ready + shared.ended >= count(); });
+  const bool are_all_there = shared.ready + shared.ended >= count();
   look();
   const auto begin = Steady::now();
   shared.begins = true;
@@ -121,6 +122,7 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
     if (*reports_[i].error() != '\0') throw BackendError(reports_[i].error());
   }
   if (stop) throw Interrupted();
+  if (!are_all_there) throw BackendError("a client has not opened the queue within 20 s");
   if (is_late) throw BackendError("a client has not ended 20 s after the others; it was killed");
   return elapsed.count();
 }

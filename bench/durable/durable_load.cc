@@ -68,10 +68,11 @@ Recovery recover(DurableBench& bench) {
   constexpr Tick kShortLease = 1'000'000'000;  // should the answer to a claim be lost
   const std::vector<pid_t> servers = bench.engine().processes();
   const auto begin = Clock::now();
-  const std::future<void> restart =
+  std::future<void> restart =
       std::async(std::launch::async, [&bench] { bench.engine().restart(); });
   const auto is_restarted = [&] {
-    return restart.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    return !restart.valid() ||
+           restart.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   };
   while (!is_restarted() && std::ranges::none_of(servers, has_ended)) std::this_thread::yield();
 
@@ -92,6 +93,7 @@ Recovery recover(DurableBench& bench) {
       }
       if (Clock::now() - last_news > kLongestLull) break;  // the rest is lost
     } catch (const BackendError& error) {
+      if (is_restarted() && restart.valid()) restart.get();  // throws why it does not start again
       last_news = Clock::now();
       if (last_news - begin >= kLongest) {
         throw ProgramFailure(fmt::format("timeout: it is not back {} s after kill -9: {}",
@@ -100,6 +102,7 @@ Recovery recover(DurableBench& bench) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  if (restart.valid()) restart.get();
   recovery.fired = fired.size();
   return recovery;
 }

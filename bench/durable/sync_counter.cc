@@ -18,32 +18,11 @@
 #include <system_error>
 #include <utility>
 
+#include "engines/scoped_variable.h"
 #include "system/output_file.h"
 
 namespace timerbench {
 namespace {
-
-// A variable of the environment that has another value for a while.
-class Setting {
- public:
-  Setting(const char* name, const std::string& value) : name_(name) {
-    if (const char* const before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), /*overwrite=*/1);
-  }
-  ~Setting() {
-    if (before_) {
-      setenv(name_, before_->c_str(), /*overwrite=*/1);
-    } else {
-      unsetenv(name_);
-    }
-  }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_{};
-};
 
 // Of a file, or some `most` bytes at its begin.
 std::string content(const std::filesystem::path& path, std::size_t most = std::string::npos) {
@@ -95,8 +74,8 @@ SyncCounter::~SyncCounter() {
 void SyncCounter::also_of(const std::function<void()>& start) const {
   std::string libraries = library_;
   if (const char* const others = std::getenv("LD_PRELOAD")) libraries += fmt::format(":{}", others);
-  const Setting file(kSyncsVariable, file_);
-  const Setting preload("LD_PRELOAD", libraries);
+  const ScopedVariable file(kSyncsVariable, file_);
+  const ScopedVariable preload("LD_PRELOAD", libraries);
   start();
 }
 

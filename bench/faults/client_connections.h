@@ -19,8 +19,9 @@ class ClientConnections {
   // thread. Throws std::system_error.
   ClientConnections(DurableEngine& engine, const OwnNetwork* network);
 
-  // As Proxy::Mode says, in effect some milliseconds later, until mend(). Over TCP nothing that is
-  // held back is lost: it comes after mend(), unless its sender has given up.
+  // As Proxy::Mode says, in effect some milliseconds later, until mend(). Over TCP no new connection
+  // comes about, also if only answers are lost: the first one is that to the connection. And what is
+  // held back comes after mend(), even if its sender has given up.
   void break_them(Proxy::Mode mode);
   void mend();
 

@@ -34,7 +34,7 @@ struct FaultScene {
   Crew& crew;
   SurvivalLedger& ledger;
   LoopDisk* disk;       // that the engine's files are on; nullptr unless Fault::needs_disk
-  OwnNetwork* network;  // of the engine; nullptr unless Fault::needs_network
+  OwnNetwork* network;  // of the engine; nullptr unless the fault needs one
   ClientConnections* connections;  // nullptr unless Fault::breaks_connections
   std::mt19937_64& random;
   const StopFlag& stop;

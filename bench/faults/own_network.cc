@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -39,7 +40,11 @@ void ip(std::vector<std::string> arguments) {
 
 std::string OwnNetwork::unavailable() {
   if (geteuid() != 0) return "a network of its own needs root";
-  return has_program("ip") ? "" : "ip is missing (apt-get install iproute2)";
+  for (const char* program : {"ip", "ss"}) {
+    if (!has_program(program))
+      return fmt::format("{} is missing (apt-get install iproute2)", program);
+  }
+  return "";
 }
 
 OwnNetwork::Return::Return() : network_(open(kPath, O_RDONLY | O_CLOEXEC)) {
@@ -47,7 +52,8 @@ OwnNetwork::Return::Return() : network_(open(kPath, O_RDONLY | O_CLOEXEC)) {
 }
 
 OwnNetwork::Return::~Return() {
-  setns(network_, CLONE_NEWNET);
+  // Whoever stayed could reach nothing, and would not know why.
+  if (setns(network_, CLONE_NEWNET) != 0) std::abort();
   close(network_);
 }
 
@@ -79,9 +85,17 @@ void OwnNetwork::rule(const char* change, const Addresses& from, const Addresses
   }
 }
 
-void OwnNetwork::disconnect(const std::string& from, const Addresses& to) const {
-  for (const std::string& receiver : to) {
-    run_program({"ss", "--kill", "--tcp", "--no-header", "src", from, "dst", receiver}, kInstall);
+void OwnNetwork::disconnect(const std::string& client, const Addresses& servers) const {
+  const auto ss = [&](std::vector<std::string> what, const std::string& server) {
+    what.insert(what.begin(), {"ss", "--no-header", "--tcp", "state", "established"});
+    what.insert(what.end(), {"src", server, "dst", client});
+    return run_program(what, kInstall);
+  };
+  for (const std::string& server : servers) {
+    ss({"--kill"}, server);
+    if (!ss({}, server).empty()) {
+      throw BackendUnavailable("cannot end connections; the kernel needs CONFIG_INET_DIAG_DESTROY");
+    }
   }
 }
 

@@ -27,8 +27,8 @@ class OwnNetwork {
   // Why this process cannot have one; empty if it can.
   static std::string unavailable();
 
-  // Throws BackendUnavailable. The process is in it until its end. REQUIRES: this process has one
-  // thread.
+  // Throws BackendUnavailable. The process is in it until this object's end. REQUIRES: this process
+  // has one thread.
   OwnNetwork();
   OwnNetwork(const OwnNetwork&) = delete;
   OwnNetwork& operator=(const OwnNetwork&) = delete;
@@ -51,8 +51,9 @@ class OwnNetwork {
     pass(others, {address}, Stop::drop);
   }
 
-  // Ends what is connected from the address to the others. Both ends are told.
-  void disconnect(const std::string& from, const Addresses& to) const;
+  // Ends the connections that the address has to servers at the others. Both ends are told, unless
+  // what the servers send is stopped. Throws BackendUnavailable, also if the kernel cannot do it.
+  void disconnect(const std::string& client, const Addresses& servers) const;
 
  private:
   static void rule(const char* change, const Addresses& from, const Addresses& to, Stop how);

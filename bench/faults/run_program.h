@@ -10,7 +10,8 @@ namespace timerbench {
 // Whether it is in a folder of programs of the system.
 bool has_program(std::string_view name);
 
-// Returns when it has succeeded; what it prints is dropped, but not its errors. Throws BackendUnavailable, with the advice if it is missing.
-void run_program(const std::vector<std::string>& arguments, std::string_view advice);
+// Returns what it has printed, when it has succeeded. Throws BackendUnavailable with its last words,
+// or with the advice if it is missing; also if it takes more than 30 s, and then kills it.
+std::string run_program(const std::vector<std::string>& arguments, std::string_view advice);
 
 }  // namespace timerbench

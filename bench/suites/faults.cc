@@ -1,7 +1,6 @@
 // The suite `faults`: what durable timers survive. A size is a number of runs; each has a seed of its
 // own, which counts on from that of the command line.
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engines/scoped_variable.h"
 #include "faults/fault.h"
 #include "suites/cell_failure.h"
 #include "suites/realtime_suite.h"
@@ -21,44 +21,29 @@
 namespace timerbench {
 namespace {
 
-// TMPDIR, where private servers make their folders, is another one for a while.
-class OtherTemporaryFolder {
- public:
-  explicit OtherTemporaryFolder(const std::filesystem::path& folder) {
-    if (const char* before = std::getenv("TMPDIR")) before_ = before;
-    setenv("TMPDIR", folder.c_str(), /*overwrite=*/1);
-  }
-  ~OtherTemporaryFolder() {
-    if (before_) {
-      setenv("TMPDIR", before_->c_str(), /*overwrite=*/1);
-    } else {
-      unsetenv("TMPDIR");
-    }
-  }
-  OtherTemporaryFolder(const OtherTemporaryFolder&) = delete;
-  OtherTemporaryFolder& operator=(const OtherTemporaryFolder&) = delete;
-
- private:
-  std::optional<std::string> before_;
-};
-
 // An engine for some runs, on a disk whose power can be cut and in a network that can be parted, if
 // the fault needs them.
 class BreakableEngine {
  public:
   BreakableEngine(const Fault& fault, const DurableContender& contender) {
-    if (fault.needs_disk) {
+    // What is private can be broken, and reached in a network of its own.
+    const bool is_private = !contender.is_of_user();
+    if (fault.needs_disk && is_private) {
       if (const std::string reason = LoopDisk::unavailable(); !reason.empty()) {
         throw CellFailure("skipped: " + reason);
       }
       disk_ = std::make_unique<LoopDisk>();
     }
     const std::string no_network = OwnNetwork::unavailable();
-    if (fault.needs_network && !no_network.empty()) throw CellFailure("skipped: " + no_network);
-    if (fault.needs_network || (fault.breaks_connections && no_network.empty())) {
+    if (fault.needs_network && is_private && !no_network.empty()) {
+      throw CellFailure("skipped: " + no_network);
+    }
+    if (is_private && no_network.empty() && (fault.needs_network || fault.breaks_connections)) {
       network_ = std::make_unique<OwnNetwork>();
     }
-    const OtherTemporaryFolder here(disk_ ? disk_->path() : std::filesystem::temp_directory_path());
+    // Where private servers make their folders.
+    const ScopedVariable here("TMPDIR",
+                              disk_ ? disk_->path() : std::filesystem::temp_directory_path());
     files_.emplace("timerbench-faults");
     engine_ = contender.start(files_->path());
     if (disk_) disk_->synchronise();  // an engine is set up long before its power is cut

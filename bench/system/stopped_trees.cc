@@ -43,7 +43,8 @@ void say(int socket, bool what) {
 
 }  // namespace
 
-StoppedTrees::StoppedTrees(const std::vector<pid_t>& roots, std::chrono::nanoseconds patience) {
+StoppedTrees::StoppedTrees(const std::vector<pid_t>& roots, std::chrono::nanoseconds patience)
+    : roots_(roots) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw std::system_error(errno, std::generic_category(), "cannot stop a server");
@@ -68,9 +69,12 @@ StoppedTrees::StoppedTrees(const std::vector<pid_t>& roots, std::chrono::nanosec
 
 void StoppedTrees::let_go_on() {
   say(line_, true);
-  while (waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+  int status = 0;
+  while (waitpid(guard_, &status, 0) < 0 && errno == EINTR) {
   }
   close(line_);
+  if (WIFEXITED(status)) return;
+  for (const pid_t process : processes_of_trees(roots_)) kill(process, SIGCONT);  // it was killed
 }
 
 }  // namespace timerbench

@@ -23,6 +23,7 @@ class StoppedTrees {
  private:
   void let_go_on();
 
+  const std::vector<pid_t> roots_;
   int line_;  // a socket to the guard
   pid_t guard_;
 };

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include "durable/engine.h"
 #include "durable/server_engine.h"
 #include "durable/tokens.h"
+#include "engines/users_url.h"
 
 namespace timerbench {
 
@@ -23,7 +23,7 @@ namespace timerbench {
 class BeanstalkEngine final : public ServerEngine<PrivateBeanstalkServer> {
  public:
   explicit BeanstalkEngine(int fsync_ms) {
-    if (const char* url = std::getenv(kBeanstalkUrlVariable); url != nullptr && *url != '\0') {
+    if (const char* url = users_url(kBeanstalkUrlVariable)) {
       endpoint_ = BeanstalkEndpoint::parse(url);
       prefix_ += fmt::format("{:x}.", Tokens().next());
     } else {
@@ -65,9 +65,11 @@ inline DurableContender beanstalk(std::string_view name, std::string_view summar
                      .lease_when_armed = true,
                      .own_clock = true,
                      .file = BeanstalkQueue::kFile},
-          .start = [fsync_ms](const std::filesystem::path&) {
-            return std::make_unique<BeanstalkEngine>(fsync_ms);
-          }};
+          .start =
+              [fsync_ms](const std::filesystem::path&) {
+                return std::make_unique<BeanstalkEngine>(fsync_ms);
+              },
+          .users_variable = kBeanstalkUrlVariable};
 }
 
 }  // namespace timerbench

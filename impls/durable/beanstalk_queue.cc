@@ -342,7 +342,7 @@ std::size_t BeanstalkQueue::size() {
   const std::string command = "stats-tube " + tube_;
   std::size_t size = 0;
   connection().run({&command, 1}, [&](std::size_t, const Answer& answer) {
-    for (const char* state : {"ready", "reserved", "delayed", "buried"}) {
+    for (const char* state : {"ready", "reserved", "delayed"}) {  // what is buried is no timer
       size += number_of(fmt::format("current-jobs-{}", state), answer.body);
     }
     return answer.word == "OK";

@@ -7,7 +7,20 @@
 // worker that completes a timer before it runs the handler, and runs it only if complete() says so,
 // makes that "at most once": then what it was doing when it died is not repeated.
 //
-// What "acknowledged" is worth when the engine itself breaks is said by DurableTraits::promise.
+// What "acknowledged" means is the setting of the engine:
+//   journal_wheel_*, sqlite_full, postgres_on, redis_always, beanstalkd_f0, etcd_leases
+//     the disk has it
+//   sqlite_normal, postgres_off, redis_everysec, beanstalkd_f50, bullmq
+//     the engine has it, and synchronises it to the disk soon
+//   redis_memory, redis_cluster
+//     one server has it in its memory
+//   redis_replica, redis_cluster_wait
+//     a second server has it in its memory too
+// What that is worth when the engine itself breaks is said by DurableTraits::promise.
+//
+// A timer is late while no worker claims: until one that waits looks again (rule 7), until the lease
+// of one that died ends, and while the engine gives no answer. DurableTraits::resolution is how much
+// later the engine hands it out in any case.
 //
 // Timers are named by ids that the caller chooses, such as the number of an order. So each call may
 // be repeated when its answer was lost. Deadlines are instants in nanoseconds since 1970, up to

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "durable/durable_queue.h"
+#include "engines/users_url.h"
 
 namespace timerbench {
 
@@ -71,6 +72,12 @@ struct DurableContender {
   DurableTraits traits;
   // Files are put into `folder`, which must exist and outlive the engine. Throws BackendUnavailable.
   std::function<std::unique_ptr<DurableEngine>(const std::filesystem::path& folder)> start;
+  // Of the environment, which may name a server of the user's; nullptr: none does.
+  const char* users_variable = nullptr;
+
+  bool is_of_user() const {
+    return users_variable != nullptr && users_url(users_variable) != nullptr;
+  }
 };
 
 // All that this program was built with, in the order of the tables.

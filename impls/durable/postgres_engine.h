@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include "durable/postgres_server.h"
 #include "durable/server_engine.h"
 #include "durable/tokens.h"
+#include "engines/users_url.h"
 
 namespace timerbench {
 
@@ -23,7 +23,7 @@ namespace timerbench {
 class PostgresEngine final : public ServerEngine<PrivatePostgresServer> {
  public:
   explicit PostgresEngine(bool synchronous_commit) : synchronous_commit_(synchronous_commit) {
-    if (const char* url = std::getenv(kPostgresUrlVariable); url != nullptr && *url != '\0') {
+    if (const char* url = users_url(kPostgresUrlVariable)) {
       where_ = url;
       // With the longest name of a queue, and with the name of an index, as long as may be.
       prefix_ = fmt::format("r{:07x}_", Tokens().next() & 0xfff'ffff);
@@ -88,12 +88,16 @@ inline DurableContender postgres(std::string_view name, std::string_view summary
                      .promise = {.when_killed = after_a_crash,
                                  .when_power_fails = after_a_crash,
                                  .when_disk_fails = Kept::none,
-                                 .when_block_is_spoilt = Kept::but_the_latest},
+                                 .when_block_is_spoilt = Kept::but_the_latest,
+                                 // 0.6 s by its documentation, and what a busy machine adds.
+                                 .latest = 1'000'000'000},
                      .shared_by = SharedBy::machines,
                      .file = PostgresQueue::kFile},
-          .start = [synchronous_commit](const std::filesystem::path&) {
-            return std::make_unique<PostgresEngine>(synchronous_commit);
-          }};
+          .start =
+              [synchronous_commit](const std::filesystem::path&) {
+                return std::make_unique<PostgresEngine>(synchronous_commit);
+              },
+          .users_variable = kPostgresUrlVariable};
 }
 
 }  // namespace timerbench

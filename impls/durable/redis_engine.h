@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "durable/redis_queue.h"
 #include "durable/redis_switches.h"
 #include "durable/server_engine.h"
+#include "engines/users_url.h"
 #include "redis/cluster.h"
 #include "redis/link.h"
 #include "redis/names.h"
@@ -114,12 +114,13 @@ inline DurableContender redis(std::string_view name, std::string_view summary,
                      .shared_by = SharedBy::machines,
                      .resolution = 1000,
                      .file = RedisQueue::kFile},
-          .start = [settings](const std::filesystem::path&) {
-            const char* const url = std::getenv(kRedisUrlVariable);
-            return url != nullptr && *url != '\0'
-                       ? std::make_unique<RedisEngine>(RedisEndpoint::parse(url))
-                       : std::make_unique<RedisEngine>(settings);
-          }};
+          .start =
+              [settings](const std::filesystem::path&) {
+                const char* const url = users_url(kRedisUrlVariable);
+                return url != nullptr ? std::make_unique<RedisEngine>(RedisEndpoint::parse(url))
+                                      : std::make_unique<RedisEngine>(settings);
+              },
+          .users_variable = kRedisUrlVariable};
 }
 
 // Always private: which of a user's servers may be killed, and which promoted, only the user knows.
@@ -128,7 +129,7 @@ class RedisPairEngine final : public DurableEngine {
   void restart() override { pair_.fail_over(); }
   std::vector<pid_t> processes() override { return pair_.processes(); }
   std::vector<EngineSwitch> switches() override {
-    return {{"partition", [this] { pair_.part(); }, [this] { pair_.heal(); }},
+    return {{"partition", [this] { pair_.promote_replica(); }, [this] { pair_.demote_old_master(); }},
             switches_.memory_full(),
             switches_.read_only_as_master(),
             switches_.login_refused()};
@@ -164,7 +165,7 @@ inline DurableContender redis_replica(std::string_view name, std::string_view su
 class RedisClusterEngine final : public DurableEngine {
  public:
   explicit RedisClusterEngine(int replicas) : replicas_(replicas) {
-    if (const char* url = std::getenv(kRedisClusterUrlVariable); url != nullptr && *url != '\0') {
+    if (const char* url = users_url(kRedisClusterUrlVariable)) {
       nodes_.push_back(RedisEndpoint::parse(url, kRedisClusterUrlVariable));
       RedisCluster probe(nodes_);
     } else {
@@ -233,9 +234,11 @@ inline DurableContender redis_cluster(std::string_view name, std::string_view su
                      .shared_by = SharedBy::machines,
                      .resolution = 1000,
                      .file = RedisQueue::kFile},
-          .start = [replicas](const std::filesystem::path&) {
-            return std::make_unique<RedisClusterEngine>(replicas);
-          }};
+          .start =
+              [replicas](const std::filesystem::path&) {
+                return std::make_unique<RedisClusterEngine>(replicas);
+              },
+          .users_variable = kRedisClusterUrlVariable};
 }
 
 }  // namespace timerbench

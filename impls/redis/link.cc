@@ -8,6 +8,7 @@ namespace timerbench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using std::chrono_literals::operator""ms;
 
 bool is_master(RedisConnection& connection) {
   const auto role = connection.call(REDIS_REPLY_ARRAY, {"ROLE"});
@@ -48,7 +49,9 @@ void RedisLink::with(std::string_view, const Limits& limits, const Use& use) {
   try {
     use_it();
   } catch (const RedisReplyError& error) {
-    if (error.code() != "READONLY" || endpoints_.size() == 1) throw;
+    // Before version 7 it stands within the error of the script.
+    const bool is_replica = error.reply().find("READONLY") != std::string::npos;
+    if (!is_replica || endpoints_.size() == 1) throw;
     connection_->interrupt();  // it was the master, and is none any more
     use_it();
   }
@@ -62,10 +65,12 @@ void RedisLink::interrupt() {
 std::unique_ptr<RedisConnection> RedisLink::connect(std::chrono::milliseconds patience,
                                                     const Limits& limits) const {
   std::optional<BackendUnavailable> failure;
+  auto servers_left = static_cast<int>(endpoints_.size());
   for (const RedisEndpoint& endpoint : endpoints_) {
     try {
-      auto connection =
-          std::make_unique<RedisConnection>(endpoint, std::min(patience, limits.left()));
+      // One that is silent leaves time for the others.
+      auto connection = std::make_unique<RedisConnection>(
+          endpoint, std::clamp(limits.left() / servers_left--, 1ms, patience));
       if (endpoints_.size() == 1 || is_master(*connection)) return connection;
       if (!failure) {
         failure.emplace(connection

@@ -183,10 +183,9 @@ void PrivateRedisCluster::await(std::string_view what, Condition&& condition) {
   const auto give_up = SteadyTime::now() + kClusterPatience;
   while (!condition()) {
     if (SteadyTime::now() >= give_up) {
-      throw BackendUnavailable(fmt::format(
-          "cannot start a private Redis Cluster: {} within {} s; check that the machine "
-          "is not busy",
-          what, kClusterPatience.count()));
+      throw BackendUnavailable(
+          fmt::format("redis cluster: {} within {} s; check that the machine is not busy", what,
+                      kClusterPatience.count()));
     }
     std::this_thread::sleep_for(kBetweenLooks);
   }

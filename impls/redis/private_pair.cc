@@ -15,16 +15,16 @@ PrivateRedisPair::PrivateRedisPair()
 
 void PrivateRedisPair::fail_over() {
   servers_[master_]->kill();
-  part();
+  promote_replica();
   master_ = 1 - master_;
   start_replica();
 }
 
-void PrivateRedisPair::part() {
+void PrivateRedisPair::promote_replica() {
   RedisConnection(endpoints_[1 - master_]).call(REDIS_REPLY_STATUS, {"REPLICAOF", "NO", "ONE"});
 }
 
-void PrivateRedisPair::heal() {
+void PrivateRedisPair::demote_old_master() {
   master_ = 1 - master_;
   const RedisEndpoint& master = endpoints_[master_];
   RedisConnection(endpoints_[1 - master_])

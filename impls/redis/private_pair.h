@@ -27,10 +27,10 @@ class PrivateRedisPair {
   void fail_over();
 
   // Promotes the replica while the master goes on as one, as if neither could reach the other.
-  void part();
+  void promote_replica();
   // Makes the old master a replica of the new one: what it alone has is gone. Returns when it has a
-  // copy. Throws BackendError, as part() does.
-  void heal();
+  // copy. Throws BackendError, as promote_replica() does.
+  void demote_old_master();
 
  private:
   // Of the master, and returns when it has a copy.

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
@@ -14,6 +13,8 @@
 #include <random>
 #include <string_view>
 #include <utility>
+
+#include "engines/users_url.h"
 
 namespace timerbench {
 namespace {
@@ -111,9 +112,7 @@ std::string random_password() {
 }
 
 RedisEndpoint redis_endpoint() {
-  if (const char* url = std::getenv(kRedisUrlVariable); url != nullptr && *url != '\0') {
-    return RedisEndpoint::parse(url);
-  }
+  if (const char* url = users_url(kRedisUrlVariable)) return RedisEndpoint::parse(url);
   static std::mutex mutex;
   static std::unique_ptr<PrivateRedisServer> server;
   const std::lock_guard lock(mutex);

@@ -60,7 +60,8 @@ def answer(results: RealtimeResults, load: Load, source: Path) -> str:
         f"Figures from `{source}`, by `scripts/distributed`. {machine_line(results.facts)}",
         _load_said(load),
         _table_of_nodes(nodes, load),
-        "A node has one processor for the engine, and a disk of its own. one is enough: for so many "
+        "A node has one processor for the engine, and a disk of its own. fsyncs: of a timer; – if they "
+        "cannot be counted, and then the disk may be what limits a node. one is enough: for so many "
         "timers a second and so many pending. silent: the time in which nothing fires after a node "
         "was killed, with its share of the timers; late: the timers that "
         "fire late for that.",
@@ -114,7 +115,7 @@ def _table_of_nodes(nodes: list[Node], load: Load) -> str:
                 f"`{node.queue}`",
                 node.promise,
                 time(node.cpu * 1e9),
-                digits(node.syncs),
+                NONE if node.syncs is None else digits(node.syncs),
                 NONE if node.bytes is None else digits(node.bytes),
                 _rounded(rate),
                 NONE if pending is None else _rounded(pending),
@@ -175,11 +176,21 @@ def _number(text: str) -> float:
     """Parses 1000, 50k, 20M and 1G."""
     factor = UNITS.get(text[-1:], 1.0)
     try:
-        number = float(text.rstrip("".join(UNITS))) * factor
+        number = float(text[:-1] if text[-1:] in UNITS else text) * factor
     except ValueError:
         number = 0
     if not 0 < number <= 1e15:
         raise argparse.ArgumentTypeError(f"'{text}' is no number such as 1000, 50k, 20M or 1G")
+    return number
+
+
+def _gib(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number <= 1e6:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of GiB such as 64")
     return number
 
 
@@ -215,7 +226,7 @@ def _parse() -> argparse.Namespace:
         "--busy", type=_share, default=70, help="percentage of a node's time (default: 70)"
     )
     parser.add_argument(
-        "--memory", type=_number, default=64, help="GiB of a node for timers (default: 64)"
+        "--memory", type=_gib, default=64, help="GiB of a node for timers (default: 64)"
     )
     parser.add_argument("--into", metavar="DOCUMENT", type=path_argument, help="write it into this")
     return parser.parse_args()

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from console import Failure
 from results.realtime import CONTROL, RealtimeCell, RealtimeResults
 
 SECOND = 1e9  # ns
@@ -108,8 +109,8 @@ class Node:
     queue: str
     promise: str
     cpu: float  # seconds of the engine for a timer that is armed, and cancelled or fires
-    syncs: float  # of the disk, for a timer
-    sync_seconds: float
+    syncs: float | None  # of the disk, for a timer
+    sync_seconds: float | None
     bytes: float | None
     restart: Line | None
 
@@ -119,7 +120,15 @@ class Node:
 
     @property
     def by_disk(self) -> float:
-        return 1 / (self.syncs * self.sync_seconds) if self.syncs else math.inf
+        """Without a limit if it does not synchronise, or if nobody has counted how often."""
+        if not self.syncs:
+            return math.inf
+        if self.sync_seconds is None:
+            raise Failure(
+                "nobody has measured how long the disk takes; measure the scenario clients of "
+                "journal_wheel_0 with 1 client too"
+            )
+        return 1 / (self.syncs * self.sync_seconds)
 
     @property
     def rate(self) -> float:
@@ -154,10 +163,10 @@ def values(results: RealtimeResults, scenario: str, queue: str, counter: str) ->
     }
 
 
-def sync_seconds(results: RealtimeResults) -> float:
+def sync_seconds(results: RealtimeResults) -> float | None:
     """Returns how long the disk takes, which is what an arming in our own journal waits for."""
-    one_client = values(results, "clients", "journal_wheel_0", "arm_p50_ns")
-    return min(one_client.values(), default=0) / SECOND
+    nanoseconds = values(results, "clients", "journal_wheel_0", "arm_p50_ns").get(1)
+    return None if nanoseconds is None else nanoseconds / SECOND
 
 
 def node_of(results: RealtimeResults, queue: str, cancelled: float) -> Node | None:
@@ -174,7 +183,8 @@ def node_of(results: RealtimeResults, queue: str, cancelled: float) -> Node | No
         """Of a timer that is armed, and then cancelled or fires."""
         return churned * (arm + (1 - arm) * cancelled) + firing * (1 - cancelled)
 
-    syncs = mixed(cell.value("fsyncs_per_timer") or 0, fired.value("fsyncs_per_timer") or 0)
+    churned, firing = cell.value("fsyncs_per_timer"), fired.value("fsyncs_per_timer")
+    syncs = None if churned is None or firing is None else mixed(churned, firing)
     memory = _pending(results, queue, "bytes_in_memory", FEWEST_FOR_MEMORY)
     return Node(
         queue,
