@@ -308,8 +308,8 @@ TEST(DurableLoadTest, TellsWhyAnEngineDoesNotStartAgain) {
   const DurableContender& whole = durable_contender("redis_always");
   const DurableContender contender{
       .traits = whole.traits, .start = [&whole](const std::filesystem::path& folder) {
-        return std::make_unique<Ends>(
-            whole.start(folder), [](std::unique_ptr<DurableQueue> queue) { return queue; });
+        return std::make_unique<Ends>(whole.start(folder),
+                                      [](std::unique_ptr<DurableQueue> queue) { return queue; });
       }};
   EXPECT_EQ(error_of([&] { measure_pending(kLoad, contender, kGoOn); }), "its file is spoilt");
 }

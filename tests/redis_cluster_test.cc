@@ -26,6 +26,7 @@
 #include "core/descriptor.h"
 #include "durable/engine.h"
 #include "durable/redis_queue.h"
+#include "fake_server.h"
 #include "redis/cluster.h"
 #include "redis/link.h"
 #include "redis/loopback_port.h"
@@ -33,7 +34,6 @@
 #include "redis/private_pair.h"
 #include "redis/script.h"
 #include "redis/slot_move.h"
-#include "fake_server.h"
 #include "redis_testing.h"
 
 namespace timerbench {

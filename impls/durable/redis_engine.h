@@ -129,10 +129,11 @@ class RedisPairEngine final : public DurableEngine {
   void restart() override { pair_.fail_over(); }
   std::vector<pid_t> processes() override { return pair_.processes(); }
   std::vector<EngineSwitch> switches() override {
-    return {{"partition", [this] { pair_.promote_replica(); }, [this] { pair_.demote_old_master(); }},
-            switches_.memory_full(),
-            switches_.read_only_as_master(),
-            switches_.login_refused()};
+    return {
+        {"partition", [this] { pair_.promote_replica(); }, [this] { pair_.demote_old_master(); }},
+        switches_.memory_full(),
+        switches_.read_only_as_master(),
+        switches_.login_refused()};
   }
   std::vector<std::string> nodes() override { return hosts_of(pair_.endpoints()); }
 
