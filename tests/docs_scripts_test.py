@@ -9,15 +9,19 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT
 
+import publish
+from console import Failure
 from results.replays import load
 from services import services_table
 from tables.libraries import libraries_table
@@ -133,6 +137,20 @@ class ReadmeTest(unittest.TestCase):
         self.assertEqual(len(shown), 5 * 4)
         for cell, figure in shown.items():
             self.assertEqual(figure, published[cell], cell)
+
+    def test_its_sentences_are_those_of_scripts_publish(self) -> None:
+        publish.main(["--check"])
+
+    def test_a_figure_that_is_typed_by_hand_is_found_and_mended(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "README.md"
+            for typed, part in (("14 ns", "answers"), ("±11%", "table")):
+                copy.write_text(README.read_text().replace(typed, "1", 1))
+                with mock.patch.object(publish, "README", copy):
+                    with self.assertRaisesRegex(Failure, f"{part}: not as published"):
+                        publish.main(["--check"])
+                    publish.main([])
+                self.assertEqual(copy.read_text(), README.read_text())
 
     def test_it_leads_to_every_page(self) -> None:
         targets = LINK.findall(README.read_text())

@@ -28,15 +28,21 @@ def replacing(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def fill(document: Path, name: str, text: str) -> None:
-    """Replaces what stands between the lines <!-- NAME --> and <!-- end of NAME --> of a document."""
+def filled(document: Path, name: str, text: str) -> str:
+    """Returns a document with this text between its lines <!-- NAME --> and <!-- end of NAME -->."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     before, begins, rest = document.read_text(encoding="utf-8").partition(f"{begin}\n")
     _, ends, after = rest.partition(f"{end}\n")
     if not begins or not ends:
         raise Failure(f"{document}: has no lines {begin} and {end} to write between")
+    return f"{before}{begins}\n{text}\n{ends}{after}"
+
+
+def fill(document: Path, name: str, text: str) -> None:
+    """Writes this text between the lines <!-- NAME --> and <!-- end of NAME --> of a document."""
+    whole = filled(document, name, text)
     with replacing(document) as partial:
-        partial.write_text(f"{before}{begins}\n{text}\n{ends}{after}", encoding="utf-8")
+        partial.write_text(whole, encoding="utf-8")
 
 
 def make_folder(path: Path) -> None:

@@ -1,0 +1,307 @@
+"""Writes the figures of README.md from the campaigns in results/.
+
+  scripts/publish            writes what stands between the marks of README.md
+  scripts/publish --check    says whether it stands there, and changes nothing
+
+Of each suite the latest folder counts: results/DATE-MACHINE-SUITE. So after a new campaign of a suite
+its folder is put there, and this command does the rest. Which backends a sentence names is decided by
+the figures too: the cheapest of its precision, and those that are within 3 % of it.
+"""
+
+import argparse
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from console import ArgumentParser, Failure, run_main, say
+from files import fill, filled
+from results import replays, survival
+from results.grid import read_files
+from results.replays import MARGIN, Results
+from tables import replays as table_of_costs
+from tables.replays import markdown_table
+from words import enumerated, grouped, power, time
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+WIDTH = 110
+
+NO_BREAK = "\u00a0"  # becomes a space when lines are broken
+
+SIZE = 100_000
+FEW = 1_000
+MANY = 10_000_000
+A_PERCENT = 1e7  # ns of a second
+
+# What a reader who meets the name for the first time may want to know.
+WHAT_IT_IS = {
+    "kafka_wheel": "a hierarchical wheel",
+    "ring": "one ring of slots",
+    "log_wheel": "a wheel whose buckets are append-only logs",
+    "log_calendar": "a calendar of append-only logs, which sorts short ones",
+    "radix_heap": "a heap of buckets that double in width",
+    "index_heap": "a heap in an array, with the place of each timer beside it",
+}
+
+SHOWN = ("log_calendar_256", "index_heap_4", "log_wheel_256", "kafka_wheel_512", "ring_65536")
+WORKLOADS = ("churn", "hold", "bulk", "idle_connections")  # of the table
+
+RANKED_HERE = ("granular", "exact")
+LOGS = "log_"
+CRASHES = ("engine_killed", "engine_killed_repeatedly", "power_cut")
+RUNTIMES = {"Go's": "go_runtime_timers", "Node's": "node_timers", "Java's": "java_priority_queue"}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    arguments = _parse(words)
+    stale = []
+    for name, text in {"answers": answers(), "table": table()}.items():
+        if filled(README, name, text) != README.read_text(encoding="utf-8"):
+            stale.append(name)
+            if not arguments.check:
+                fill(README, name, text)
+    if arguments.check and stale:
+        raise Failure(f"README.md: {' and '.join(stale)}: not as published; run scripts/publish")
+    say(f"README.md: {'wrote ' + ' and '.join(stale) if stale else 'all is as published'}.")
+    return 0
+
+
+def latest(suite: str) -> Path:
+    """Returns the latest folder of a suite."""
+    folders = sorted(ROOT.glob(f"results/2*-{suite}"))
+    if not folders:
+        raise Failure(f"results: has no campaign of {suite}; put its folder there")
+    return folders[-1]
+
+
+def answers() -> str:
+    """Returns what README says first: for each kind of load the backend to take, and its cost."""
+    full = replays.load([latest("full")])
+    lines = [
+        _time_outs(full, "Time-outs, and a millisecond late is fine", "granular"),
+        _time_outs(full, "Time-outs that must not be rounded", "exact"),
+        _events(full, "Events, and a millisecond late is fine", "granular"),
+        _events(full, "Events that must not be rounded", "exact"),
+        _libraries(replays.load([latest("peers")])),
+        _runtimes(replays.load([latest("processes")])),
+        _durable(),
+        "**You ask how late timers fire**, yours or those of a service for several threads: "
+        "[services](docs/services.md).",
+        _many(full, replays.load([latest("limit")])),
+    ]
+    return f"With {power(SIZE)} pending timers:\n\n" + "\n".join(map(_bullet, lines))
+
+
+def table() -> str:
+    """Returns the table of README, with its picture and how to read both."""
+    folder = latest("full")
+    results = replays.load([folder])
+    where = folder.relative_to(ROOT)
+    wanted = [name for name, _ in table_of_costs.headers(results, SIZE)]
+    rows = {row.backend: row for row in table_of_costs.rows(results, SIZE)}
+    lines = [
+        [
+            f"`{name}`",
+            rows[name].precision,
+            *(rows[name].entries[wanted.index(workload)].text for workload in WORKLOADS),
+        ]
+        for name in SHOWN
+    ]
+    rounds = min(
+        results.cells[workload, SIZE, name].measured_rounds
+        for name in SHOWN
+        for workload in WORKLOADS
+    )
+    facts = results.facts
+    controls = results.backends_by_precision()["none"]
+    caption = (
+        f"Figures are medians of {rounds} rounds in ns at {power(SIZE)} timers, ± the larger deviation. "
+        f"With so many backends {rounds} rounds do not prove a difference, so trust large ones. `churn` "
+        "cancels and arms, `hold` fires and arms, `bulk` arms delays up to 25 days and fires them all, "
+        "`idle_connections` moves time-outs of 75 s; a tick is 1 ms. Measured on a virtual "
+        f"{facts['processor']} with {facts['num_cpus']} processors, which `doctor` gave the grade "
+        f"{facts['grade']} of A to F; `./scripts/bench full` measures these and all other cells anew, "
+        f"which takes hours. The [whole table]({where}/table.md) has "
+        f"{len(results.backends) - len(controls)} backends, {len(controls)} controls and "
+        f"{len(results.workloads)} workloads. [report.html]({where}/report.html) of the same folder, "
+        "opened in any browser, answers for your number of timers, your delays and your share of "
+        "cancelled ones. [The limit](docs/limit.md) tells what the logs are worth, and where not."
+    )
+    return "\n\n".join(
+        [
+            f"![Cost of the main backends at {power(SIZE)} timers, for churn, hold and idle connections]"
+            f"({where}/cost_per_workload_{SIZE}.png)",
+            markdown_table(["backend", "precision", *WORKLOADS], lines),
+            _wrapped(caption),
+        ]
+    )
+
+
+def _time_outs(full: Results, asked: str, precision: str) -> str:
+    churn, cost = _cheapest(full, "churn", precision)
+    moved, of_a_move = _cheapest(full, "idle_connections", precision)
+    said = f"**{asked}** (`{precision}`): {_named(churn)}: {_rough(cost)} to cancel and arm"
+    if moved[0] in churn:
+        return f"{said}, {_rough(of_a_move)} to move."
+    return f"{said}. If they are mostly moved, {_named(moved)}: {_rough(of_a_move)} a move."
+
+
+def _events(full: Results, asked: str, precision: str) -> str:
+    hold, cost = _cheapest(full, "hold", precision)
+    bulk, of_bulk = _cheapest(full, "bulk", precision)
+    return (
+        f"**{asked}**: {_named(hold, explain=False)}, {_rough(cost)} for a fire and the next timer. With "
+        f"delays up to 25 days {_named(bulk, explain=False)}, {_rough(of_bulk)}."
+    )
+
+
+def _libraries(peers: Results) -> str:
+    def cost(name: str, size: int) -> float | None:
+        cell = peers.cell("churn", size, name)
+        return cell.cost if cell and cell.has_figure else None
+
+    def bought(cost: float) -> str:
+        return grouped(round(float(f"{A_PERCENT / cost:.1e}"))).replace("\u202f", NO_BREAK)
+
+    best: dict[str, tuple[float, str]] = {}  # of each library
+    late = []
+    for name in filter(peers.is_library, peers.backends):
+        library, at_size = name.partition("_")[0], cost(name, SIZE)
+        if at_size:
+            best[library] = min(best.get(library, (at_size, name)), (at_size, name))
+        elif library not in best and (at_few := cost(name, FEW)):
+            late.append(f"`{name}` is for {power(FEW)} timers: {bought(at_few)}")
+    paid = [f"{bought(cost)} {{}}with `{name}`" for cost, name in sorted(best.values())]
+    [own], own_cost = _cheapest(peers, "churn", "exact")
+    late = [line for line in late if line.partition("`")[2].partition("`")[0] not in best]
+    return (
+        "**You have the timers of a library**: 1 % of a core pays, each second, for "
+        f"{', '.join(paid).replace('{}', 'cancels and armings ', 1).replace('{}', '')}, and for "
+        f"{bought(own_cost)} with `{own}`, which took {_rough(own_cost)} in that campaign. "
+        f"{'; '.join(late)} ([up to how many yours is enough](docs/peers.md))."
+    )
+
+
+def _runtimes(processes: Results) -> str:
+    told = [
+        f"{_rough(processes.cells['churn', SIZE, name].cost)} with {whose} `{name}`"
+        for whose, name in RUNTIMES.items()
+    ]
+    return (
+        f"**You have the timers of a runtime**: a cancel and an arming take {enumerated(told, 9)} "
+        "([what the others cost](docs/processes.md))."
+    )
+
+
+def _durable() -> str:
+    said = "**Timers must outlive a crash or a power cut**: "
+    seen = "([what each loses](docs/durable.md#what-survives) when something breaks)"
+    if not list(ROOT.glob("results/2*-faults")):
+        return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
+    fates = survival.load_files(read_files([latest("faults")])).fates
+    cut = {
+        queue: fate
+        for (fault, queue), fate in fates.items()
+        if fault == "power_cut" and fate.has_figure
+    }
+    safe = [queue for queue, fate in cut.items() if not fate.lost]
+    kept = sum(fates[fault, queue].acknowledged for fault in CRASHES for queue in safe)
+    losing = sorted((fate for fate in cut.values() if fate.lost), key=lambda fate: -fate.lost)
+    first, *others = [f"{grouped(fate.lost)} of {grouped(fate.acknowledged)}" for fate in losing]
+    lost = [f"`{losing[0].queue}` lost {first}"]
+    lost += [f"`{fate.queue}` {share}" for fate, share in zip(losing[1:], others)]
+    return (
+        f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost none of {grouped(kept)} "
+        "acknowledged timers when the engine was killed or the power was cut. In power cuts "
+        f"{enumerated(lost, 9)} {seen}."
+    ).replace("\u202f", NO_BREAK)
+
+
+def _many(full: Results, limit: Results) -> str:
+    few, many = _won_by_logs(full, FEW), _won_by_logs(limit, MANY)
+    told = []
+    for precision, other in (("granular", "wheel or ring"), ("exact", "exact structure")):
+        names = limit.backends_by_precision()[precision]
+        hold = {
+            name: cell.cost
+            for name in names
+            if (cell := limit.cell("hold", MANY, name)) and cell.has_figure
+        }
+        ours = f"log_{'wheel' if precision == 'granular' else 'calendar'}_256"
+        best = min(cost for name, cost in hold.items() if not name.startswith(LOGS))
+        told.append(f"`{ours}` {_rough(hold[ours])}, and the best other {other} {_rough(best)}")
+    return (
+        f"**Few timers or many**: with {power(FEW)} timers a list or a heap is the cheapest in "
+        f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact). With "
+        f"{power(MANY)} it is a structure whose buckets are logs in {many[0]} of {many[1]}: a fire and the "
+        f"next timer take {'; '.join(told)} ([on another host](docs/limit.md#two-hosts) the distance is "
+        "larger)."
+    )
+
+
+def _won_by_logs(results: Results, size: int) -> tuple[int, int]:
+    """Returns in how many cases of a workload and a precision a log is the cheapest, and of how many."""
+    first = [
+        _cheapest(results, workload, precision, size)[0][0]
+        for workload in results.workloads
+        for precision in RANKED_HERE
+        if size in results.sizes(workload)
+    ]
+    return sum(name.startswith(LOGS) for name in first), len(first)
+
+
+def _cheapest(
+    results: Results, workload: str, precision: str, size: int = SIZE
+) -> tuple[list[str], float]:
+    """Returns the cheapest backend, with those that cost as much, and its cost."""
+    costs = {
+        name: cell.cost
+        for name in results.backends_by_precision()[precision]
+        if (cell := results.cell(workload, size, name)) and cell.has_figure
+    }
+    least = min(costs.values())
+    return [
+        name for name in sorted(costs, key=costs.__getitem__) if costs[name] <= least * (1 + MARGIN)
+    ], least
+
+
+def _named(names: list[str], explain: bool = True) -> str:
+    said = " or ".join(f"`{name}`" for name in names)
+    what = WHAT_IT_IS.get(names[0].rpartition("_")[0], "")
+    return f"{said}, {what}" if explain and what else said
+
+
+def _rough(ns: float) -> str:
+    """Formats a cost as documents tell it: 2.7 ns, 14 ns, 153 ns, 2.6 µs."""
+    figure, unit = time(ns).split()
+    value = float(figure)
+    return f"{value:.1f}{NO_BREAK}{unit}" if value < 9.95 else f"{round(value)}{NO_BREAK}{unit}"
+
+
+def _bullet(text: str) -> str:
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent="- ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    ).replace(NO_BREAK, " ")
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _parse(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(
+        prog="scripts/publish",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if it differs")
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    run_main("scripts/publish", main)
