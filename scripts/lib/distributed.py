@@ -29,6 +29,9 @@ UNITS = {"k": 1e3, "M": 1e6, "G": 1e9}
 NONE = "–"
 
 
+DEFAULT = Load(per_second=1e6, pending=1e9, cancelled=0.9, busy=0.7, memory=64 * GIB)
+
+
 def main() -> int:
     arguments = _parse()
     results = load_files(read_files([arguments.results]))
@@ -217,16 +220,29 @@ def _parse() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("results", metavar="RESULTS", type=path_argument)
-    parser.add_argument("--per-second", type=_number, default=1e6, help="timers (default: 1M)")
-    parser.add_argument("--pending", type=_number, default=1e9, help="timers (default: 1G)")
     parser.add_argument(
-        "--cancelled", type=_percent, default=90, help="percentage that does not fire (default: 90)"
+        "--per-second", type=_number, default=DEFAULT.per_second, help="timers (default: 1M)"
     )
     parser.add_argument(
-        "--busy", type=_share, default=70, help="percentage of a node's time (default: 70)"
+        "--pending", type=_number, default=DEFAULT.pending, help="timers (default: 1G)"
     )
     parser.add_argument(
-        "--memory", type=_gib, default=64, help="GiB of a node for timers (default: 64)"
+        "--cancelled",
+        type=_percent,
+        default=100 * DEFAULT.cancelled,
+        help="percentage that does not fire (default: 90)",
+    )
+    parser.add_argument(
+        "--busy",
+        type=_share,
+        default=100 * DEFAULT.busy,
+        help="percentage of a node's time (default: 70)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=_gib,
+        default=DEFAULT.memory / GIB,
+        help="GiB of a node for timers (default: 64)",
     )
     parser.add_argument("--into", metavar="DOCUMENT", type=path_argument, help="write it into this")
     return parser.parse_args()

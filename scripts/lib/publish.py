@@ -1,6 +1,6 @@
-"""Writes the figures of README.md from the campaigns in results/.
+"""Writes the figures of README.md and of pages in docs/ from the campaigns in results/.
 
-  scripts/publish            writes what stands between the marks of README.md
+  scripts/publish            writes what stands between marks such as <!-- answers -->
   scripts/publish --check    says whether it stands there, and changes nothing
 
 Of each suite the latest folder counts: results/DATE-MACHINE-SUITE. So after a new campaign of a suite
@@ -13,19 +13,23 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+import distributed
 from console import ArgumentParser, Failure, run_main, say
 from files import fill, filled
-from results import replays, survival
+from results import realtime, replays, survival
 from results.grid import read_files
 from results.replays import MARGIN, Results
+from services import services_table
 from tables import replays as table_of_costs
+from tables.durable import durable_table
 from tables.replays import markdown_table
-from words import enumerated, grouped, power, time
+from tables.survival import answer_lines
+from words import enumerated, grouped, machine_line, power, time
 
 ROOT = Path(__file__).resolve().parents[2]
-README = ROOT / "README.md"
 WIDTH = 110
 
+NOT_YET = "No campaign is published yet; `./scripts/bench {}` measures one."
 NO_BREAK = "\u00a0"  # becomes a space when lines are broken
 
 SIZE = 100_000
@@ -55,23 +59,67 @@ RUNTIMES = {"Go's": "go_runtime_timers", "Node's": "node_timers", "Java's": "jav
 def main(words: Sequence[str] | None = None) -> int:
     arguments = _parse(words)
     stale = []
-    for name, text in {"answers": answers(), "table": table()}.items():
-        if filled(README, name, text) != README.read_text(encoding="utf-8"):
-            stale.append(name)
+    for document, name, make in PARTS:
+        path, text = ROOT / document, make()
+        if filled(path, name, text) != path.read_text(encoding="utf-8"):
+            stale.append(f"{document} ({name})")
             if not arguments.check:
-                fill(README, name, text)
+                fill(path, name, text)
     if arguments.check and stale:
-        raise Failure(f"README.md: {' and '.join(stale)}: not as published; run scripts/publish")
-    say(f"README.md: {'wrote ' + ' and '.join(stale) if stale else 'all is as published'}.")
+        raise Failure(f"{' and '.join(stale)}: not as published; run scripts/publish")
+    say(f"Wrote {' and '.join(stale)}." if stale else "All is as published.")
     return 0
 
 
 def latest(suite: str) -> Path:
     """Returns the latest folder of a suite."""
-    folders = sorted(ROOT.glob(f"results/2*-{suite}"))
-    if not folders:
-        raise Failure(f"results: has no campaign of {suite}; put its folder there")
-    return folders[-1]
+    if folder := _latest(suite):
+        return folder
+    raise Failure(f"results: has no campaign of {suite}; put its folder there")
+
+
+def _latest(suite: str) -> Path | None:
+    return max(ROOT.glob(f"results/2*-{suite}"), default=None)
+
+
+def services() -> str:
+    """Returns the table of services."""
+    return services_table([latest(suite) for suite in ("accuracy", "contention", "purgatory")])
+
+
+def queues() -> str:
+    """Returns what durable queues do, and how often that was measured."""
+    folder = _latest("durable")
+    if folder is None:
+        return NOT_YET.format("durable")
+    results = realtime.load_files(read_files([folder]))
+    where = folder.relative_to(ROOT)
+    return (
+        f"{durable_table(results)}\nMedians of {results.rounds} rounds; `control` is the machine itself. *back "
+        f"after*: from `kill -9` until 64 due timers were handed out, with 10⁶ pending. [All figures](../{where}/"
+        f"table.md). {machine_line(results.facts)}\n"
+    )
+
+
+def survivors() -> str:
+    """Returns who loses what when something breaks, with the picture."""
+    folder = _latest("faults")
+    if folder is None:
+        return NOT_YET.format("faults")
+    results = survival.load_files(read_files([folder]))
+    where = folder.relative_to(ROOT)
+    picture = f"![Lost timers of each queue in each fault](../{where}/survival.png)"
+    seen = f"[All figures](../{where}/table.md), with the command that repeats each run."
+    return "\n\n".join([*answer_lines(results), picture, seen]) + "\n"
+
+
+def model() -> str:
+    """Returns how many nodes a load takes."""
+    folder = _latest("durable")
+    if folder is None:
+        return NOT_YET.format("durable")
+    results = realtime.load_files(read_files([folder]))
+    return distributed.answer(results, distributed.DEFAULT, folder.relative_to(ROOT))
 
 
 def answers() -> str:
@@ -196,9 +244,9 @@ def _runtimes(processes: Results) -> str:
 def _durable() -> str:
     said = "**Timers must outlive a crash or a power cut**: "
     seen = "([what each loses](docs/durable.md#what-survives) when something breaks)"
-    if not list(ROOT.glob("results/2*-faults")):
+    if (folder := _latest("faults")) is None:
         return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
-    fates = survival.load_files(read_files([latest("faults")])).fates
+    fates = survival.load_files(read_files([folder])).fates
     cut = {
         queue: fate
         for (fault, queue), fate in fates.items()
@@ -291,6 +339,16 @@ def _bullet(text: str) -> str:
 
 def _wrapped(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+PARTS = (
+    ("README.md", "answers", answers),
+    ("README.md", "table", table),
+    ("docs/services.md", "services", services),
+    ("docs/durable.md", "queues", queues),
+    ("docs/durable.md", "survival", survivors),
+    ("docs/distributed.md", "model", model),
+)
 
 
 def _parse(words: Sequence[str] | None) -> argparse.Namespace:
