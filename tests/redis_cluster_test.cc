@@ -26,7 +26,6 @@
 #include "core/descriptor.h"
 #include "durable/engine.h"
 #include "durable/redis_queue.h"
-#include "fake_server.h"
 #include "redis/cluster.h"
 #include "redis/link.h"
 #include "redis/loopback_port.h"
@@ -709,21 +708,6 @@ TEST(RedisPair, IsFollowedWhenTheMasterIsMadeAReplica) {
                 .call(REDIS_REPLY_INTEGER, {"ZCARD", "timerbench:durable:{pair}:due"})
                 ->integer,
             2);
-}
-
-// As Redis before version 7 puts it.
-TEST(RedisPair, IsFollowedWhenAScriptSaysThatItIsAReplica) {
-  const FakeServer old_master(
-      {"+PONG\r\n", "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n",
-       "-ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write\r\n"},
-      FakeServer::kHangUp);
-  const PrivateRedisServer master;
-  RedisLink link({old_master.endpoint(), master.endpoint()}, 1s);
-  const auto set = [](RedisConnection& connection) {
-    connection.call(REDIS_REPLY_STATUS, {"SET", "key", "value"});
-  };
-  link.with("key", {.give_up = Clock::now() + 2s}, set);
-  EXPECT_EQ(RedisConnection(master.endpoint()).call(REDIS_REPLY_INTEGER, {"DBSIZE"})->integer, 1);
 }
 
 TEST(RedisPair, IsFollowedWhenTheOldMasterIsSilent) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -74,6 +75,8 @@ class WrappedEngine : public DurableEngine {
   std::vector<EngineSwitch> switches() override { return engine_->switches(); }
   std::vector<std::filesystem::path> sockets() const override { return engine_->sockets(); }
   std::vector<std::filesystem::path> folders() const override { return engine_->folders(); }
+  std::vector<std::string> nodes() override { return engine_->nodes(); }
+  std::vector<std::string> masters() override { return engine_->masters(); }
   std::vector<pid_t> processes() override { return engine_->processes(); }
   bool is_restartable() const override { return engine_->is_restartable(); }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "durable/engine.h"
@@ -19,8 +20,9 @@ class ClientConnections {
   // thread. Throws std::system_error.
   ClientConnections(DurableEngine& engine, const OwnNetwork* network);
 
-  // As Proxy::Mode says, in effect some milliseconds later, until mend(). Over TCP no new connection
-  // comes about, also if only answers are lost: the first one is that to the connection. And what is
+  // As Proxy::Mode says, in effect some milliseconds later, until mend(). Over TCP the servers are cut
+  // off one after the other, which takes a tenth of a second. No new connection is made meanwhile,
+  // also if only answers are lost, since a request for a connection needs an answer too. And what is
   // held back comes after mend(), even if its sender has given up.
   void break_them(Proxy::Mode mode);
   void mend();

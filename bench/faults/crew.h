@@ -71,11 +71,11 @@ class Crew {
   void end_producers() { shared_->produces.store(false, std::memory_order_relaxed); }
   // How often, since end_producers(), a worker was answered that the queue holds nothing.
   std::uint64_t empty_answers() const { return shared_->empty_answers.load(); }
-  // What the first client has said that failed, or how it ended if nobody has asked for that; empty:
-  // none did so far.
+  // What went wrong in the first client that failed: what it has said, or how it ended if the crew has
+  // not ended it. Empty: none has failed so far.
   std::string failure();
   // Workers end too; who only waits for something to do is killed, so that nobody waits for it, and
-  // so is who has not ended in time. Returns failure().
+  // so is who has not ended in time. Returns failure(), or that a client did not end.
   std::string end();
 
  private:

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/backend_error.h"
 #include "durable/engine.h"
 #include "faults/client_connections.h"
 #include "faults/crew.h"
@@ -68,8 +69,14 @@ std::string_view left_out(const Fault& fault, DurableEngine& engine, const Durab
 // How long a run may be quiet although something is missing, before that counts as lost.
 std::chrono::nanoseconds patience_with(const DurableTraits& traits);
 
-// Throws DoesNotStartAgain, which is a finding; other kinds of BackendError if the run cannot go
-// on; and Interrupted. `queue` is a name that nobody has used. REQUIRES: left_out() is empty; this
+// Something happened to the engine that the fault has not done, so the run tells nothing.
+class DisturbedRun : public BackendError {
+ public:
+  using BackendError::BackendError;
+};
+
+// Throws DoesNotStartAgain, which is a finding; DisturbedRun; other kinds of BackendError if the run
+// cannot go on; and Interrupted. `queue` is a name that nobody has used. REQUIRES: left_out() is empty; this
 // process has one thread.
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
                LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -91,7 +90,8 @@ std::string_view to_those_with_files(DurableEngine& engine, const DurableTraits&
   return traits.promise.when_power_fails == Kept::none ? "it keeps nothing on disk" : "";
 }
 
-std::string_view to_clusters(DurableEngine& engine, const DurableTraits&) {
+std::string_view to_clusters(DurableEngine& engine, const DurableTraits& traits) {
+  if (const auto reason = to_private(engine, traits); !reason.empty()) return reason;
   return engine.masters().empty() ? "it has no nodes that agree who is a master" : "";
 }
 
@@ -499,9 +499,9 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   crew.end_producers();
   await_end(scene, plan);
   if (const std::string error = crew.end(); !error.empty()) throw BackendError(error);
+  // A master that is too slow for the others is replaced, and what it alone has is lost.
   if (fault.promised(traits.promise) == Kept::all && engine.masters() != masters) {
-    throw BackendError(
-        "a master was replaced, though nothing was done to it; the machine is too busy");
+    throw DisturbedRun("a master was replaced that nobody had killed; is the machine busy?");
   }
 }
 

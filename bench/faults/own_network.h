@@ -33,7 +33,7 @@ class OwnNetwork {
   OwnNetwork(const OwnNetwork&) = delete;
   OwnNetwork& operator=(const OwnNetwork&) = delete;
 
-  // Nothing passes from the first to the others, and again.
+  // stop() stops all that the first send to the others; pass() ends that.
   void stop(const Addresses& from, const Addresses& to, Stop how) const {
     rule("add", from, to, how);
   }
@@ -41,7 +41,7 @@ class OwnNetwork {
     rule("del", from, to, how);
   }
 
-  // Nothing passes between the address and the others, in either direction, and again.
+  // part() stops all between the address and the others, in both directions; heal() ends that.
   void part(const std::string& address, const Addresses& others) const {
     stop({address}, others, Stop::drop);
     stop(others, {address}, Stop::drop);

@@ -8,10 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
-#include <utility>
+#include <optional>
+#include <thread>
 
 #include "core/backend_error.h"
 #include "core/descriptor.h"
@@ -30,26 +33,38 @@ std::string path_of(std::string_view name) {
 
 constexpr std::chrono::seconds kLongest{30};
 
-struct Output {
-  std::string text;
-  bool is_late;
-};
+using Clock = std::chrono::steady_clock;
+
+int ms_until(Clock::time_point when) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now());
+  return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
 
 // What comes until the end, or until then.
-Output read_all(int file, std::chrono::steady_clock::time_point give_up) {
+std::string read_all(int file, Clock::time_point give_up) {
   std::string text;
-  for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(give_up - std::chrono::steady_clock::now());
+  while (Clock::now() < give_up) {
     pollfd waiting{.fd = file, .events = POLLIN, .revents = 0};
-    if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) == 0) {
-      return {std::move(text), true};
-    }
+    if (poll(&waiting, 1, ms_until(give_up)) <= 0) continue;
     std::array<char, 4096> bytes;
     const ssize_t size = read(file, bytes.data(), bytes.size());
-    if (size == 0) return {std::move(text), false};
+    if (size == 0) break;
     if (size > 0) text.append(bytes.data(), static_cast<std::size_t>(size));
   }
+  return text;
+}
+
+// How it ended; none: it had to be killed.
+std::optional<int> wait_for(pid_t process, Clock::time_point give_up) {
+  int status = 0;
+  pid_t ended = 0;
+  while ((ended = waitpid(process, &status, WNOHANG)) == 0 && Clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (ended == process) return status;
+  kill(process, SIGKILL);
+  waitpid(process, nullptr, 0);
+  return {};
 }
 
 std::string last_line(std::string text) {
@@ -84,14 +99,15 @@ std::string run_program(const std::vector<std::string>& arguments, std::string_v
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) throw BackendUnavailable(fmt::format("{}: {}", path, std::strerror(error)));
   }
-  const auto [printed, is_late] = read_all(reader.fd, std::chrono::steady_clock::now() + kLongest);
-  if (is_late) kill(process, SIGKILL);
-  int status = 0;
-  waitpid(process, &status, 0);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return printed;
-  throw BackendUnavailable(fmt::format(
-      "{} failed: {}; it needs root", fmt::join(arguments, " "),
-      is_late ? fmt::format("it takes more than {} s", kLongest.count()) : last_line(printed)));
+  const auto give_up = Clock::now() + kLongest;
+  const std::string printed = read_all(reader.fd, give_up);
+  const std::optional<int> status = wait_for(process, give_up);
+  if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return printed;
+  const std::string command = fmt::format("{}", fmt::join(arguments, " "));
+  if (!status) {
+    throw BackendUnavailable(fmt::format("{} takes more than {} s", command, kLongest.count()));
+  }
+  throw BackendUnavailable(fmt::format("{} failed: {}", command, last_line(printed)));
 }
 
 }  // namespace timerbench

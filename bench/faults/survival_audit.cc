@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace timerbench {
 namespace {
@@ -22,8 +25,7 @@ struct Story {
   Call arming;
   Call cancelling;
   bool may_be_cancelled = false;  // an answer was lost
-  bool was_claimed = false;
-  Tick last_claimed = 0;
+  std::vector<Tick> claims{};
   Tick last_asked_to_complete = kNever;
   std::vector<Call> completions{};     // that were acknowledged
   std::int32_t calls_to_complete = 0;  // that may have done so: not those that said no
@@ -33,9 +35,12 @@ struct Story {
   bool is_cancelled() const { return cancelling.acknowledged != kNever; }
   bool must_fire() const { return is_armed() && !is_cancelled() && !may_be_cancelled; }
 
-  // Who was handed it before may still fire it.
-  bool was_claimed_after_cancel() const {
-    return is_cancelled() && last_claimed > cancelling.acknowledged + kRace;
+  // When it was first handed out after it was cancelled; kNever: it was not. Who was handed it before
+  // may still fire it.
+  Tick claimed_after_cancel() const {
+    if (!is_cancelled()) return kNever;
+    const auto found = std::ranges::upper_bound(claims, cancelling.acknowledged + kRace);
+    return found == claims.end() ? kNever : *found;
   }
 
   // What fires at most once is completed before, so who has done that may have died then.
@@ -77,10 +82,7 @@ Stories stories_of(const SurvivalLedger& ledger) {
         story.may_be_cancelled = false;
         story.cancelling.acknowledged = entry.when;
         break;
-      case Happening::claimed:
-        story.was_claimed = true;
-        story.last_claimed = std::max(story.last_claimed, entry.when);
-        break;
+      case Happening::claimed: story.claims.push_back(entry.when); break;
       case Happening::fired: story.fired.push_back(entry.when); break;
       case Happening::completing:
         ++story.calls_to_complete;
@@ -93,7 +95,10 @@ Stories stories_of(const SurvivalLedger& ledger) {
       default: break;
     }
   });
-  for (auto& [id, story] : stories) std::ranges::sort(story.fired);
+  for (auto& [id, story] : stories) {
+    std::ranges::sort(story.fired);
+    std::ranges::sort(story.claims);
+  }
   return stories;
 }
 
@@ -168,13 +173,13 @@ const Strike* strike_on(Tick asked, const std::vector<Strike>& strikes) {
   return found == strikes.end() ? nullptr : &*found;
 }
 
-// Whether the terms allow that what the call has changed is as if it had not been made.
-bool may_be_forgotten(const Call& call, const SurvivalTerms& terms,
-                      const std::vector<Strike>& strikes) {
-  if (terms.kept == Kept::all) return false;
+// The strike after which the terms allow that what the call has changed is as if it had not been
+// made; nullptr: none does. The time in the ledger is a little later than the acknowledgement.
+const Strike* strike_that_takes(const Call& call, const SurvivalTerms& terms,
+                                const std::vector<Strike>& strikes) {
+  if (terms.kept == Kept::all) return nullptr;
   const Strike* const strike = strike_on(call.asked, strikes);
-  // It was acknowledged before the client could say so.
-  return strike != nullptr && call.acknowledged >= strike->takes_from;
+  return strike != nullptr && call.acknowledged >= strike->takes_from ? strike : nullptr;
 }
 
 std::string loss_of(DurableId id, const Story& story, const SurvivalTerms& terms,
@@ -197,16 +202,23 @@ std::string breach_of(DurableId id, const Story& story, bool is_lost, const Surv
                          story.deadline - story.fired.front());
     }
   }
-  const auto is_kept = [&](const Call& call) { return !may_be_forgotten(call, terms, strikes); };
-  if (is_lost && is_kept(story.arming)) return loss_of(id, story, terms, strikes);
+  if (is_lost && strike_that_takes(story.arming, terms, strikes) == nullptr) {
+    return loss_of(id, story, terms, strikes);
+  }
+  // Whether the call must not be forgotten, or not yet at that time.
+  const auto holds = [&](const Call& call, Tick when) {
+    const Strike* const strike = strike_that_takes(call, terms, strikes);
+    return strike == nullptr || when < strike->begin;
+  };
   const std::size_t completed = story.completions.size();
-  if (completed > 1 &&
-      std::any_of(story.completions.begin(), story.completions.end() - 1, is_kept)) {
+  for (std::size_t i = 1; i < completed; ++i) {
+    if (!holds(story.completions[i - 1], story.completions[i].acknowledged)) continue;
     return fmt::format("{} workers were told that they held timer {} until its end", completed, id);
   }
-  if (story.was_claimed_after_cancel() && is_kept(story.cancelling)) {
+  const Tick claimed = story.claimed_after_cancel();
+  if (claimed != kNever && holds(story.cancelling, claimed)) {
     return fmt::format("timer {} was handed out {:.3f} s after it was cancelled", id,
-                       seconds(story.cancelling.acknowledged, story.last_claimed));
+                       seconds(story.cancelling.acknowledged, claimed));
   }
   // Each firing follows a completion; that those are too many was found above.
   if (terms.delivery == Delivery::at_most_once &&
@@ -233,7 +245,7 @@ Tick last_time(const SurvivalLedger& ledger) {
 
 bool is_any_waiting(const SurvivalLedger& ledger) {
   return std::ranges::any_of(stories_of(ledger), [](const auto& entry) {
-    return entry.second.was_claimed && entry.second.fired.empty();
+    return !entry.second.claims.empty() && entry.second.fired.empty();
   });
 }
 
@@ -255,7 +267,7 @@ Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
     survival.lost += is_lost;
     survival.fired_twice += story.fired.size() > 1;
     survival.fired_without_acknowledgement += !story.fired.empty() && !story.is_armed();
-    survival.fired_after_cancel += story.was_claimed_after_cancel();
+    survival.fired_after_cancel += story.claimed_after_cancel() != kNever;
     if (!story.fired.empty() && story.deadline != kNever) {
       survival.latest_seconds =
           std::max(survival.latest_seconds, seconds(story.deadline, story.fired.front()));

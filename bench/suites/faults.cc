@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "engines/scoped_variable.h"
@@ -34,13 +37,9 @@ class BreakableEngine {
       }
       disk_ = std::make_unique<LoopDisk>();
     }
-    const std::string no_network = OwnNetwork::unavailable();
-    if (fault.needs_network && is_private && !no_network.empty()) {
-      throw CellFailure("skipped: " + no_network);
-    }
-    if (is_private && no_network.empty() && (fault.needs_network || fault.breaks_connections)) {
-      network_ = std::make_unique<OwnNetwork>();
-    }
+    const bool wants_network = is_private && (fault.needs_network || fault.breaks_connections);
+    const std::string no_network = wants_network ? make_network() : "";
+    if (fault.needs_network && !no_network.empty()) throw CellFailure("skipped: " + no_network);
     // Where private servers make their folders.
     const ScopedVariable here("TMPDIR",
                               disk_ ? disk_->path() : std::filesystem::temp_directory_path());
@@ -52,6 +51,17 @@ class BreakableEngine {
     }
     if (fault.breaks_connections && engine_->sockets().empty() && network_ == nullptr) {
       throw CellFailure("skipped: " + no_network);
+    }
+  }
+
+  // Returns why there is none; empty: there is one.
+  std::string make_network() {
+    try {
+      if (std::string reason = OwnNetwork::unavailable(); !reason.empty()) return reason;
+      network_ = std::make_unique<OwnNetwork>();
+      return "";
+    } catch (const BackendUnavailable& error) {
+      return error.what();
     }
   }
 
@@ -97,6 +107,9 @@ class Runs {
     if (count_++ == 0 || run.rank() > worst_.rank()) worst_ = std::move(run);
   }
 
+  // A run that told nothing, so another takes its place.
+  void add_disturbed() { ++disturbed_; }
+
   RealtimeFigures figures(Kept promised, double seconds) const {
     const auto count = [](std::uint64_t value) { return static_cast<double>(value); };
     RealtimeFigures figures{
@@ -107,6 +120,7 @@ class Runs {
                      {"breaches", count(breaches_)},
                      {"no_starts", count(no_starts_)},
                      {"not_back", count(not_back_)},
+                     {"disturbed", count(disturbed_)},
                      {"acknowledged", count(total_.acknowledged)},
                      {"lost", count(total_.lost)},
                      {"fired_twice", count(total_.fired_twice)},
@@ -155,7 +169,7 @@ class Runs {
   }
 
   Survival total_{};
-  std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0, not_back_ = 0;
+  std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0, not_back_ = 0, disturbed_ = 0;
   Run worst_{};
 };
 
@@ -165,17 +179,28 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
   const auto begin = std::chrono::steady_clock::now();
   std::optional<BreakableEngine> breakable;
   Runs result;
-  for (std::uint64_t i = 0; i < runs; ++i) {
+  constexpr std::uint64_t kMostDisturbed = 3;  // in a row
+  constexpr std::uint64_t kOtherSeeds = 1'000'000'000;
+  std::uint64_t disturbed = 0;
+  for (std::uint64_t i = 0; i < runs;) {
     throw_if_interrupted();
     if (!breakable) breakable.emplace(fault, contender);
     SurvivalLedger ledger;
-    Run run{.seed = first_seed + i};
+    Run run{.seed = first_seed + i + disturbed * kOtherSeeds};
     try {
       run_fault(fault, breakable->engine(), contender.traits, breakable->disk(),
-                breakable->network(), fmt::format("run_{}", i), run.seed, ledger, interrupted());
+                breakable->network(), fmt::format("run_{}", run.seed), run.seed, ledger,
+                interrupted());
     } catch (const DoesNotStartAgain& error) {  // all that it held is lost
       run.no_start = error.what();
+    } catch (const DisturbedRun&) {
+      if (++disturbed == kMostDisturbed) throw;
+      result.add_disturbed();
+      breakable.reset();
+      continue;
     }
+    disturbed = 0;
+    ++i;
     run.survival = audit(ledger, terms);
     if (!run.no_start.empty()) {
       if (terms.kept != Kept::none) run.survival.breach = "it does not start again";

@@ -74,7 +74,8 @@ void StoppedTrees::let_go_on() {
   }
   close(line_);
   if (WIFEXITED(status)) return;
-  for (const pid_t process : processes_of_trees(roots_)) kill(process, SIGCONT);  // it was killed
+  for (const pid_t process : processes_of_trees(roots_))
+    kill(process, SIGCONT);  // the guard was killed
 }
 
 }  // namespace timerbench

@@ -7,7 +7,7 @@
 // worker that completes a timer before it runs the handler, and runs it only if complete() says so,
 // makes that "at most once": then what it was doing when it died is not repeated.
 //
-// What "acknowledged" means is the setting of the engine:
+// What "acknowledged" means depends on the setting of the engine:
 //   journal_wheel_*, sqlite_full, postgres_on, redis_always, beanstalkd_f0, etcd_leases
 //     the disk has it
 //   sqlite_normal, postgres_off, redis_everysec, beanstalkd_f50, bullmq

@@ -2,6 +2,7 @@
 // cluster at once.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,7 @@ class RedisSwitches {
 
   EngineSwitch memory_full() { return setting("memory_full", "maxmemory", "1", "0"); }
 
-  // Of a master that nobody can reach.
+  // Makes it a replica of a server that does not exist.
   EngineSwitch read_only_as_replica() {
     return {"read_only",
             [this] {

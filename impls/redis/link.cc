@@ -1,7 +1,10 @@
 #include "redis/link.h"
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace timerbench {
@@ -49,9 +52,7 @@ void RedisLink::with(std::string_view, const Limits& limits, const Use& use) {
   try {
     use_it();
   } catch (const RedisReplyError& error) {
-    // Before version 7 it stands within the error of the script.
-    const bool is_replica = error.reply().find("READONLY") != std::string::npos;
-    if (!is_replica || endpoints_.size() == 1) throw;
+    if (error.code() != "READONLY" || endpoints_.size() == 1) throw;
     connection_->interrupt();  // it was the master, and is none any more
     use_it();
   }

@@ -39,7 +39,7 @@ class RedisLink final : public RedisRouter {
 
  private:
   RedisConnection& get(const Limits& limits);
-  // With so much patience for each of the servers.
+  // With so much patience for each of the servers, at most its share of what the limits leave.
   std::unique_ptr<RedisConnection> connect(std::chrono::milliseconds patience,
                                            const Limits& limits) const;
 

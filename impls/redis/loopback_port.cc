@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <utility>
 
@@ -24,10 +25,11 @@ int bind_to_any(const std::string& host) {
   std::random_device random;
   std::uniform_int_distribution<int> any_port(kFirstPort, kFirstOutgoingPort - 1);
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) throw BackendUnavailable(fmt::format("socket: {}", std::strerror(errno)));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   inet_pton(AF_INET, host.c_str(), &address.sin_addr);
-  for (int tries = 0; socket >= 0 && tries < 100; ++tries) {
+  for (int tries = 0; tries < 100; ++tries) {
     address.sin_port = htons(static_cast<std::uint16_t>(any_port(random)));
     if (bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) continue;
     // Not before: two that look for a port would get the same one.

@@ -1,8 +1,8 @@
 // A TCP port of an address of 127.0.0.0/8, reserved for a server that this process starts.
 //
 // A socket is bound to it, and does not listen. So a server that sets SO_REUSEADDR, as Redis does,
-// can listen there, and whoever else looks for a free port gets another one, also while the server
-// restarts.
+// can listen there; and who looks for a free port without that, as LoopbackPort does, gets another
+// one, also while the server restarts.
 #pragma once
 
 #include <string>

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "redis/loopback_port.h"
 #include "redis/server.h"
 
 namespace timerbench {

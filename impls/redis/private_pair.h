@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "redis/loopback_port.h"
 #include "redis/server.h"
 
 namespace timerbench {
