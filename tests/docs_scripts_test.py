@@ -4,6 +4,7 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/docs_scripts_test.py
 """
 
 import functools
+import json
 import re
 import shlex
 import shutil
@@ -19,6 +20,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT
+from survival_testing import CONTEXT, survived
 
 import publish
 from console import Failure
@@ -155,6 +157,31 @@ class ReadmeTest(unittest.TestCase):
                         publish.main(["--check"])
                     publish.main([])
                     self.assertEqual(copy.read_text(), published)
+
+    def test_what_durable_queues_lose_is_told_as_far_as_it_is_known(self) -> None:
+        def said(**lost: dict[str, int]) -> str:
+            """Publishes a campaign in which each queue has lost so many timers in each fault."""
+            entries = [
+                survived(fault, queue, acknowledged=300, lost=count)
+                for queue, faults in lost.items()
+                for fault, count in faults.items()
+            ]
+            with tempfile.TemporaryDirectory() as folder:
+                campaign = Path(folder) / "results" / "2026-01-01-here-faults"
+                campaign.mkdir(parents=True)
+                content = {"context": CONTEXT, "benchmarks": entries}
+                (campaign / "results.json").write_text(json.dumps(content))
+                with mock.patch.object(publish, "ROOT", Path(folder)):
+                    return publish._durable() + publish.survivors()
+
+        crashes = dict.fromkeys(publish.CRASHES, 0)
+        keeps, forgets = {**crashes}, {**crashes, "power_cut": 7}
+        text = said(journal_wheel_0=keeps, redis_everysec=forgets)
+        self.assertIn("`journal_wheel_0` lost none of 900 acknowledged", text)
+        self.assertIn("these were lost: `redis_everysec` 7 of 300", text)
+        self.assertNotIn("these were lost", said(journal_wheel_0=keeps))
+        for unknown in ({"power_cut": 0}, {"lease_ends": 0}, {**crashes, "engine_killed": 7}):
+            self.assertNotIn("lost none", said(journal_wheel_0=unknown).partition("(")[0])
 
     def test_it_leads_to_every_page(self) -> None:
         targets = LINK.findall(README.read_text())

@@ -19,11 +19,12 @@ from files import fill, filled
 from results import realtime, replays, survival
 from results.grid import read_files
 from results.replays import MARGIN, Results
+from results.survival import Verdict
 from services import services_table
 from tables import replays as table_of_costs
 from tables.durable import durable_table
 from tables.replays import markdown_table
-from tables.survival import answer_lines
+from tables.survival import answer_lines, broken_lines
 from words import enumerated, grouped, machine_line, power, time
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +51,7 @@ WHAT_IT_IS = {
 SHOWN = ("log_calendar_256", "index_heap_4", "log_wheel_256", "kafka_wheel_512", "ring_65536")
 WORKLOADS = ("churn", "hold", "bulk", "idle_connections")  # of the table
 
-RANKED_HERE = ("granular", "exact")
+PRECISIONS = ("granular", "exact")
 LOGS = "log_"
 CRASHES = ("engine_killed", "engine_killed_repeatedly", "power_cut")
 RUNTIMES = {"Go's": "go_runtime_timers", "Node's": "node_timers", "Java's": "java_priority_queue"}
@@ -95,9 +96,8 @@ def queues() -> str:
     results = realtime.load_files(read_files([folder]))
     where = folder.relative_to(ROOT)
     return (
-        f"{durable_table(results)}\nMedians of {results.rounds} rounds; `control` is the machine itself. *back "
-        f"after*: from `kill -9` until 64 due timers were handed out, with 10⁶ pending. [All figures](../{where}/"
-        f"table.md). {machine_line(results.facts)}\n"
+        f"{durable_table(results)}\nMedians of {results.rounds} rounds. [All figures](../{where}/table.md). "
+        f"{machine_line(results.facts)}\n"
     )
 
 
@@ -110,7 +110,8 @@ def survivors() -> str:
     where = folder.relative_to(ROOT)
     picture = f"![Lost timers of each queue in each fault](../{where}/survival.png)"
     seen = f"[All figures](../{where}/table.md), with the command that repeats each run."
-    return "\n\n".join([*answer_lines(results), picture, seen]) + "\n"
+    broken = "\n".join(f"- {line}" for line in broken_lines(results))
+    return "\n\n".join(filter(None, [*answer_lines(results), broken, picture, seen])) + "\n"
 
 
 def model() -> str:
@@ -189,7 +190,7 @@ def _time_outs(full: Results, asked: str, precision: str) -> str:
     churn, cost = _cheapest(full, "churn", precision)
     moved, of_a_move = _cheapest(full, "idle_connections", precision)
     said = f"**{asked}** (`{precision}`): {_named(churn)}: {_rough(cost)} to cancel and arm"
-    if moved[0] in churn:
+    if moved == churn:
         return f"{said}, {_rough(of_a_move)} to move."
     return f"{said}. If they are mostly moved, {_named(moved)}: {_rough(of_a_move)} a move."
 
@@ -220,7 +221,7 @@ def _libraries(peers: Results) -> str:
         elif library not in best and (at_few := cost(name, FEW)):
             late.append(f"`{name}` is for {power(FEW)} timers: {bought(at_few)}")
     paid = [f"{bought(cost)} {{}}with `{name}`" for cost, name in sorted(best.values())]
-    [own], own_cost = _cheapest(peers, "churn", "exact")
+    [own, *_], own_cost = _cheapest(peers, "churn", "exact")
     late = [line for line in late if line.partition("`")[2].partition("`")[0] not in best]
     return (
         "**You have the timers of a library**: 1 % of a core pays, each second, for "
@@ -244,46 +245,44 @@ def _runtimes(processes: Results) -> str:
 def _durable() -> str:
     said = "**Timers must outlive a crash or a power cut**: "
     seen = "([what each loses](docs/durable.md#what-survives) when something breaks)"
-    if (folder := _latest("faults")) is None:
+    folder = _latest("faults")
+    fates = survival.load_files(read_files([folder])).fates if folder else {}
+    crashes = {}
+    for queue in dict.fromkeys(queue for _, queue in fates):
+        own = [fates[fault, queue] for fault in CRASHES if (fault, queue) in fates]
+        if len(own) == len(CRASHES) and all(fate.has_figure for fate in own):
+            crashes[queue] = own
+    safe = [q for q, own in crashes.items() if all(fate.verdict is Verdict.KEPT for fate in own)]
+    if not safe:
         return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
-    fates = survival.load_files(read_files([folder])).fates
-    cut = {
-        queue: fate
-        for (fault, queue), fate in fates.items()
-        if fault == "power_cut" and fate.has_figure
-    }
-    safe = [queue for queue, fate in cut.items() if not fate.lost]
-    kept = sum(fates[fault, queue].acknowledged for fault in CRASHES for queue in safe)
-    losing = sorted((fate for fate in cut.values() if fate.lost), key=lambda fate: -fate.lost)
-    first, *others = [f"{grouped(fate.lost)} of {grouped(fate.acknowledged)}" for fate in losing]
-    lost = [f"`{losing[0].queue}` lost {first}"]
-    lost += [f"`{fate.queue}` {share}" for fate, share in zip(losing[1:], others)]
-    return (
+    kept = sum(fate.acknowledged for queue in safe for fate in crashes[queue])
+    told = (
         f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost none of {grouped(kept)} "
-        "acknowledged timers when the engine was killed or the power was cut. In power cuts "
-        f"{enumerated(lost, 9)} {seen}."
-    ).replace("\u202f", NO_BREAK)
+        "acknowledged timers when the engine was killed or the power was cut"
+    )
+    cuts = [fates["power_cut", queue] for queue in crashes]
+    losing = sorted((fate for fate in cuts if fate.lost), key=lambda fate: -fate.lost)
+    if losing:
+        lost = [f"`{f.queue}` {grouped(f.lost)} of {grouped(f.acknowledged)}" for f in losing]
+        told += f". In power cuts these were lost: {enumerated(lost, 9)}"
+    return f"{told} {seen}.".replace("\u202f", NO_BREAK)
 
 
 def _many(full: Results, limit: Results) -> str:
     few, many = _won_by_logs(full, FEW), _won_by_logs(limit, MANY)
     told = []
-    for precision, other in (("granular", "wheel or ring"), ("exact", "exact structure")):
-        names = limit.backends_by_precision()[precision]
-        hold = {
-            name: cell.cost
-            for name in names
-            if (cell := limit.cell("hold", MANY, name)) and cell.has_figure
-        }
-        ours = f"log_{'wheel' if precision == 'granular' else 'calendar'}_256"
-        best = min(cost for name, cost in hold.items() if not name.startswith(LOGS))
-        told.append(f"`{ours}` {_rough(hold[ours])}, and the best other {other} {_rough(best)}")
+    for precision, ours, other in (
+        ("granular", "log_wheel_256", "wheel or ring"),
+        ("exact", "log_calendar_256", "exact structure"),
+    ):
+        costs = _costs(limit, "hold", precision, MANY)
+        best = min(cost for name, cost in costs.items() if not name.startswith(LOGS))
+        told.append(f"`{ours}` {_rough(costs[ours])}, and the best other {other} {_rough(best)}")
     return (
-        f"**Few timers or many**: with {power(FEW)} timers a list or a heap is the cheapest in "
-        f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact). With "
-        f"{power(MANY)} it is a structure whose buckets are logs in {many[0]} of {many[1]}: a fire and the "
-        f"next timer take {'; '.join(told)} ([on another host](docs/limit.md#two-hosts) the distance is "
-        "larger)."
+        f"**Few timers or many**: with {power(FEW)} timers a structure without logs is the cheapest in "
+        f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact), with "
+        f"{power(MANY)} one with logs in {many[0]} of {many[1]}. There a fire and the next timer take "
+        f"{'; '.join(told)} ([what that is worth, and on another host](docs/limit.md))."
     )
 
 
@@ -292,30 +291,41 @@ def _won_by_logs(results: Results, size: int) -> tuple[int, int]:
     first = [
         _cheapest(results, workload, precision, size)[0][0]
         for workload in results.workloads
-        for precision in RANKED_HERE
+        for precision in PRECISIONS
         if size in results.sizes(workload)
     ]
     return sum(name.startswith(LOGS) for name in first), len(first)
+
+
+def _costs(results: Results, workload: str, precision: str, size: int) -> dict[str, float]:
+    costs = {
+        name: cell.cost
+        for name in results.backends_by_precision()[precision]
+        if (cell := results.cell(workload, size, name)) and cell.has_figure
+    }
+    if not costs:
+        raise Failure(f"results: nobody has a figure for {workload} of {size} timers, {precision}")
+    return costs
 
 
 def _cheapest(
     results: Results, workload: str, precision: str, size: int = SIZE
 ) -> tuple[list[str], float]:
     """Returns the cheapest backend, with those that cost as much, and its cost."""
-    costs = {
-        name: cell.cost
-        for name in results.backends_by_precision()[precision]
-        if (cell := results.cell(workload, size, name)) and cell.has_figure
-    }
+    costs = _costs(results, workload, precision, size)
     least = min(costs.values())
     return [
-        name for name in sorted(costs, key=costs.__getitem__) if costs[name] <= least * (1 + MARGIN)
+        name
+        for name in sorted(costs, key=lambda n: costs[n])
+        if costs[name] <= least * (1 + MARGIN)
     ], least
 
 
 def _named(names: list[str], explain: bool = True) -> str:
+    """Returns the names, and what they are if all are settings of one structure."""
     said = " or ".join(f"`{name}`" for name in names)
-    what = WHAT_IT_IS.get(names[0].rpartition("_")[0], "")
+    kinds = {next((kind for kind in WHAT_IT_IS if name.startswith(kind)), "") for name in names}
+    what = WHAT_IT_IS.get(kinds.pop(), "") if len(kinds) == 1 else ""
     return f"{said}, {what}" if explain and what else said
 
 

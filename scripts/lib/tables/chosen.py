@@ -7,7 +7,7 @@ from results.realtime import RealtimeCell, RealtimeResults
 from tables.replays import markdown_table
 from words import grouped
 
-NOTE = "\\* it does not keep up; † in some rounds it does not; an empty cell is not measured."
+MARKS = "\\* it does not keep up; † in some rounds it does not"
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,15 @@ def chosen_table(
     contenders: Sequence[str],
     columns: Sequence[Column],
     by_suite: Mapping[str, RealtimeResults],
+    note: str = "an empty cell is not measured",
 ) -> str:
-    """Returns the table in Markdown, and what its marks mean. `what`: the title of the names."""
+    """Returns the table in Markdown, and what its marks mean. `what`: the title of the names. `note`: what
+    else is to be said below.
+    """
     lines = [
         [f"`{name}`", *(column.text(by_suite, name) for column in columns)] for name in contenders
     ]
-    return f"{markdown_table([what, *(column.title for column in columns)], lines, names=1)}\n\n{NOTE}\n"
+    return f"{markdown_table([what, *(column.title for column in columns)], lines, names=1)}\n\n{MARKS}; {note}.\n"
 
 
 def rough(value: float) -> str:
