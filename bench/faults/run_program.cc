@@ -100,7 +100,7 @@ std::string run_program(const std::vector<std::string>& arguments, std::string_v
     if (error != 0) throw BackendUnavailable(fmt::format("{}: {}", path, std::strerror(error)));
   }
   const auto give_up = Clock::now() + kLongest;
-  const std::string printed = read_all(reader.fd, give_up);
+  std::string printed = read_all(reader.fd, give_up);
   const std::optional<int> status = wait_for(process, give_up);
   if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return printed;
   const std::string command = fmt::format("{}", fmt::join(arguments, " "));

@@ -256,9 +256,10 @@ def _durable() -> str:
     if not safe:
         return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
     kept = sum(fate.acknowledged for queue in safe for fate in crashes[queue])
+    runs = sum(fate.runs for queue in safe for fate in crashes[queue])
     told = (
         f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost none of {grouped(kept)} "
-        "acknowledged timers when the engine was killed or the power was cut"
+        f"acknowledged timers in {grouped(runs)} runs in which the engine was killed or the power was cut"
     )
     cuts = [fates["power_cut", queue] for queue in crashes]
     losing = sorted((fate for fate in cuts if fate.lost), key=lambda fate: -fate.lost)
