@@ -68,11 +68,10 @@ Recovery recover(DurableBench& bench) {
   constexpr Tick kShortLease = 1'000'000'000;  // should the answer to a claim be lost
   const std::vector<pid_t> servers = bench.engine().processes();
   const auto begin = Clock::now();
-  std::future<void> restart =
+  const std::shared_future<void> restart =
       std::async(std::launch::async, [&bench] { bench.engine().restart(); });
   const auto is_restarted = [&] {
-    return !restart.valid() ||
-           restart.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    return restart.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   };
   while (!is_restarted() && std::ranges::none_of(servers, has_ended)) std::this_thread::yield();
 
@@ -93,7 +92,7 @@ Recovery recover(DurableBench& bench) {
       }
       if (Clock::now() - last_news > kLongestLull) break;  // the rest is lost
     } catch (const BackendError& error) {
-      if (is_restarted() && restart.valid()) restart.get();  // throws why it does not start again
+      if (is_restarted()) restart.get();  // throws why it does not start again
       last_news = Clock::now();
       if (last_news - begin >= kLongest) {
         throw ProgramFailure(fmt::format("timeout: it is not back {} s after kill -9: {}",
@@ -103,7 +102,7 @@ Recovery recover(DurableBench& bench) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   recovery.fired = fired.size();
-  if (recovery.fired < kDueInACrash && restart.valid()) restart.get();  // throws what is the cause
+  if (recovery.fired < kDueInACrash) restart.get();  // throws what is the cause
   return recovery;
 }
 

@@ -15,30 +15,29 @@ ClientConnections::ClientConnections(DurableEngine& engine, const OwnNetwork* ne
   }
 }
 
+std::vector<ClientConnections::Way> ClientConnections::ways_to_stop(Mode mode) const {
+  if (nodes_.empty()) return {};
+  const OwnNetwork::Addresses clients{OwnNetwork::kClient};
+  switch (mode) {
+    case Mode::pass: break;
+    case Mode::refuse: return {{clients, nodes_, Stop::refuse}};
+    case Mode::swallow_answers: return {{nodes_, clients, Stop::drop}};
+    case Mode::silence: return {{clients, nodes_, Stop::drop}, {nodes_, clients, Stop::drop}};
+  }
+  return {};
+}
+
 void ClientConnections::break_them(Mode mode) {
   for (const auto& proxy : proxies_) proxy->set(mode);
-  mode_ = mode;
-  if (nodes_.empty()) return;
-  if (mode == Mode::refuse) {
-    network_->stop({OwnNetwork::kClient}, nodes_, Stop::refuse);
-    network_->disconnect(OwnNetwork::kClient, nodes_);
-  } else if (mode == Mode::swallow_answers) {
-    network_->stop(nodes_, {OwnNetwork::kClient}, Stop::drop);
-  } else if (mode == Mode::silence) {
-    network_->part(OwnNetwork::kClient, nodes_);
-  }
+  stopped_ = ways_to_stop(mode);
+  for (const Way& way : stopped_) network_->stop(way.from, way.to, way.how);
+  if (mode == Mode::refuse && !nodes_.empty()) network_->disconnect(OwnNetwork::kClient, nodes_);
 }
 
 void ClientConnections::mend() {
   for (const auto& proxy : proxies_) proxy->set(Mode::pass);
-  if (nodes_.empty()) return;
-  if (mode_ == Mode::refuse) {
-    network_->pass({OwnNetwork::kClient}, nodes_, Stop::refuse);
-  } else if (mode_ == Mode::swallow_answers) {
-    network_->pass(nodes_, {OwnNetwork::kClient}, Stop::drop);
-  } else if (mode_ == Mode::silence) {
-    network_->heal(OwnNetwork::kClient, nodes_);
-  }
+  for (const Way& way : stopped_) network_->pass(way.from, way.to, way.how);
+  stopped_.clear();
 }
 
 }  // namespace timerbench

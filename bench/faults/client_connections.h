@@ -5,7 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "durable/engine.h"
@@ -28,10 +27,18 @@ class ClientConnections {
   void mend();
 
  private:
+  struct Way {
+    OwnNetwork::Addresses from, to;
+    OwnNetwork::Stop how;
+  };
+
+  // In the network; none if there are proxies.
+  std::vector<Way> ways_to_stop(Proxy::Mode mode) const;
+
   std::vector<std::unique_ptr<Proxy>> proxies_;
   const OwnNetwork* const network_;
-  const std::vector<std::string> nodes_;  // none if there are proxies
-  Proxy::Mode mode_ = Proxy::Mode::pass;
+  const OwnNetwork::Addresses nodes_;  // none if there are proxies
+  std::vector<Way> stopped_{};
 };
 
 }  // namespace timerbench

@@ -54,6 +54,11 @@ class BreakableEngine {
     }
   }
 
+  DurableEngine& engine() { return *engine_; }
+  LoopDisk* disk() { return disk_.get(); }
+  OwnNetwork* network() { return network_.get(); }
+
+ private:
   // Returns why there is none; empty: there is one.
   std::string make_network() {
     try {
@@ -65,11 +70,6 @@ class BreakableEngine {
     }
   }
 
-  DurableEngine& engine() { return *engine_; }
-  LoopDisk* disk() { return disk_.get(); }
-  OwnNetwork* network() { return network_.get(); }
-
- private:
   std::unique_ptr<LoopDisk> disk_;
   std::unique_ptr<OwnNetwork> network_;
   std::optional<TemporaryFolder> files_;

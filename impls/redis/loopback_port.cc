@@ -4,11 +4,8 @@
 #include <fmt/core.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <random>
 #include <utility>
 
@@ -21,31 +18,28 @@ namespace {
 constexpr int kFirstOutgoingPort = 32768;
 constexpr int kFirstPort = 10000;
 
-int bind_to_any(const std::string& host) {
-  std::random_device random;
-  std::uniform_int_distribution<int> any_port(kFirstPort, kFirstOutgoingPort - 1);
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) throw BackendUnavailable(fmt::format("socket: {}", std::strerror(errno)));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
-  for (int tries = 0; tries < 100; ++tries) {
-    address.sin_port = htons(static_cast<std::uint16_t>(any_port(random)));
-    if (bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) continue;
-    // Not before: two that look for a port would get the same one.
-    const int yes = 1;
-    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    return socket;
-  }
-  close(socket);
-  throw BackendUnavailable(fmt::format("no port of {} from {} to {} is free; close some", host,
-                                       kFirstPort, kFirstOutgoingPort - 1));
-}
-
 }  // namespace
 
 LoopbackPort::LoopbackPort(std::string host)
-    : host_(std::move(host)), socket_(bind_to_any(host_), "bind") {}
+    : host_(std::move(host)), socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket") {
+  std::random_device random;
+  std::uniform_int_distribution<int> any_port(kFirstPort, kFirstOutgoingPort - 1);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  inet_pton(AF_INET, host_.c_str(), &address.sin_addr);
+  for (int tries = 0; tries < 100; ++tries) {
+    address.sin_port = htons(static_cast<std::uint16_t>(any_port(random)));
+    if (bind(socket_.fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+      continue;
+    }
+    // Not before: two that look for a port would get the same one.
+    const int yes = 1;
+    setsockopt(socket_.fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    return;
+  }
+  throw BackendUnavailable(fmt::format("no port of {} from {} to {} is free; close some", host_,
+                                       kFirstPort, kFirstOutgoingPort - 1));
+}
 
 int LoopbackPort::number() const {
   sockaddr_in address{};
