@@ -10,33 +10,35 @@ the figures too: the cheapest of its precision, and those that are within 3 % of
 
 import argparse
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import distributed
 from console import ArgumentParser, Failure, run_main, say
 from files import fill, filled
 from results import realtime, replays, survival
-from results.grid import read_files
+from results.grid import ResultFile, read_files
 from results.replays import MARGIN, Results
 from results.survival import Verdict
 from services import services_table
+from style import LIBRARY
 from tables import replays as table_of_costs
+from tables.chosen import rough_time
 from tables.durable import durable_table
+from tables.libraries import pays
 from tables.replays import markdown_table
 from tables.survival import answer_lines, broken_lines
-from words import enumerated, grouped, machine_line, power, time
+from words import enumerated, grouped, machine_line, power
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH = 110
 
-NOT_YET = "No campaign is published yet; `./scripts/bench {}` measures one."
 NO_BREAK = "\u00a0"  # becomes a space when lines are broken
 
 SIZE = 100_000
 FEW = 1_000
 MANY = 10_000_000
-A_PERCENT = 1e7  # ns of a second
 
 # What a reader who meets the name for the first time may want to know.
 WHAT_IT_IS = {
@@ -83,6 +85,12 @@ def _latest(suite: str) -> Path | None:
     return max(ROOT.glob(f"results/2*-{suite}"), default=None)
 
 
+@cache
+def _costs_of(suite: str) -> Results:
+    """Loads the latest campaign of a suite, of which several sentences tell."""
+    return replays.load([latest(suite)])
+
+
 def services() -> str:
     """Returns the table of services."""
     return services_table([latest(suite) for suite in ("accuracy", "contention", "purgatory")])
@@ -90,62 +98,69 @@ def services() -> str:
 
 def queues() -> str:
     """Returns what durable queues do, and how often that was measured."""
-    folder = _latest("durable")
+    return _if_published("durable", _queues)
+
+
+def survivors() -> str:
+    """Returns who loses what when something breaks, with the picture."""
+    return _if_published("faults", _survivors)
+
+
+def model() -> str:
+    """Returns how many nodes a load takes."""
+    return _if_published("durable", _model)
+
+
+def _if_published(suite: str, tell: Callable[[list[ResultFile], Path], str]) -> str:
+    """Returns what there is to tell of a campaign in this folder below the project's."""
+    folder = _latest(suite)
     if folder is None:
-        return NOT_YET.format("durable")
-    results = realtime.load_files(read_files([folder]))
-    where = folder.relative_to(ROOT)
+        return f"No campaign is published yet; `./scripts/bench {suite}` measures one."
+    return tell(read_files([folder]), folder.relative_to(ROOT))
+
+
+def _queues(files: list[ResultFile], where: Path) -> str:
+    results = realtime.load_files(files)
     return (
         f"{durable_table(results)}\nMedians of {results.rounds} rounds. [All figures](../{where}/table.md). "
         f"{machine_line(results.facts)}\n"
     )
 
 
-def survivors() -> str:
-    """Returns who loses what when something breaks, with the picture."""
-    folder = _latest("faults")
-    if folder is None:
-        return NOT_YET.format("faults")
-    results = survival.load_files(read_files([folder]))
-    where = folder.relative_to(ROOT)
+def _survivors(files: list[ResultFile], where: Path) -> str:
+    results = survival.load_files(files)
     picture = f"![Lost timers of each queue in each fault](../{where}/survival.png)"
     seen = f"[All figures](../{where}/table.md), with the command that repeats each run."
     broken = "\n".join(f"- {line}" for line in broken_lines(results))
     return "\n\n".join(filter(None, [*answer_lines(results), broken, picture, seen])) + "\n"
 
 
-def model() -> str:
-    """Returns how many nodes a load takes."""
-    folder = _latest("durable")
-    if folder is None:
-        return NOT_YET.format("durable")
-    results = realtime.load_files(read_files([folder]))
-    return distributed.answer(results, distributed.DEFAULT, folder.relative_to(ROOT))
+def _model(files: list[ResultFile], where: Path) -> str:
+    return distributed.answer(realtime.load_files(files), distributed.DEFAULT, where)
 
 
 def answers() -> str:
     """Returns what README says first: for each kind of load the backend to take, and its cost."""
-    full = replays.load([latest("full")])
+    full = _costs_of("full")
     lines = [
         _time_outs(full, "Time-outs, and a millisecond late is fine", "granular"),
         _time_outs(full, "Time-outs that must not be rounded", "exact"),
         _events(full, "Events, and a millisecond late is fine", "granular"),
         _events(full, "Events that must not be rounded", "exact"),
-        _libraries(replays.load([latest("peers")])),
-        _runtimes(replays.load([latest("processes")])),
+        _libraries(_costs_of("peers")),
+        _runtimes(_costs_of("processes")),
         _durable(),
         "**You ask how late timers fire**, yours or those of a service for several threads: "
         "[services](docs/services.md).",
-        _many(full, replays.load([latest("limit")])),
+        _many(full, _costs_of("limit")),
     ]
     return f"With {power(SIZE)} pending timers:\n\n" + "\n".join(map(_bullet, lines))
 
 
 def table() -> str:
     """Returns the table of README, with its picture and how to read both."""
-    folder = latest("full")
-    results = replays.load([folder])
-    where = folder.relative_to(ROOT)
+    results = _costs_of("full")
+    where = latest("full").relative_to(ROOT)
     wanted = [name for name, _ in table_of_costs.headers(results, SIZE)]
     rows = {row.backend: row for row in table_of_costs.rows(results, SIZE)}
     lines = [
@@ -205,29 +220,25 @@ def _events(full: Results, asked: str, precision: str) -> str:
 
 
 def _libraries(peers: Results) -> str:
-    def cost(name: str, size: int) -> float | None:
-        cell = peers.cell("churn", size, name)
-        return cell.cost if cell and cell.has_figure else None
+    def paid(name: str, size: int, what: str = "") -> str:
+        return f"{pays(peers, 'churn', size, name)}{what} with `{name}`".replace("\u202f", NO_BREAK)
 
-    def bought(cost: float) -> str:
-        return grouped(round(float(f"{A_PERCENT / cost:.1e}"))).replace("\u202f", NO_BREAK)
-
-    best: dict[str, tuple[float, str]] = {}  # of each library
-    late = []
-    for name in filter(peers.is_library, peers.backends):
-        library, at_size = name.partition("_")[0], cost(name, SIZE)
-        if at_size:
-            best[library] = min(best.get(library, (at_size, name)), (at_size, name))
-        elif library not in best and (at_few := cost(name, FEW)):
-            late.append(f"`{name}` is for {power(FEW)} timers: {bought(at_few)}")
-    paid = [f"{bought(cost)} {{}}with `{name}`" for cost, name in sorted(best.values())]
+    cheapest: dict[str, str] = {}  # of each library
+    for name in _costs(peers, "churn", "exact" + LIBRARY, SIZE):
+        cheapest.setdefault(name.partition("_")[0], name)
+    first, *others = cheapest.values()
     [own, *_], own_cost = _cheapest(peers, "churn", "exact")
-    late = [line for line in late if line.partition("`")[2].partition("`")[0] not in best]
+    told = [paid(first, SIZE, " cancels and armings"), *(paid(name, SIZE) for name in others)]
+    for_few = [
+        f"`{name}` is for {power(FEW)} timers: {pays(peers, 'churn', FEW, name)}"
+        for name in _costs(peers, "churn", "exact" + LIBRARY, FEW)
+        if name.partition("_")[0] not in cheapest
+    ]
+    more = f" {'; '.join(for_few)}".replace("\u202f", NO_BREAK) if for_few else ""
     return (
-        "**You have the timers of a library**: 1 % of a core pays, each second, for "
-        f"{', '.join(paid).replace('{}', 'cancels and armings ', 1).replace('{}', '')}, and for "
-        f"{bought(own_cost)} with `{own}`, which took {_rough(own_cost)} in that campaign. "
-        f"{'; '.join(late)} ([up to how many yours is enough](docs/peers.md))."
+        f"**You have the timers of a library**: 1 % of a core pays, each second, for {', '.join(told)}, "
+        f"and for {paid(own, SIZE)}, which took {_rough(own_cost)} in that campaign.{more} ([up to how many "
+        "yours is enough](docs/peers.md))."
     )
 
 
@@ -299,6 +310,7 @@ def _won_by_logs(results: Results, size: int) -> tuple[int, int]:
 
 
 def _costs(results: Results, workload: str, precision: str, size: int) -> dict[str, float]:
+    """Returns the costs of backends, the cheapest first."""
     costs = {
         name: cell.cost
         for name in results.backends_by_precision()[precision]
@@ -306,7 +318,7 @@ def _costs(results: Results, workload: str, precision: str, size: int) -> dict[s
     }
     if not costs:
         raise Failure(f"results: nobody has a figure for {workload} of {size} timers, {precision}")
-    return costs
+    return dict(sorted(costs.items(), key=lambda one: one[1]))
 
 
 def _cheapest(
@@ -314,12 +326,8 @@ def _cheapest(
 ) -> tuple[list[str], float]:
     """Returns the cheapest backend, with those that cost as much, and its cost."""
     costs = _costs(results, workload, precision, size)
-    least = min(costs.values())
-    return [
-        name
-        for name in sorted(costs, key=lambda n: costs[n])
-        if costs[name] <= least * (1 + MARGIN)
-    ], least
+    [least, *_] = costs.values()
+    return [name for name, cost in costs.items() if cost <= least * (1 + MARGIN)], least
 
 
 def _named(names: list[str], explain: bool = True) -> str:
@@ -331,10 +339,7 @@ def _named(names: list[str], explain: bool = True) -> str:
 
 
 def _rough(ns: float) -> str:
-    """Formats a cost as documents tell it: 2.7 ns, 14 ns, 153 ns, 2.6 µs."""
-    figure, unit = time(ns).split()
-    value = float(figure)
-    return f"{value:.1f}{NO_BREAK}{unit}" if value < 9.95 else f"{round(value)}{NO_BREAK}{unit}"
+    return rough_time(ns).replace(" ", NO_BREAK)
 
 
 def _bullet(text: str) -> str:

@@ -59,8 +59,8 @@ def rough(value: float) -> str:
 
 
 def rough_time(ns: float) -> str:
-    """The same of a duration: 62 µs, 1.2 s."""
+    """The same of a duration: 2.7 ns, 62 µs, 1.2 s."""
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if ns >= factor * 0.9995:
             return f"{rough(ns / factor)} {unit}"
-    return f"{round(ns)} ns"
+    return f"{rough(ns)} ns"

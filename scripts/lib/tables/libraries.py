@@ -50,13 +50,13 @@ def libraries_table(results: Results) -> tuple[list[str], list[list[str]]] | Non
         for workload in results.workloads
         if workload not in PARTS
         for size in results.sizes(workload)
-        if any(_pays(results, workload, size, name) for name in libraries)
+        if any(pays(results, workload, size, name) for name in libraries)
     ]
     if not columns:
         return None
     beside = {"granular", *(precision.removesuffix(LIBRARY) for precision in of_libraries)}
     lines = [
-        [f"`{name}`", *(_pays(results, *column, name) or "–" for column in columns)]
+        [f"`{name}`", *(pays(results, *column, name) or "–" for column in columns)]
         for name in libraries
     ]
     lines += [
@@ -68,7 +68,7 @@ def libraries_table(results: Results) -> tuple[list[str], list[list[str]]] | Non
     return titles, lines
 
 
-def _pays(results: Results, workload: str, size: int, backend: str) -> str:
+def pays(results: Results, workload: str, size: int, backend: str) -> str:
     """Returns for how many operations a second 1 % of a core pays; empty without a figure."""
     cell = results.cell(workload, size, backend)
     if not cell or not cell.has_figure:
@@ -87,4 +87,4 @@ def _best(results: Results, workload: str, size: int, backends: list[str]) -> st
         (0.0, ""),
     ]
     name = cheapest[1]
-    return f"{_pays(results, workload, size, name)} `{name}`" if name else "–"
+    return f"{pays(results, workload, size, name)} `{name}`" if name else "–"
