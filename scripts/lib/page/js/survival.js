@@ -143,11 +143,13 @@ function tileOfCell(view, campaign, cell, chosen) {
       },
     },
     cell.hasFigure
-      ? [
+      ? h(
+          'span',
+          {class: 'count'},
           shortCount(cell.value('lost')),
           h('sup', {}, cell.signs),
           h('small', {}, `of ${shortCount(cell.value('acknowledged'))}`),
-        ]
+        )
       : SIGNS[verdict],
   );
 }
