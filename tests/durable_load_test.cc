@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,7 +49,22 @@ TEST(DurablePlanTest, ARateArmsEachTimerHalfASecondAhead) {
     EXPECT_GE(ahead, 500 * kMs);
     EXPECT_LT(ahead, 505 * kMs);  // those of 5 ms are armed at once
   }
-  EXPECT_EQ(plan.timers[100].deadline, 600 * kMs);
+}
+
+TEST(DurablePlanTest, DeadlinesOfARateAreRandomAndThoseOfASeed) {
+  const DurablePlan plan = plan_at_rate(1'000, 1, 7);
+  const auto deadline = [](const DurablePlan::Timer& timer) { return timer.deadline; };
+  EXPECT_TRUE(std::ranges::is_sorted(plan.timers, {}, deadline));
+  std::set<Tick> phases;  // tenths of a millisecond
+  for (const DurablePlan::Timer& timer : plan.timers)
+    phases.insert(timer.deadline % kMs / (kMs / 10));
+  EXPECT_EQ(phases.size(), 10U);
+  const auto are_as_with = [&](std::uint64_t seed) {
+    return std::ranges::equal(plan.timers, plan_at_rate(1'000, 1, seed).timers, {}, deadline,
+                              deadline);
+  };
+  EXPECT_TRUE(are_as_with(7));
+  EXPECT_FALSE(are_as_with(8));
 }
 
 // Ticks are 1 ms. Object 0 is armed before; 1 is cancelled, then armed again; 2 is due too late.

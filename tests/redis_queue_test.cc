@@ -7,11 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "durable/engine.h"
 #include "fake_server.h"
@@ -24,6 +28,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr Tick kLease = 60'000'000'000;
+constexpr std::chrono::milliseconds kLongEnough{500};  // for an answer that is there
 
 class RedisQueueTest : public ::testing::Test {
  protected:
@@ -92,7 +97,36 @@ TEST_F(RedisQueueTest, MayWaitWhenTheServerIsKilledAndLater) {
   server_.restart();
   EXPECT_FALSE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
   post(*queue, 1);
-  EXPECT_TRUE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+  EXPECT_TRUE(queue->await_earlier(kNever, kLongEnough));
+}
+
+// An idle server looks every 100 ms whether a blocked client has waited enough.
+TEST_F(RedisQueueTest, WaitsNoLongerThanIsAsked) {
+  using Clock = std::chrono::steady_clock;
+  const auto queue = open();
+  std::vector<Clock::duration> waits(11);
+  for (auto& wait : waits) {
+    const auto begin = Clock::now();
+    EXPECT_FALSE(queue->await_earlier(kNever, std::chrono::milliseconds(5)));
+    wait = Clock::now() - begin;
+  }
+  std::ranges::sort(waits);
+  EXPECT_GE(waits.front(), std::chrono::milliseconds(5));
+  EXPECT_LT(waits[waits.size() / 2], std::chrono::milliseconds(30));
+}
+
+TEST_F(RedisQueueTest, DoesNotWaitForASilentServerForEver) {
+  const RedisEndpoint endpoint = server_.endpoint();
+  RedisQueue queue(std::make_unique<RedisLink>(endpoint, kRedisPatience),
+                   {.patience = std::chrono::milliseconds(100)}, {});
+  queue.await_earlier(kNever, std::chrono::nanoseconds(0));
+  ::kill(server_.process(), SIGSTOP);
+  const auto wait = [&] {
+    for (int i = 0; i < 30; ++i) queue.await_earlier(kNever, std::chrono::milliseconds(100));
+  };
+  EXPECT_THROW(wait(), BackendError);
+  ::kill(server_.process(), SIGCONT);
+  EXPECT_NO_THROW(queue.await_earlier(kNever, std::chrono::milliseconds(1)));
 }
 
 // Entries of a stream are numbered by the clock of the server.
@@ -101,11 +135,11 @@ TEST_F(RedisQueueTest, IsWokenByANewServerWhoseClockIsBehind) {
   const auto queue = open();
   RedisConnection(server_.endpoint())
       .call(REDIS_REPLY_STRING, {"XADD", "timerbench:durable:{timers}:wake", kFarAhead, "w", ""});
-  EXPECT_TRUE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+  EXPECT_TRUE(queue->await_earlier(kNever, kLongEnough));
   server_.restart();  // it keeps nothing
   EXPECT_FALSE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
   post(*queue, 1);
-  EXPECT_TRUE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+  EXPECT_TRUE(queue->await_earlier(kNever, kLongEnough));
 }
 
 // --- The engine on a server of the user's ---

@@ -1,7 +1,9 @@
 #include "durable/plan.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
+#include <vector>
 
 #include "realtime/paced.h"
 
@@ -16,17 +18,20 @@ std::vector<std::uint64_t> DurablePlan::fires() const {
   return ids;
 }
 
-DurablePlan plan_at_rate(double rate, double seconds) {
+DurablePlan plan_at_rate(double rate, double seconds, std::uint64_t seed) {
   constexpr Tick kAhead = 500'000'000;
   constexpr Tick kTogether = 5'000'000;  // those of 5 ms are armed at once
   DurablePlan plan{.together = 1000};
-  const auto count = static_cast<std::uint64_t>(rate * seconds);
-  for (std::uint64_t id = 0; id < count; ++id) {
-    const auto at = static_cast<Tick>(static_cast<double>(id) * 1e9 / rate);
-    plan.ops.push_back({at / kTogether * kTogether, id, /*cancels=*/false});
+  const auto span = static_cast<Tick>(seconds * 1e9);
+  std::mt19937_64 random(seed);
+  std::vector<Tick> instants(static_cast<std::size_t>(rate * seconds));
+  std::ranges::generate(instants, [&] { return random() % span; });
+  std::ranges::sort(instants);
+  for (const Tick at : instants) {
+    plan.ops.push_back({at / kTogether * kTogether, plan.timers.size(), /*cancels=*/false});
     plan.timers.push_back({at + kAhead});
   }
-  plan.end = kAhead + static_cast<Tick>(seconds * 1e9);
+  plan.end = kAhead + span;
   return plan;
 }
 

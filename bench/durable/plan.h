@@ -36,8 +36,10 @@ struct DurablePlan {
   std::vector<std::uint64_t> fires() const;
 };
 
-// So many timers a second, each armed half a second before its deadline.
-DurablePlan plan_at_rate(double rate, double seconds);
+// So many timers a second, each armed half a second before its deadline. The deadlines are random
+// instants: if they came every millisecond, a queue that rounds to milliseconds would be late by
+// their common phase.
+DurablePlan plan_at_rate(double rate, double seconds, std::uint64_t seed = 1);
 
 // A trace that runs so many times faster, for `seconds`. Throws TraceError and Interrupted.
 DurablePlan plan_of_trace(const Trace& trace, double faster, double seconds);

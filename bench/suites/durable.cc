@@ -223,7 +223,7 @@ DurableSuite durable_suite() {
            planned("rate", "so many timers a second are armed half a second before they are due",
                    {100, 1'000, 10'000}, {.batch = 100},
                    [](std::uint64_t size, const RealtimeOptions& options) {
-                     return plan_at_rate(static_cast<double>(size), options.seconds);
+                     return plan_at_rate(static_cast<double>(size), options.seconds, options.seed);
                    }),
            traced<Orders>("so many unpaid orders, 60 times as fast: a minute in a second",
                           {1'000, 10'000}, 60),

@@ -140,11 +140,14 @@ RedisQueue::RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig&
 }
 
 RedisQueue::~RedisQueue() {
-  if (!has_posted_) return;
   try {
-    with(shards_[0].due, limits(), [](RedisConnection&) {});
+    await_posts();
   } catch (const BackendError&) {  // a destructor cannot report it
   }
+}
+
+void RedisQueue::await_posts() {
+  if (has_posted_) with(shards_[0].due, limits(), [](RedisConnection&) {});
 }
 
 void RedisQueue::schedule(std::span<const DurableTimer> timers) { arm(timers, settings_.replicas); }
@@ -275,23 +278,34 @@ void RedisQueue::wake(Limits limits) {
   }
 }
 
-bool RedisQueue::await_earlier(Tick, std::chrono::nanoseconds longest) {
-  const Limits limits{.give_up = std::chrono::steady_clock::now() + longest + config_.patience,
-                      .await_recovery = false};
-  // Redis takes 0 for "forever".
-  const std::string ms = fmt::to_string(
-      std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(longest).count()));
+bool RedisQueue::await_earlier(Tick, std::chrono::nanoseconds longest) try {
+  using Clock = std::chrono::steady_clock;
+  await_posts();
+  if (!waiting_) waiting_ = router_->another();
+  const auto until = Clock::now() + longest;
+  const Limits limits{.give_up = until + config_.patience, .await_recovery = false};
   bool is_woken = false;
-  with(wake_, limits, [&](RedisConnection& connection) {
-    // It may be to another server, whose clock is behind: its entries are numbered by its clock.
-    if (std::exchange(woken_by_, connection.number()) != connection.number()) last_wake_ = "0-0";
-    const Reply reply = connection.call(RedisConnection::kAnyType,
-                                        {"XREAD", "BLOCK", ms, "STREAMS", wake_, last_wake_});
-    is_woken = reply->type == REDIS_REPLY_ARRAY;  // else its time is over
-    // A list of streams, each a name and a list of entries, each an id and its fields.
-    if (is_woken) last_wake_ = reply->element[0]->element[1]->element[0]->element[0]->str;
+  waiting_->with(wake_, limits, [&](RedisConnection& connection) {
+    do {
+      if (!connection.is_asked()) {
+        // It may be to another server, whose clock is behind: its entries are numbered by its clock.
+        if (std::exchange(woken_by_, connection.number()) != connection.number()) {
+          last_wake_ = "0-0";
+        }
+        connection.ask({"XREAD", "BLOCK", "1000", "STREAMS", wake_, last_wake_},
+                       std::chrono::seconds(1) + config_.patience);
+      }
+      const Reply reply = connection.answer_by(until);
+      if (!reply) return;
+      is_woken = reply->type == REDIS_REPLY_ARRAY;  // else a second is over
+      // A list of streams, each a name and a list of entries, each an id and its fields.
+      if (is_woken) last_wake_ = reply->element[0]->element[1]->element[0]->element[0]->str;
+    } while (!is_woken && Clock::now() < until);
   });
   return is_woken;
+} catch (const RedisReplyError&) {
+  waiting_.reset();  // it may be to a server that was the master
+  throw;
 }
 
 std::size_t RedisQueue::size() {

@@ -30,7 +30,8 @@
 //                 schedule without WAIT
 //   waking        XADD to a stream of one entry, by what arms or gives back something that is due
 //                 within a second and before all others of its shard; with shards 1 more round trip
-//   await_earlier 1 round trip, a blocking XREAD
+//   await_earlier 1 round trip a second, a blocking XREAD on a connection of its own, which stays
+//                 blocked from one wait to the next
 //   on the server O(log n) a timer; some 300 bytes a timer and its payload
 //   fsync         as the server is set: appendfsync always synchronises once for all clients whose
 //                 commands it has read together
@@ -47,8 +48,10 @@
 // not start again before its replica is promoted, else the replica copies an empty server.
 //
 // Who waits reads a stream of the queue, in a cluster on one node, and blocks there. A stream wakes
-// all who wait, and an entry stays, so nobody misses one between a claim and the wait. A subscription
-// would need a connection of its own, and a list would wake one client only, which may be busy then.
+// all who wait, and an entry stays, so nobody misses one between a claim and the wait; a list would
+// wake one client only, which may be busy then. How long to wait is the client's matter: Redis looks
+// only every 100 ms, as its `hz` is by default, whether a blocked client has waited long enough,
+// unless something else wakes it. So a client leaves that connection blocked when its time is over.
 //
 // A call that concerns several shards is several steps: when it throws, some of them may have been
 // done. While a slot is moved to another node, Redis answers TRYAGAIN to a script unless all its keys
@@ -138,6 +141,8 @@ class RedisQueue final : public DurableQueue {
   // Returns when the replicas have the change too.
   Reply change(const Shard& shard, const RedisScript& script, int type,
                std::span<const std::string> arguments, int replicas, const Limits& limits);
+  // Waits for the answers to what was posted, and throws the first error among them.
+  void await_posts();
   // Tells those who wait.
   void wake(Limits limits);
   Claims claim_from(const Shard& shard, std::size_t most, Tick lease, std::uint64_t token,
@@ -150,7 +155,8 @@ class RedisQueue final : public DurableQueue {
   std::string last_wake_;       // that this client has seen
   std::uint64_t woken_by_ = 0;  // the connection that has told so
   const std::unique_ptr<RedisRouter> router_;
-  bool has_posted_ = false;  // and not yet read the answers
+  std::unique_ptr<RedisRouter> waiting_;  // made when it is needed
+  bool has_posted_ = false;               // and not yet read the answers
   Tokens tokens_;
   const RedisScript schedule_, cancel_, claim_, complete_, give_back_;
 };

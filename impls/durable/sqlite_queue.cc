@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <thread>
@@ -88,7 +89,10 @@ void SqliteQueue::open() {
                       nullptr) != SQLITE_OK) {
     fail("cannot open it");
   }
-  sqlite3_busy_timeout(database_, static_cast<int>(config_.patience.count()));
+  sqlite3_busy_handler(
+      database_,
+      [](void* queue, int tries) { return int{static_cast<SqliteQueue*>(queue)->wait(tries)}; },
+      this);
   run("PRAGMA journal_mode = WAL");
   run(fmt::format("PRAGMA wal_autocheckpoint = {}", kPagesOfLog).c_str());
   synchronise(synchronous_);
@@ -110,6 +114,15 @@ void SqliteQueue::open() {
   first_ = prepare("SELECT min(due) FROM {}");
   size_ = prepare("SELECT count(*) FROM {}");
   version_ = prepare("PRAGMA data_version");
+}
+
+bool SqliteQueue::wait(int tries) {
+  using std::chrono::microseconds;
+  const auto now = std::chrono::steady_clock::now();
+  if (tries == 0) give_up_ = now + config_.patience;
+  if (now >= give_up_) return false;
+  std::this_thread::sleep_for(microseconds(100) * (1 << std::min(tries, 6)));
+  return true;
 }
 
 void SqliteQueue::schedule(std::span<const DurableTimer> timers) {

@@ -67,6 +67,15 @@ RedisCluster::RedisCluster(const std::vector<RedisEndpoint>& seeds,
   throw BackendUnavailable(error.what());
 }
 
+RedisCluster::RedisCluster(const RedisCluster& other) : RedisRouter(), login_(other.login_) {
+  std::map<const Node*, Node*> own{{nullptr, nullptr}};
+  for (const auto& [url, node] : other.nodes_) {
+    own[&node] = &nodes_.try_emplace(url, Node{.endpoint = node.endpoint}).first->second;
+  }
+  std::ranges::transform(other.masters_, masters_.begin(),
+                         [&](Node* node) { return own.at(node); });
+}
+
 void RedisCluster::with(std::string_view key, const Limits& limits, const Use& use) {
   const std::size_t slot = redis_slot(key);
   Target target{masters_[slot], false};

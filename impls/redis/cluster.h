@@ -48,11 +48,18 @@ class RedisCluster final : public RedisRouter {
 
   void with(std::string_view key, const Limits& limits, const Use& use) override;
 
+  std::unique_ptr<RedisRouter> another() const override {
+    return std::unique_ptr<RedisRouter>(new RedisCluster(*this));
+  }
+
   // Calls `use` with each master that has slots, as far as is known. Each answer must come within
   // the patience. Throws BackendUnavailable.
   void with_each_master(std::chrono::milliseconds patience, const Use& use);
 
  private:
+  // With the same map, and without connections.
+  RedisCluster(const RedisCluster& other);
+
   struct Node {
     RedisEndpoint endpoint;
     std::unique_ptr<RedisConnection> connection{};  // made when it is needed

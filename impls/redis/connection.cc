@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/compile.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -22,6 +23,8 @@ constexpr std::string_view kStartIt =
     "start it, or correct {}, or unset the variable to use a private server";
 constexpr std::string_view kWhyItEnded =
     "find out why it ended: perhaps it was killed for want of memory";
+
+constexpr std::string_view kAsking[] = {"ASKING"};
 
 // The URL of an environment variable is wrong.
 struct BadUrl {
@@ -184,7 +187,6 @@ void RedisConnection::connect() {
 }
 
 RedisConnection::Reply RedisConnection::call(int type, Words command) {
-  static constexpr std::string_view kAsking[] = {"ASKING"};
   if (asking_) exchange(REDIS_REPLY_STATUS, kAsking);
   return exchange(type, command);
 }
@@ -227,10 +229,49 @@ std::optional<RedisReplyError> RedisConnection::settle(std::size_t left) {
   return first;
 }
 
+void RedisConnection::ask(Command command, std::chrono::milliseconds longest) {
+  if (asking_) exchange(REDIS_REPLY_STATUS, kAsking);
+  append(Words(command.begin(), command.size()));
+  flush();
+  is_asked_ = true;
+  give_up_ = std::chrono::steady_clock::now() + longest;
+}
+
+RedisConnection::Reply RedisConnection::answer_by(std::chrono::steady_clock::time_point when) {
+  using Clock = std::chrono::steady_clock;
+  for (;;) {
+    const auto left = std::max<std::chrono::nanoseconds>(std::min(when, give_up_) - Clock::now(),
+                                                         std::chrono::nanoseconds(0));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+    pollfd answer{.fd = context_->fd, .events = POLLIN, .revents = 0};
+    const int found = ppoll(&answer, 1, &timeout, nullptr);
+    if (found > 0) break;
+    if (found < 0 && errno != EINTR) lose();
+    const auto now = Clock::now();
+    if (now >= give_up_) {
+      errno = EAGAIN;  // as a read that has timed out
+      lose();
+    }
+    if (now >= when) return nullptr;
+  }
+  Reply reply = read();
+  is_asked_ = false;
+  check(*reply, kAnyType);
+  return reply;
+}
+
+bool RedisConnection::is_to_master() {
+  const Reply role = call(REDIS_REPLY_ARRAY, {"ROLE"});
+  const redisReply& name = *role->element[0];
+  return std::string_view(name.str, name.len) == "master";
+}
+
 bool RedisConnection::usable() const {
-  if (lost_ || unanswered_ > 0) return !lost_;
-  char unexpected;
-  return recv(context_->fd, &unexpected, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  if (lost_ || (unanswered_ > 0 && !is_asked_)) return !lost_;
+  char next;
+  const ssize_t read = recv(context_->fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return (read > 0 && is_asked_) || (read < 0 && errno == EAGAIN);
 }
 
 void RedisConnection::interrupt() { shutdown(context_->fd, SHUT_RDWR); }

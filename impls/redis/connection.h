@@ -106,6 +106,19 @@ class RedisConnection {
   // Waits for the replies to all posted commands. Throws the first error among them.
   void sync();
 
+  // Asks the server whether it is a master and no replica.
+  bool is_to_master();
+
+  // Sends the command and does not wait for its reply, which answer_by() returns. The server must
+  // answer within so long. REQUIRES: nothing is outstanding. Until it is answered, no other command
+  // is sent.
+  void ask(Command command, std::chrono::milliseconds longest);
+  bool is_asked() const { return is_asked_; }
+
+  // The reply to what was asked, or nullptr if it has not come by then. Throws RedisAnswerLost if
+  // the server has had long enough. REQUIRES: is_asked().
+  Reply answer_by(std::chrono::steady_clock::time_point when);
+
   // Whether the connection still works, as far as the client knows without asking: it was not lost,
   // and the server has not hung up, which shows only if no posted command is outstanding.
   bool usable() const;
@@ -152,6 +165,8 @@ class RedisConnection {
   std::string output_;          // appended, not yet sent
   std::size_t appended_ = 0;    // commands in output_
   std::size_t unanswered_ = 0;  // commands whose reply has not been read
+  bool is_asked_ = false;       // that one is to what was asked
+  std::chrono::steady_clock::time_point give_up_;
 };
 
 }  // namespace timerbench

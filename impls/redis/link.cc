@@ -13,12 +13,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono_literals::operator""ms;
 
-bool is_master(RedisConnection& connection) {
-  const auto role = connection.call(REDIS_REPLY_ARRAY, {"ROLE"});
-  const redisReply& name = *role->element[0];
-  return std::string_view(name.str, name.len) == "master";
-}
-
 }  // namespace
 
 RedisLink::RedisLink(RedisEndpoint endpoint, std::chrono::milliseconds patience)
@@ -34,7 +28,7 @@ RedisConnection& RedisLink::get() {
 }
 
 RedisConnection& RedisLink::get(const Limits& limits) {
-  if (!connection_->usable()) {
+  if (!connection_ || !connection_->usable()) {
     auto fresh = connect(kPatience, limits);
     fresh->set_patience(patience_);
     const std::lock_guard lock(mutex_);
@@ -60,7 +54,7 @@ void RedisLink::with(std::string_view, const Limits& limits, const Use& use) {
 
 void RedisLink::interrupt() {
   const std::lock_guard lock(mutex_);
-  connection_->interrupt();
+  if (connection_) connection_->interrupt();
 }
 
 std::unique_ptr<RedisConnection> RedisLink::connect(std::chrono::milliseconds patience,
@@ -72,7 +66,7 @@ std::unique_ptr<RedisConnection> RedisLink::connect(std::chrono::milliseconds pa
       // One that is silent leaves time for the others.
       auto connection = std::make_unique<RedisConnection>(
           endpoint, std::clamp(limits.left() / servers_left--, 1ms, patience));
-      if (endpoints_.size() == 1 || is_master(*connection)) return connection;
+      if (endpoints_.size() == 1 || connection->is_to_master()) return connection;
       if (!failure) {
         failure.emplace(connection
                             ->error("it is a replica, and no other server is a master",

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "redis/connection.h"
@@ -34,10 +35,20 @@ class RedisLink final : public RedisRouter {
   // The key does not matter, and nothing is waited for: the next call connects anew.
   void with(std::string_view key, const Limits& limits, const Use& use) override;
 
+  std::unique_ptr<RedisRouter> another() const override {
+    return std::unique_ptr<RedisRouter>(
+        new RedisLink(endpoints_, patience_, /*connection=*/nullptr));
+  }
+
   // Every wait for the server fails at once. Any thread may call this.
   void interrupt();
 
  private:
+  // Connects later.
+  RedisLink(std::vector<RedisEndpoint> endpoints, std::chrono::milliseconds patience,
+            std::unique_ptr<RedisConnection> connection)
+      : endpoints_(std::move(endpoints)), patience_(patience), connection_(std::move(connection)) {}
+
   RedisConnection& get(const Limits& limits);
   // With so much patience for each of the servers, at most its share of what the limits leave.
   std::unique_ptr<RedisConnection> connect(std::chrono::milliseconds patience,
@@ -46,7 +57,7 @@ class RedisLink final : public RedisRouter {
   const std::vector<RedisEndpoint> endpoints_;
   const std::chrono::milliseconds patience_;
   std::mutex mutex_;  // the connection is not replaced while it is interrupted
-  std::unique_ptr<RedisConnection> connection_;
+  std::unique_ptr<RedisConnection> connection_;  // none before it is needed
 };
 
 }  // namespace timerbench

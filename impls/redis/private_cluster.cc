@@ -156,9 +156,7 @@ void PrivateRedisCluster::move_slots() {
 }
 
 bool PrivateRedisCluster::is_master(std::size_t node) {
-  RedisConnection connection(endpoints_[node]);
-  const auto role = connection.call(REDIS_REPLY_ARRAY, {"ROLE"});
-  return std::string_view(role->element[0]->str) == "master";
+  return RedisConnection(endpoints_[node]).is_to_master();
 }
 
 std::string PrivateRedisCluster::view_of(std::size_t node) {

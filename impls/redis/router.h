@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "redis/connection.h"
@@ -40,6 +41,9 @@ class RedisRouter {
   // Passes on what `use` throws, also that an answer was lost: only the caller knows whether it may
   // ask twice. Throws BackendUnavailable if no server takes the key; then nothing has been done.
   virtual void with(std::string_view key, const Limits& limits, const Use& use) = 0;
+
+  // To the same servers, with connections of its own, which are made when they are needed.
+  virtual std::unique_ptr<RedisRouter> another() const = 0;
 };
 
 }  // namespace timerbench
