@@ -3,6 +3,7 @@
 Run by scripts/test, or: /usr/bin/python3 -m unittest tests/docs_scripts_test.py
 """
 
+import contextlib
 import functools
 import json
 import re
@@ -22,7 +23,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from scripts_testing import ROOT
 from survival_testing import CONTEXT, survived
 
+import findings
 import publish
+import published
 from console import Failure
 from results.replays import load
 from services import services_table
@@ -103,8 +106,9 @@ def known_to(program: str, *subcommands: str) -> str:
     """The text that names a program's options."""
     if program.endswith("scripts/bench"):
         return output(program, "--help") + known_to(TIMERBENCH, "run")
-    if program.endswith("scripts/compare"):  # of two commits
-        return output(program, "--help") + known_to("./scripts/bench")
+    if program.endswith("scripts/compare"):  # of two commits, or over all
+        own = output(program, "--help") + output(program, "--history", "--help")
+        return own + known_to("./scripts/bench")
     return output(program, *subcommands, "--help")
 
 
@@ -171,7 +175,9 @@ class ReadmeTest(unittest.TestCase):
                 campaign.mkdir(parents=True)
                 content = {"context": CONTEXT, "benchmarks": entries}
                 (campaign / "results.json").write_text(json.dumps(content))
-                with mock.patch.object(publish, "ROOT", Path(folder)):
+                with contextlib.ExitStack() as there:
+                    for module in (publish, published):
+                        there.enter_context(mock.patch.object(module, "ROOT", Path(folder)))
                     return publish._durable() + publish.survivors()
 
         crashes = dict.fromkeys(publish.CRASHES, 0)
@@ -261,6 +267,24 @@ class LibrariesTest(unittest.TestCase):
         for figure, name in told:
             cell = published.get((f"`{name}`", "churn<br>10⁵ timers"), own)
             self.assertEqual(figure.replace(" ", "\u202f"), cell.partition(" `")[0], name)
+
+
+class FindingsTest(unittest.TestCase):
+    def test_one_that_does_not_hold_any_more_is_named(self) -> None:
+        results = load([PUBLISHED.parent])
+        for (workload, _, backend), cell in results.cells.items():
+            if workload == "churn" and ("wheel" in backend or "ring" in backend):
+                cell.costs = [100 * cost for cost in cell.costs]
+        said = "docs/findings.md: 'a wheel is ahead from a size on' does not hold"
+        with mock.patch.object(findings, "costs_of", lambda suite: results):
+            with self.assertRaisesRegex(Failure, said):
+                findings.findings()
+
+    def test_without_its_campaign_one_is_left_out(self) -> None:
+        with mock.patch.object(findings, "find", lambda suite: None):
+            told = findings.findings()
+        self.assertIn(f"## {len(findings.FINDINGS)}. ", told)
+        self.assertNotIn("redis", told)
 
 
 class ServicesTest(unittest.TestCase):

@@ -737,10 +737,10 @@ class Layout(ReportTest):
 
     def check_pages(self, width: int, height: int) -> None:
         self.look_at(width, height)
-        page = self.real_report()
+        self.open(self.real_report())  # once, as it takes a second
         for name in PAGES:
             with self.subTest(page=name):
-                self.open(page, name)
+                self.go(name)
                 self.check_page()
                 self.browser.execute_script(
                     "for (const one of document.querySelectorAll('details')) one.open = true"
@@ -757,9 +757,9 @@ class Layout(ReportTest):
 
     def test_on_a_phone_a_chart_is_seen_at_once(self) -> None:
         self.look_at(390, 844)
-        page = self.real_report()
+        self.open(self.real_report())
         for name in PAGES:
-            self.open(page, name)
+            self.go(name)
             top = self.run_js(  # the chart of the page Survival is a matrix of tiles
                 "document.querySelector('#page canvas, #page .survival')"
                 "?.getBoundingClientRect().top"
@@ -786,10 +786,10 @@ class Layout(ReportTest):
 
     def test_on_paper(self) -> None:
         """No word reaches into the margin, and only the last sheet is less than half full."""
-        page = self.real_report()
+        self.open(self.real_report())
         for name in PAGES:
             with self.subTest(page=name):
-                self.open(page, name)
+                self.go(name)
                 printed = self.folder / "page.pdf"
                 printed.write_bytes(b64decode(self.browser.print_page()))
                 boxes = subprocess.run(

@@ -964,8 +964,9 @@ class Everything(ReportTest):
             {"width": 375, "height": 800, "deviceScaleFactor": 2, "mobile": True},
         )
         self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.clearDeviceMetricsOverride", {})
+        self.open(page)
         for name in PAGES:
-            self.open(page, name)
+            self.go(name)
             width = self.browser.execute_script("return document.documentElement.scrollWidth")
             self.assertLessEqual(width, 375, name)
         self.check_quiet()

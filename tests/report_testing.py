@@ -15,10 +15,10 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-REAL = sorted(ROOT.glob("results/2*"))
+REAL = [*sorted(ROOT.glob("results/2*")), *ROOT.glob("results/*.jsonl")]
 PAGES = [
     *("decide", "scaling", "limit", "map", "tails", "accuracy", "contention", "purgatory"),
-    *("durable", "survival", "memory", "pairwise", "backend", "machine", "raw"),
+    *("durable", "survival", "history", "memory", "pairwise", "backend", "machine", "raw"),
 ]
 ROUNDS = 10
 FACTS: dict[str, Any] = {

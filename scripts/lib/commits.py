@@ -1,5 +1,6 @@
 """Builds two commits of the project side by side and measures them in the same rounds."""
 
+import os
 import subprocess
 import tarfile
 from collections.abc import Sequence
@@ -20,6 +21,13 @@ ROUNDS = 10
 def commit_of(text: str) -> str:
     """Returns the full hash of a commit; empty if the text names none."""
     found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
+    return found.stdout.decode().strip()
+
+
+def date_of(commit: str) -> str:
+    """Returns when a commit was made, in UTC, such as 2026-11-25T14:20:22; empty if it is unknown here."""
+    form = "--date=format-local:%Y-%m-%dT%H:%M:%S"
+    found = _git("show", "--no-patch", "--format=%cd", form, f"{commit}^{{commit}}")
     return found.stdout.decode().strip()
 
 
@@ -71,6 +79,7 @@ def _build(commit: str) -> Path:
 
 def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(["git", "-C", str(bench.ROOT), *arguments], capture_output=True)
+        command = ["git", "-C", str(bench.ROOT), *arguments]
+        return subprocess.run(command, env=os.environ | {"TZ": "UTC"}, capture_output=True)
     except OSError:
         raise Failure("git is missing, and without it there are no commits to compare") from None

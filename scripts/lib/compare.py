@@ -6,6 +6,7 @@
                                                                    fails if something is slower
   scripts/compare HEAD~1 HEAD                                      builds and measures both
   scripts/compare main my-branch quick --backends=ring --rounds=20
+  scripts/compare --history        what changed over all commits so far; see scripts/compare --history --help
 
   scripts/compare results/local/accuracy:delay_queue results/local/accuracy:java_timer \\
       --figure=lateness_p99_ns
@@ -37,6 +38,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+import history
 from commits import commit_of, measure
 from console import ArgumentParser, Failure, UsageError, run_main, say
 from results.grid import Key, read_files
@@ -63,6 +65,7 @@ TOLD = ("commit", "compiler", "flags", "build", "pages")
 
 WORDS = ("faster", "slower", "equivalent", "unresolved")
 CONTROL = "controls"  # a reason not to compare cells
+HISTORY = "--history"  # an option that stands for another job
 MOST_NAMED = 4  # cells that are not compared for one reason
 LeftOut = dict[str, list[Key]]  # cells that are not compared, by reason
 COLOURS = {"faster": "green", "slower": "red", "equivalent": "", "unresolved": "dim"}
@@ -103,6 +106,8 @@ class Line:
 
 
 def main() -> int:
+    if HISTORY in sys.argv:
+        return history.main([word for word in sys.argv[1:] if word != HISTORY])
     arguments, options = _parse()
     a, b = _sides(arguments, options)
     if a.unit != b.unit:

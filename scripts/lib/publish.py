@@ -9,36 +9,41 @@ the figures too: the cheapest of its precision, and those that are within 3 % of
 """
 
 import argparse
-import textwrap
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 
 import distributed
 from console import ArgumentParser, Failure, run_main, say
 from files import fill, filled
-from results import realtime, replays, survival
+from findings import findings
+from published import (
+    FEW,
+    MANY,
+    NO_BREAK,
+    ROOT,
+    SIZE,
+    best_of_libraries,
+    bullet,
+    cheapest,
+    costs,
+    costs_of,
+    find,
+    latest,
+    paragraph,
+    rough,
+)
+from results import realtime, survival
 from results.grid import ResultFile, read_files
-from results.replays import MARGIN, Results
+from results.replays import Results
 from results.survival import Verdict
 from services import services_table
 from style import LIBRARY
 from tables import replays as table_of_costs
-from tables.chosen import rough_time
 from tables.durable import durable_table
 from tables.libraries import pays
 from tables.replays import markdown_table
 from tables.survival import answer_lines, broken_lines
 from words import enumerated, grouped, machine_line, power
-
-ROOT = Path(__file__).resolve().parents[2]
-WIDTH = 110
-
-NO_BREAK = "\u00a0"  # becomes a space when lines are broken
-
-SIZE = 100_000
-FEW = 1_000
-MANY = 10_000_000
 
 # What a reader who meets the name for the first time may want to know.
 WHAT_IT_IS = {
@@ -74,23 +79,6 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-def latest(suite: str) -> Path:
-    """Returns the latest folder of a suite."""
-    if folder := _latest(suite):
-        return folder
-    raise Failure(f"results: has no campaign of {suite}; put its folder there")
-
-
-def _latest(suite: str) -> Path | None:
-    return max(ROOT.glob(f"results/2*-{suite}"), default=None)
-
-
-@cache
-def _costs_of(suite: str) -> Results:
-    """Loads the latest campaign of a suite, of which several sentences tell."""
-    return replays.load([latest(suite)])
-
-
 def services() -> str:
     """Returns the table of services."""
     return services_table([latest(suite) for suite in ("accuracy", "contention", "purgatory")])
@@ -113,7 +101,7 @@ def model() -> str:
 
 def _if_published(suite: str, tell: Callable[[list[ResultFile], Path], str]) -> str:
     """Returns what there is to tell of a campaign in this folder below the project's."""
-    folder = _latest(suite)
+    folder = find(suite)
     if folder is None:
         return f"No campaign is published yet; `./scripts/bench {suite}` measures one."
     return tell(read_files([folder]), folder.relative_to(ROOT))
@@ -141,25 +129,25 @@ def _model(files: list[ResultFile], where: Path) -> str:
 
 def answers() -> str:
     """Returns what README says first: for each kind of load the backend to take, and its cost."""
-    full = _costs_of("full")
+    full = costs_of("full")
     lines = [
         _time_outs(full, "Time-outs, and a millisecond late is fine", "granular"),
         _time_outs(full, "Time-outs that must not be rounded", "exact"),
         _events(full, "Events, and a millisecond late is fine", "granular"),
         _events(full, "Events that must not be rounded", "exact"),
-        _libraries(_costs_of("peers")),
-        _runtimes(_costs_of("processes")),
+        _libraries(costs_of("peers")),
+        _runtimes(costs_of("processes")),
         _durable(),
         "**You ask how late timers fire**, yours or those of a service for several threads: "
         "[services](docs/services.md).",
-        _many(full, _costs_of("limit")),
+        _many(full, costs_of("limit")),
     ]
-    return f"With {power(SIZE)} pending timers:\n\n" + "\n".join(map(_bullet, lines))
+    return f"With {power(SIZE)} pending timers:\n\n" + "\n".join(map(bullet, lines))
 
 
 def table() -> str:
     """Returns the table of README, with its picture and how to read both."""
-    results = _costs_of("full")
+    results = costs_of("full")
     where = latest("full").relative_to(ROOT)
     wanted = [name for name, _ in table_of_costs.headers(results, SIZE)]
     rows = {row.backend: row for row in table_of_costs.rows(results, SIZE)}
@@ -196,26 +184,26 @@ def table() -> str:
             f"![Cost of the main backends at {power(SIZE)} timers, for churn, hold and idle connections]"
             f"({where}/cost_per_workload_{SIZE}.png)",
             markdown_table(["backend", "precision", *WORKLOADS], lines),
-            _wrapped(caption),
+            paragraph(caption),
         ]
     )
 
 
 def _time_outs(full: Results, asked: str, precision: str) -> str:
-    churn, cost = _cheapest(full, "churn", precision)
-    moved, of_a_move = _cheapest(full, "idle_connections", precision)
-    said = f"**{asked}** (`{precision}`): {_named(churn)}: {_rough(cost)} to cancel and arm"
+    churn, cost = cheapest(full, "churn", precision)
+    moved, of_a_move = cheapest(full, "idle_connections", precision)
+    said = f"**{asked}** (`{precision}`): {_named(churn)}: {rough(cost)} to cancel and arm"
     if moved == churn:
-        return f"{said}, {_rough(of_a_move)} to move."
-    return f"{said}. If they are mostly moved, {_named(moved)}: {_rough(of_a_move)} a move."
+        return f"{said}, {rough(of_a_move)} to move."
+    return f"{said}. If they are mostly moved, {_named(moved)}: {rough(of_a_move)} a move."
 
 
 def _events(full: Results, asked: str, precision: str) -> str:
-    hold, cost = _cheapest(full, "hold", precision)
-    bulk, of_bulk = _cheapest(full, "bulk", precision)
+    hold, cost = cheapest(full, "hold", precision)
+    bulk, of_bulk = cheapest(full, "bulk", precision)
     return (
-        f"**{asked}**: {_named(hold, explain=False)}, {_rough(cost)} for a fire and the next timer. With "
-        f"delays up to 25 days {_named(bulk, explain=False)}, {_rough(of_bulk)}."
+        f"**{asked}**: {_named(hold, explain=False)}, {rough(cost)} for a fire and the next timer. With "
+        f"delays up to 25 days {_named(bulk, explain=False)}, {rough(of_bulk)}."
     )
 
 
@@ -223,28 +211,26 @@ def _libraries(peers: Results) -> str:
     def paid(name: str, size: int, what: str = "") -> str:
         return f"{pays(peers, 'churn', size, name)}{what} with `{name}`".replace("\u202f", NO_BREAK)
 
-    cheapest: dict[str, str] = {}  # of each library
-    for name in _costs(peers, "churn", "exact" + LIBRARY, SIZE):
-        cheapest.setdefault(name.partition("_")[0], name)
-    first, *others = cheapest.values()
-    [own, *_], own_cost = _cheapest(peers, "churn", "exact")
+    first, *others = best_of_libraries(peers, "churn", SIZE)
+    libraries = {name.partition("_")[0] for name in (first, *others)}
+    [own, *_], own_cost = cheapest(peers, "churn", "exact")
     told = [paid(first, SIZE, " cancels and armings"), *(paid(name, SIZE) for name in others)]
     for_few = [
         f"`{name}` is for {power(FEW)} timers: {pays(peers, 'churn', FEW, name)}"
-        for name in _costs(peers, "churn", "exact" + LIBRARY, FEW)
-        if name.partition("_")[0] not in cheapest
+        for name in costs(peers, "churn", "exact" + LIBRARY, FEW)
+        if name.partition("_")[0] not in libraries
     ]
     more = f" {'; '.join(for_few)}".replace("\u202f", NO_BREAK) if for_few else ""
     return (
         f"**You have the timers of a library**: 1 % of a core pays, each second, for {', '.join(told)}, "
-        f"and for {paid(own, SIZE)}, which took {_rough(own_cost)} in that campaign.{more} ([up to how many "
+        f"and for {paid(own, SIZE)}, which took {rough(own_cost)} in that campaign.{more} ([up to how many "
         "yours is enough](docs/peers.md))."
     )
 
 
 def _runtimes(processes: Results) -> str:
     told = [
-        f"{_rough(processes.cells['churn', SIZE, name].cost)} with {whose} `{name}`"
+        f"{rough(processes.cells['churn', SIZE, name].cost)} with {whose} `{name}`"
         for whose, name in RUNTIMES.items()
     ]
     return (
@@ -256,7 +242,7 @@ def _runtimes(processes: Results) -> str:
 def _durable() -> str:
     said = "**Timers must outlive a crash or a power cut**: "
     seen = "([what each loses](docs/durable.md#what-survives) when something breaks)"
-    folder = _latest("faults")
+    folder = find("faults")
     fates = survival.load_files(read_files([folder])).fates if folder else {}
     crashes = {}
     for queue in dict.fromkeys(queue for _, queue in fates):
@@ -287,9 +273,9 @@ def _many(full: Results, limit: Results) -> str:
         ("granular", "log_wheel_256", "wheel or ring"),
         ("exact", "log_calendar_256", "exact structure"),
     ):
-        costs = _costs(limit, "hold", precision, MANY)
-        best = min(cost for name, cost in costs.items() if not name.startswith(LOGS))
-        told.append(f"`{ours}` {_rough(costs[ours])}, and the best other {other} {_rough(best)}")
+        found = costs(limit, "hold", precision, MANY)
+        best = min(cost for name, cost in found.items() if not name.startswith(LOGS))
+        told.append(f"`{ours}` {rough(found[ours])}, and the best other {other} {rough(best)}")
     return (
         f"**Few timers or many**: with {power(FEW)} timers a structure without logs is the cheapest in "
         f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact), with "
@@ -301,33 +287,12 @@ def _many(full: Results, limit: Results) -> str:
 def _won_by_logs(results: Results, size: int) -> tuple[int, int]:
     """Returns in how many cases of a workload and a precision a log is the cheapest, and of how many."""
     first = [
-        _cheapest(results, workload, precision, size)[0][0]
+        cheapest(results, workload, precision, size)[0][0]
         for workload in results.workloads
         for precision in PRECISIONS
         if size in results.sizes(workload)
     ]
     return sum(name.startswith(LOGS) for name in first), len(first)
-
-
-def _costs(results: Results, workload: str, precision: str, size: int) -> dict[str, float]:
-    """Returns the costs of backends, the cheapest first."""
-    costs = {
-        name: cell.cost
-        for name in results.backends_by_precision()[precision]
-        if (cell := results.cell(workload, size, name)) and cell.has_figure
-    }
-    if not costs:
-        raise Failure(f"results: nobody has a figure for {workload} of {size} timers, {precision}")
-    return dict(sorted(costs.items(), key=lambda one: one[1]))
-
-
-def _cheapest(
-    results: Results, workload: str, precision: str, size: int = SIZE
-) -> tuple[list[str], float]:
-    """Returns the cheapest backend, with those that cost as much, and its cost."""
-    costs = _costs(results, workload, precision, size)
-    [least, *_] = costs.values()
-    return [name for name, cost in costs.items() if cost <= least * (1 + MARGIN)], least
 
 
 def _named(names: list[str], explain: bool = True) -> str:
@@ -338,28 +303,10 @@ def _named(names: list[str], explain: bool = True) -> str:
     return f"{said}, {what}" if explain and what else said
 
 
-def _rough(ns: float) -> str:
-    return rough_time(ns).replace(" ", NO_BREAK)
-
-
-def _bullet(text: str) -> str:
-    return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent="- ",
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    ).replace(NO_BREAK, " ")
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
 PARTS = (
     ("README.md", "answers", answers),
     ("README.md", "table", table),
+    ("docs/findings.md", "findings", findings),
     ("docs/services.md", "services", services),
     ("docs/durable.md", "queues", queues),
     ("docs/durable.md", "survival", survivors),

@@ -2,10 +2,12 @@
 
 RESULTS are folders of scripts/bench, or files that 'timerbench run --benchmark_out' wrote, of any
 suites. The page also shows the passes in a folder (tails.json, memory.json and so on). Each folder
-or file stays a campaign of its own; their results are not mixed.
+or file stays a campaign of its own; their results are not mixed. A file that ends in .jsonl is a
+history of scripts/compare --history.
 
   scripts/report results/local/quick
   scripts/report results/local/* --out=timers.html
+  scripts/report results/local/full results/history.jsonl --out=timers.html
 """
 
 import argparse

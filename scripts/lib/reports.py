@@ -176,12 +176,12 @@ def open_report(paths: Sequence[Path], choice: Choice = Choice()) -> Report:
 def _choose(results: Grid[Any], choice: Choice) -> None:
     if choice.is_partial:
         results.keep(
-            set(_matching("backend", choice.backends, results.backends)),
-            set(_matching("workload", choice.workloads, results.scenarios)),
+            set(matching("backend", choice.backends, results.backends)),
+            set(matching("workload", choice.workloads, results.scenarios)),
         )
 
 
-def _matching(what: str, wanted: Sequence[str], known: Sequence[str]) -> Sequence[str]:
+def matching(what: str, wanted: Sequence[str], known: Sequence[str]) -> Sequence[str]:
     """Returns the known names that match; all if none is wanted."""
     for pattern in wanted:
         if not fnmatch.filter(known, pattern):

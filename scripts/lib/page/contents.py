@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from results import passes
+from results import history, passes
 from results import realtime as realtime_results
 from results import replays as costs
 from results import survival
@@ -17,11 +17,12 @@ from console import Failure
 from page.heads import told_of
 from results.counters import CounterCell, Distribution
 from results.grid import Grid, ResultFile, read_files
-from style import DASHES, HEADINGS, PRECISIONS, RANKED, family
+from style import DASHES, HEADINGS, PRECISIONS, RANKED, Look, family, looks
+from tables import history as history_table
 from tables import survival as survival_table
 from tables.realtime import answer_lines
 from tables.sureness import noise_lines, sureness_lines
-from words import MARKS, machine_line, remake_line
+from words import MARKS, counted, machine_line, remake_line
 
 # Quantiles of a distribution, as the share of samples above them. Those with too few samples are
 # left out.
@@ -33,6 +34,8 @@ ENOUGH = 10  # samples above a quantile
 # The limit for all timelines of a page together, to bound its size.
 TIMELINE_POINTS = 80_000
 LONGEST_TIMELINE, SHORTEST_TIMELINE = 300, 8
+
+HISTORY = ".jsonl"  # how the name of a history ends
 
 SUITE_FILES = sorted((Path(__file__).parents[3] / "bench" / "suites").glob("*.toml"))
 
@@ -136,6 +139,8 @@ def _checked(path: Path) -> dict[str, Any]:
 
 
 def _campaign(path: Path) -> dict[str, Any]:
+    if path.suffix == HISTORY:
+        return _of_history(history.load(path))
     [file] = read_files([path])
     grid: Grid[Any]
     suite = next((name for name in file.suites if name in realtime_results.SUITES), "")
@@ -163,18 +168,22 @@ def _campaign(path: Path) -> dict[str, Any]:
         "interrupted": grid.interrupted,
         "scenarios": [{"name": name, "item": grid.item(name)} for name in grid.scenarios],
         "backends": [
-            {
-                "name": name,
-                "precision": grid.precision(name),
-                "family": family(name),
-                "look": dataclasses.asdict(grid.looks[name]),
-                "summary": grid.summary(name),
-                **told_of(name),
-                **_follows(grid, name),
-            }
+            _backend(name, grid.precision(name), grid.looks[name], grid.summary(name))
+            | _follows(grid, name)
             for name in grid.backends
         ],
         **told,
+    }
+
+
+def _backend(name: str, precision: str, look: Look, summary: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "precision": precision,
+        "family": family(name),
+        "look": dataclasses.asdict(look),
+        "summary": summary,
+        **told_of(name),
     }
 
 
@@ -326,6 +335,70 @@ def _row_of_fate(results: survival.SurvivalResults, fate: survival.Fate) -> list
         "run": run,
     }
     return [fate.fault, fate.runs, fate.queue, [counters, told]]
+
+
+def _of_history(told: history.History) -> dict[str, Any]:
+    """Returns a row for each cell, with its points: the number of the commit, the count, the time, and
+    whether it is another count than before.
+    """
+    commits = told.commits
+    places = {commit: place for place, (_, commit) in enumerate(commits)}
+    latest = [told.latest(key) for key in told.points]
+    changes = {(change.after.key, change.after.commit) for change in told.changes}
+    drawn = looks(told.backends)
+
+    def row(points: list[history.Point]) -> list[Any]:
+        last = points[-1]
+        series = [
+            [places[one.commit], one.instructions, one.ns, (one.key, one.commit) in changes]
+            for one in points
+        ]
+        counters = {
+            "instructions": [last.instructions],
+            "commits": [len(points)],
+            "changes": [sum(bool(is_change) for *_, is_change in series)],
+        }
+        return [last.workload, last.size, last.backend, [counters, {"points": series}]]
+
+    precisions = {one.backend: one.precision for one in latest}
+    items = {one.workload: one.item for one in latest}
+    return {
+        "kind": "history",
+        "name": told.path.stem,
+        "source": str(told.path),
+        "remake": "scripts/compare --history",
+        "machine": f"instructions at {counted(len(commits), 'commit')}, counted by valgrind, which counts alike on all machines",
+        "facts": {"processor": "any machine"},
+        "caches": [],
+        "limits": {},
+        "interrupted": 0,
+        "scenarios": [{"name": name, "item": items[name]} for name in told.workloads],
+        "backends": [_backend(name, precisions[name], drawn[name], "") for name in told.backends],
+        "cells": [row(points) for points in told.points.values()],
+        "answers": history_table.answer_lines(told),
+        "sureness": [],
+        "counters": {
+            "instructions": "instructions an item, latest",
+            "commits": "commits at which they were counted",
+            "changes": "changes",
+        },
+        "size_is": {},
+        "commits": [{"name": commit, "date": date} for date, commit in commits],
+        "changes": [
+            {
+                "workload": change.after.workload,
+                "size": change.after.size,
+                "backend": change.after.backend,
+                "commit": places[change.after.commit],
+                "from": change.before.commit,
+                "before": change.before.instructions,
+                "after": change.after.instructions,
+                "times": history_table.times_of(change),
+            }
+            for change in told.changes
+        ],
+        "notable": history.NOTABLE,
+    }
 
 
 def _rows(grid: Grid[Any], cells: Mapping[Any, Any], figures: Any) -> list[Any]:

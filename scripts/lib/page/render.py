@@ -27,6 +27,7 @@ PROGRAMS = (
         "tails",
         "services",
         "survival",
+        "history",
         "memory",
     ),
     *("pairwise", "backend", "machine", "raw", "main"),

@@ -75,7 +75,7 @@ def spread(values: Sequence[float]) -> float:
     """Returns how far the true median may lie from the sample median, as a share of it: up to the
     farther end of the interval, or with too few values, up to the farthest value.
     """
-    known = _known_interval(values)
+    known = known_interval(values)
     if not known.middle:
         return 0
     return max(known.middle - known.low, known.high - known.middle) / known.middle
@@ -85,11 +85,11 @@ def relative_width(values: Sequence[float]) -> float:
     """Returns the width of the median's interval as a share of the median; with few values, the
     range.
     """
-    known = _known_interval(values)
+    known = known_interval(values)
     return (known.high - known.low) / known.middle if len(values) > 1 else math.inf
 
 
-def _known_interval(values: Sequence[float]) -> Interval:
+def known_interval(values: Sequence[float]) -> Interval:
     """Returns the interval of the median; with too few values, their range."""
     interval = median_interval(values)
     if math.isinf(interval.low):

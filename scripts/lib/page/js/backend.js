@@ -59,7 +59,9 @@ function serviceOf(campaign, backend) {
 }
 
 function serviceLink(name) {
-  const campaign = CAMPAIGNS.find(({kind, backends}) => kind !== 'costs' && backends.has(name));
+  const campaign = CAMPAIGNS.find(
+    ({contender, backends}) => contender === 'service' && backends.has(name),
+  );
   return campaign ? named(name, campaign) : name;
 }
 
@@ -73,7 +75,7 @@ function drawBackend(view) {
   const isCosts = campaign.kind === 'costs';
   const backend = view.choose(
     'of',
-    isCosts ? 'Backend' : 'Service',
+    capital(campaign.contender),
     names.map((name) => [name, name]),
     names.find((name) => campaign.isRanked(name)),
   );
@@ -283,7 +285,9 @@ function figuresCard(campaign, backend, cells) {
       '.',
     ),
     tableOf(
-      columns.slice(0, until).filter(({title}) => !['service', 'precision'].includes(title)),
+      columns
+        .slice(0, until)
+        .filter(({title}) => ![campaign.contender, 'precision'].includes(title)),
       cells,
     ),
   );

@@ -79,6 +79,14 @@ function linesOfCommand(text, fits) {
   return lines.map((line) => line.trimEnd());
 }
 
+// Sentences as paragraphs; the words that open some stand out.
+function saidIn(sentences) {
+  return sentences.map((said) => {
+    const [, word, rest] = said.match(/^(How sure: |What to do: )?(.*)$/s);
+    return h('p', {}, word && h('strong', {}, word), rest);
+  });
+}
+
 const sortedBy = new Map(); // the reader's sort column and direction, by the titles of a table
 
 // Columns are {title, text: row => string or node, value: row => value for CSV and sorting, left:

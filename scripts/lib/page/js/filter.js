@@ -9,7 +9,7 @@ function filterGroups(campaign) {
   return [
     ['Precision', of('precision').filter((name) => name !== 'unknown')],
     ['Family', of('family').filter((name) => name && !campaign.backends.has(name))],
-    [campaign.kind === 'costs' ? 'Backend' : 'Service', [...campaign.backends.keys()]],
+    [capital(campaign.contender), [...campaign.backends.keys()]],
   ];
 }
 

@@ -74,6 +74,13 @@ const PAGES = [
     lead: 'Durable timers while something breaks: which are lost, and which fire twice or late.',
   },
   {
+    id: 'history',
+    title: 'History',
+    draw: drawHistory,
+    kind: 'history',
+    lead: 'The instructions of an operation from commit to commit: what became cheaper, and what dearer.',
+  },
+  {
     id: 'memory',
     title: 'Memory',
     draw: drawMemory,

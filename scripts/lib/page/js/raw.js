@@ -97,7 +97,7 @@ function columnsOfRaw(campaign) {
       ? []
       : [{title: 'size_is', only: 'csv', value: (cell) => campaign.sizeIs(cell.scenario)}]),
     {
-      title: isCosts ? 'backend' : 'service',
+      title: campaign.contender,
       left: true,
       value: (cell) => cell.backend,
       text: (cell) => named(cell.backend, campaign),

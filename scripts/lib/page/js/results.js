@@ -11,9 +11,9 @@ class Cell {
       [this.costs, this.items, this.rounds = this.costs.map((_, i) => i)] = figures;
       this.cost = median(this.costs);
       this.interval = medianInterval(this.costs);
-    } else if (kind === 'survival' && figures) {
-      const [counters, fate] = figures;
-      Object.assign(this, {counters, ...fate});
+    } else if (['survival', 'history'].includes(kind) && figures) {
+      const [counters, told] = figures;
+      Object.assign(this, {counters, ...told});
     } else if (figures) {
       [this.counters, this.spectra = {}, this.rest] = figures;
     }
@@ -162,7 +162,8 @@ class Campaign extends Table {
   // Whether the scenario is a single kind of operation, such as arming alone, and no full load.
   isPart(scenario) {
     return (
-      this.kind === 'costs' && ['insert', 'cancel', 'fire', 'tick'].includes(this.item(scenario))
+      ['costs', 'history'].includes(this.kind) &&
+      ['insert', 'cancel', 'fire', 'tick'].includes(this.item(scenario))
     );
   }
 
@@ -172,6 +173,11 @@ class Campaign extends Table {
 
   input(scenario, size) {
     return this.inputs?.[`${scenario}/${size}`];
+  }
+
+  // What is measured: structures that hold timers, or what is built on them.
+  get contender() {
+    return ['costs', 'history'].includes(this.kind) ? 'backend' : 'service';
   }
 
   // The command that repeats the passes.

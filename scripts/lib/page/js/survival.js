@@ -10,12 +10,7 @@ function verdictOf(cell) {
 function drawSurvival(view) {
   const campaign = view.campaign('survival');
   if (!campaign) return nothing('scripts/bench faults');
-  view.answerWith(
-    campaign.answers.map((said) => {
-      const [, word, rest] = said.match(/^(How sure: |What to do: )?(.*)$/s);
-      return h('p', {}, word && h('strong', {}, word), rest);
-    }),
-  );
+  view.answerWith(saidIn(campaign.answers));
   const worst = worstOf(campaign.cells);
   const options = (names) => names.map((name) => [name, name]);
   const queue = view.choose(

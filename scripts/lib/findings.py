@@ -1,0 +1,477 @@
+"""The findings of docs/findings.md, with the figures of the published campaigns.
+
+Each is a sentence, what was measured, its command and its limits. Who is named in it, and by how much
+one is ahead, comes from the figures. What a sentence claims beyond that is checked: if a campaign says
+otherwise, scripts/publish fails, and somebody must write another sentence.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from console import Failure
+from published import (
+    FEW,
+    MANY,
+    NO_BREAK,
+    ROOT,
+    SIZE,
+    best_of_libraries,
+    cheapest,
+    costs,
+    costs_of,
+    find,
+    latest,
+    paragraph,
+    rough,
+    services_of,
+    survivors_of,
+)
+from results.passes import PASSES, PassResults, load_pass
+from results.realtime import RealtimeResults, load_files
+from results.grid import read_files
+from results.replays import MARGIN, Results
+from results.survival import Fate
+from style import family
+from tables.chosen import rough as times
+from tables.libraries import pays
+from words import enumerated, grouped, power, times_less
+
+HEAPS = ("heap", "radix")  # families
+WHEELS = ("wheel", "ring")
+LOGS = "log_"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`says`: a sentence. `seen`: what was measured. `limits`: for what it does not hold."""
+
+    says: str
+    seen: str
+    command: str
+    limits: str
+    folder: Path  # of the campaign
+    picture: str = ""  # a file in it, and what it shows
+    shows: str = ""
+
+
+def findings() -> str:
+    """Returns all findings, numbered; without those whose campaign is not published yet."""
+    makers = [*FINDINGS, *([_durable] if find("durable") else [])]
+    return "\n\n".join(_text(number, make()) for number, make in enumerate(makers, 1)) + "\n"
+
+
+def _text(number: int, finding: Finding) -> str:
+    folder = f"../{finding.folder.relative_to(ROOT)}"
+    has_picture = finding.picture and (finding.folder / finding.picture).exists()
+    parts = [
+        f"## {number}. {finding.says}",
+        paragraph(
+            f"{finding.seen} *Limits:* {finding.limits} [The table]({folder}/table.md) is of:"
+        ),
+        f"```sh\n{finding.command}\n```",
+        f"![{finding.shows}]({folder}/{finding.picture})" if has_picture else "",
+    ]
+    return "\n\n".join(filter(None, parts)).replace(NO_BREAK, " ")
+
+
+def _holds(claim: bool, finding: str) -> None:
+    if not claim:
+        raise Failure(
+            f"docs/findings.md: '{finding}' does not hold in the latest campaign; look for the cause, and "
+            "write what holds into scripts/lib/findings.py"
+        )
+
+
+# --- Structures ------------------------------------------------------------------------------------
+
+
+def _of_families(
+    results: Results, workload: str, size: int, precision: str, families: Iterable[str]
+) -> tuple[str, float]:
+    """Returns the cheapest of these families, and its cost."""
+    found = costs(results, workload, precision, size)
+    return next((name, cost) for name, cost in found.items() if family(name) in families)
+
+
+def _heap_or_wheel() -> Finding:
+    full = costs_of("full")
+    sizes = full.sizes("churn")
+    heaps = {size: _of_families(full, "churn", size, "exact", HEAPS) for size in sizes}
+    wheels = {size: _of_families(full, "churn", size, "granular", WHEELS) for size in sizes}
+    ahead = [size for size in sizes if wheels[size][1] * (1 + MARGIN) < heaps[size][1]]
+    _holds(bool(ahead) and ahead == sizes[-len(ahead) :], "a wheel is ahead from a size on")
+    first = ahead[0]
+    since = f"from {power(first)} timers on"
+    if first == sizes[0]:
+        since += ", the fewest that were measured"
+    told = [
+        f"with {power(size)} timers {rough(wheels[size][1])} (`{wheels[size][0]}`) and "
+        f"{rough(heaps[size][1])} (`{heaps[size][0]}`)"
+        for size in sizes
+    ]
+    largest = heaps[sizes[-1]][1] / wheels[sizes[-1]][1]
+    return Finding(
+        says=f"For time-outs take a wheel: it is ahead of every heap {since}",
+        seen=(
+            f"To cancel a timer and arm another (`churn`) the best wheel or ring and the best heap take: "
+            f"{'; '.join(told)}. With the most timers the wheel is {times_less(largest, 'cheaper')}."
+        ),
+        command="./scripts/bench full --workloads=churn     # takes minutes",
+        limits=(
+            "a wheel rounds each deadline up, here to a millisecond, and a heap does not. The heaps that are "
+            "near keep the place of each id, so that cancelling need not search."
+        ),
+        picture=f"cost_per_workload_{SIZE}.png",
+        shows=f"Cost of the main backends at {power(SIZE)} timers, by workload",
+        folder=latest("full"),
+    )
+
+
+def _handles() -> Finding:
+    full = costs_of("full")
+    pairs = (("binary_heap", "index_heap_2"), ("quad_heap", "index_heap_4"))
+
+    def factor(size: int, workload: str, boost: str, own: str) -> float:
+        return full.cells[workload, size, boost].cost / full.cells[workload, size, own].cost
+
+    factors = [
+        factor(size, workload, *pair)
+        for pair in pairs
+        for workload in ("churn", "hold")
+        for size in (FEW, SIZE)
+    ]
+    _holds(min(factors) > 1.5, "Boost's handles cost more than half as much again")
+    told = [
+        f"`{boost}` takes {times(factor(FEW, 'churn', boost, own))} and {times(factor(SIZE, 'churn', boost, own))} "
+        f"times as long as `{own}`"
+        for boost, own in pairs
+    ]
+    return Finding(
+        says=(
+            f"The handles of Boost.Heap make the same heap {times(min(factors))} to "
+            f"{times(max(factors))} times as dear"
+        ),
+        seen=(
+            "`binary_heap` and `quad_heap` are heaps of Boost with a handle for each timer; `index_heap_2` and "
+            "`index_heap_4` have the same arity, in an array, with the place of each id beside it. In `churn`, with "
+            f"{power(FEW)} and {power(SIZE)} timers, {enumerated(told, 9)}. A handle belongs to a node of its own, so "
+            "each comparison follows a pointer."
+        ),
+        command="./scripts/bench full --workloads=churn,hold --backends=binary_heap,quad_heap,index_heap_2,index_heap_4     # takes minutes",
+        limits="ids are small numbers here. With other keys a table from key to place is to be added.",
+        folder=latest("full"),
+    )
+
+
+def _logs() -> Finding:
+    full, limit = costs_of("full"), costs_of("limit")
+    workloads = ("hold", "keepalive", "idle_connections")
+    gains = []
+    for workload in workloads:
+        found = costs(limit, workload, "granular", MANY)
+        best, cost = next((n, c) for n, c in found.items() if not n.startswith(LOGS))
+        gains.append((workload, found["log_wheel_256"], best, cost))
+    _holds(all(own < cost for _, own, _, cost in gains), "log_wheel_256 leads at 10⁷ timers")
+    told = [
+        f"`{workload}` takes {rough(own)} instead of {rough(cost)} (`{best}`)"
+        for workload, own, best, cost in gains
+    ]
+    losses = []
+    for workload in full.workloads:
+        for size in full.sizes(workload):
+            own = full.cell(workload, size, "log_wheel_256")
+            [best, *_], cost = cheapest(full, workload, "granular", size)
+            if own and own.has_figure and not best.startswith(LOGS):
+                losses.append((own.cost / cost, workload, size, best))
+    losses.sort(reverse=True)
+    worst, workload, size, best = losses[0]
+    behind = sum(loss > 1 + MARGIN for loss, *_ in losses)
+    all_cells = sum(len(full.sizes(name)) for name in full.workloads)
+    least, most = (f(cost / own for _, own, _, cost in gains) for f in (min, max))
+    return Finding(
+        says=(
+            f"A wheel whose buckets are logs is {times(least)} to {times(most)} times as cheap at "
+            f"{power(MANY)} timers, and behind where all timers fit into a cache"
+        ),
+        seen=(
+            f"At {power(MANY)} timers {enumerated(told, 9)}. In {behind} of {all_cells} loads of the suite "
+            f"`full`, which ends at {power(max(full.sizes('churn')))}, another wheel or ring is cheaper than `log_wheel_256`: by up "
+            f"to {times(worst)} times (`{best}` in `{workload}` with {power(size)} timers). A cancelled or moved timer "
+            "stays where it is: that saves the misses of a list, and costs a look later."
+        ),
+        command="./scripts/bench full --workloads=hold,keepalive,idle_connections --backends=log_wheel_256,ring_65536,kafka_wheel_256 --sizes=10M     # takes a quarter of an hour",
+        limits="[The limit](limit.md) has all loads, a second host, and what was tried in vain.",
+        folder=latest("limit"),
+    )
+
+
+def _worst_calls() -> Finding:
+    tails: PassResults = load_pass(latest("tails") / PASSES["tails"])
+    workloads = [name for name in tails.scenarios if name in ("churn", "keepalive", "hold")]
+
+    def longest(workload: str, backend: str) -> float:
+        cell = tails.cell(workload, MANY, backend)
+        value = cell.value("advance_max_ns") if cell else None
+        if value is None:
+            raise Failure(f"results: no tails of {backend} on {workload} at {power(MANY)} timers")
+        return value
+
+    pairs = [
+        (name, longest(name, "kafka_wheel_256"), longest(name, "log_wheel_256"))
+        for name in workloads
+    ]
+    _holds(
+        all(cascade > 10 * ahead for _, cascade, ahead in pairs),
+        "a cascade at once is ten times as long as one in parts",
+    )
+    told = [f"in `{name}` {rough(cascade)} and {rough(ahead)}" for name, cascade, ahead in pairs]
+    return Finding(
+        says=(
+            f"A cascade makes single calls long: the longest `advance()` of a wheel takes "
+            f"{rough(max(cascade for _, cascade, _ in pairs))} at {power(MANY)} timers, or "
+            f"{rough(max(ahead for *_, ahead in pairs))} if it cascades in parts"
+        ),
+        seen=(
+            f"The clock advances tick by tick. The longest call of `kafka_wheel_256` and of `log_wheel_256` takes "
+            f"{'; '.join(told)}. The first moves a whole bucket of an upper level when the hand reaches it; the "
+            "second has moved it in parts before."
+        ),
+        command="./scripts/bench full --passes=tails --workloads=churn,keepalive,hold --backends=kafka_wheel_256,log_wheel_256 --sizes=10M --rounds=1     # takes minutes",
+        limits="one replay. What a call moves does not depend on the machine; how long it takes does.",
+        folder=latest("tails"),
+    )
+
+
+def _libraries() -> Finding:
+    peers = costs_of("peers")
+
+    def pay(size: int) -> dict[str, str]:
+        names = best_of_libraries(peers, "churn", size)
+        return {name: pays(peers, "churn", size, name) for name in names}
+
+    few, many = pay(FEW), pay(SIZE)
+    [own, *_], cost = cheapest(peers, "churn", "exact")
+    told = [
+        f"`{name}` {figure}" + (f" ({many[name]} at {power(SIZE)})" if name in many else "")
+        for name, figure in few.items()
+    ]
+    [(best, first), *_, (worst, last)] = many.items()
+    return Finding(
+        says=(
+            f"A library's timers are enough for most servers: 1 % of a core pays for {first} armings a second with the "
+            f"best, `{best}`, and for {last} with `{worst}`, at {power(SIZE)} timers"
+        ),
+        seen=(
+            f"With {power(FEW)} timers 1 % of a core pays, each second, for so many cancels and armings: "
+            f"{'; '.join(told)}. `{own}` pays for {pays(peers, 'churn', SIZE, own)} at {power(SIZE)}, by {rough(cost)} each."
+        ).replace("\u202f", NO_BREAK),
+        command="./scripts/bench peers --workloads=churn     # takes minutes",
+        limits="the timers alone, in virtual time. What a loop does beside is not in it ([libraries](peers.md)).",
+        folder=latest("peers"),
+    )
+
+
+def _runtimes() -> Finding:
+    processes = costs_of("processes")
+    named = {
+        "Go": "go_runtime_timers",
+        "Node.js": "node_timers",
+        "Java": "java_priority_queue",
+    }
+    found = {what: processes.cells["churn", SIZE, name].cost for what, name in named.items()}
+    own = processes.cells["churn", SIZE, "index_heap_4"].cost
+    factors = {what: cost / own for what, cost in found.items()}
+    _holds(min(factors.values()) > 1.5, "a runtime's timers cost more than an index heap")
+    dearest = max(factors, key=factors.__getitem__)
+    told = [f"{rough(cost)} with `{named[what]}` ({what})" for what, cost in found.items()]
+    return Finding(
+        says=(
+            f"A runtime's timers cost up to {times(factors[dearest])} times as much as a heap in an array "
+            f"({dearest})"
+        ),
+        seen=(
+            f"To cancel a timer and arm another takes, with {power(SIZE)} pending, {enumerated(told, 9)}, and "
+            f"{rough(own)} with `index_heap_4` in the same rounds."
+        ),
+        command="./scripts/bench processes --workloads=churn     # takes minutes",
+        limits="each program keeps its own clock and ids, and drives its runtime as its documentation says ([how](processes.md)).",
+        folder=latest("processes"),
+    )
+
+
+def _reach() -> Finding:
+    full = costs_of("full")
+    ring, size = "ring_65536", SIZE
+    near, far = (full.cells[name, size, ring].cost for name in ("churn", "bulk"))
+    [best, *_], cost = cheapest(full, "bulk", "granular", size)
+    _holds(far > 20 * near, "a ring's cost depends on the delays")
+    return Finding(
+        says=(
+            f"One ring of slots is the simplest wheel, and {times(far / cost)} times as dear as the best when delays "
+            "leave its reach"
+        ),
+        seen=(
+            f"`{ring}` reaches 65 s with a tick of 1 ms. With {power(size)} timers it takes {rough(near)} in `churn`, "
+            f"whose delays are shorter, and {rough(far)} in `bulk`, whose delays are up to 25 days; `{best}` takes "
+            f"{rough(cost)} there. Each round of the hand looks at every timer of a slot."
+        ),
+        command="./scripts/bench full --workloads=churn,bulk --backends=ring_65536,kafka_wheel_512     # takes minutes",
+        limits="a ring with coarser ticks reaches further, and is later.",
+        folder=latest("full"),
+    )
+
+
+# --- Threads and waiting ---------------------------------------------------------------------------
+
+
+def _value(results: RealtimeResults, scenario: str, size: int, name: str, counter: str) -> float:
+    cell = results.cell(scenario, size, name)
+    value = cell.value(counter) if cell else None
+    if value is None:
+        raise Failure(f"results: {name} has no {counter} in {scenario} at {power(size)}")
+    return value
+
+
+def _locks() -> Finding:
+    contention = services_of("contention")
+
+    def calls(name: str, threads: int) -> float:
+        return _value(contention, "own", threads, name, "calls_per_second") / 1e6
+
+    one, slots, shards = (
+        "locked_kafka_wheel_256",
+        "ring_timer",
+        "sharded_4_locked_kafka_wheel_256",
+    )
+    lost = 1 - calls(one, 2) / calls(one, 1)
+    gain = calls(shards, 2) / calls(shards, 1)
+    _holds(
+        lost > 0.2 and gain > 1.5 and calls(slots, 2) > calls(one, 2), "one mutex, shards, locks"
+    )
+    told = [
+        f"`{name}` ({what}) {times(calls(name, 1))} and {times(calls(name, 2))}"
+        for name, what in ((one, "one mutex"), (slots, "a lock for each slot"), (shards, "shards"))
+    ]
+    return Finding(
+        says=(
+            f"A second thread takes {100 * lost:.0f} % of the calls from a wheel under one mutex; shards make "
+            f"{times(gain)} times as many"
+        ),
+        seen=(
+            f"Millions of calls a second with one thread and with two, each with its own timers: "
+            f"{'; '.join(told)}. A thread that finds the mutex taken sleeps."
+        ),
+        command="./scripts/bench contention --workloads=own     # takes minutes",
+        limits="two processors. If each thread uses all shards, they are no better than one mutex ([services](services.md)).",
+        folder=latest("contention"),
+    )
+
+
+def _with_waits() -> tuple[Path, RealtimeResults]:
+    """Returns the latest campaign of accuracy that measured ways to wait: not each does."""
+    for folder in sorted(ROOT.glob("results/2*-accuracy"), reverse=True):
+        results = load_files(read_files([folder]))
+        if results.sizes("wait_spin"):
+            return folder, results
+    raise Failure("results: no campaign of accuracy has the scenarios wait_*")
+
+
+def _waits() -> Finding:
+    folder, accuracy = _with_waits()
+
+    def late(how: str) -> tuple[float, float, float]:
+        names = ("lateness_p50_ns", "lateness_p99_ns", "cpu_share")
+        p50, p99, cpu = (
+            _value(accuracy, f"wait_{how}", FEW, "locked_binary_heap", name) for name in names
+        )
+        return p50, p99, cpu
+
+    ways = {
+        "condition": "a condition variable",
+        "timerfd": "a timerfd",
+        "sleep_then_spin": "a sleep until shortly before, then spinning",
+        "spin": "spinning",
+    }
+    found = {way: late(way) for way in ways}
+    usual = found["condition"][0]
+    _holds(
+        found["timerfd"][0] < 0.6 * usual and found["sleep_then_spin"][0] < 0.05 * usual,
+        "a timerfd halves the lateness, and a short spin takes it away",
+    )
+    told = [
+        f"{what} {rough(found[way][0])} (p99 {rough(found[way][1])}, {100 * found[way][2]:.0f} % of a processor)"
+        for way, what in ways.items()
+    ]
+    return Finding(
+        says=(
+            "How a thread waits matters more than its queue: with a timerfd it is half as late as with a condition "
+            "variable, and if it spins at the end of each wait hardly late at all, for "
+            f"{100 * found['sleep_then_spin'][2]:.0f} % of a processor"
+        ),
+        seen=(
+            f"A heap under a mutex, at {power(FEW)} timers a second, is late in the median by: {'; '.join(told)}. A condition "
+            "variable has the slack of 50 µs that Linux gives a thread; a timerfd has none."
+        ),
+        command="./scripts/bench accuracy --workloads=wait_condition,wait_timerfd,wait_sleep_then_spin,wait_spin     # takes minutes",
+        limits="a virtual machine, whose own wake-up takes most of that time.",
+        folder=folder,
+    )
+
+
+# --- Timers that survive ---------------------------------------------------------------------------
+
+QUEUES = (
+    "journal_wheel_0",
+    "sqlite_full",
+    "postgres_on",
+    "redis_always",
+    "redis_everysec",
+    "redis_cluster",
+)
+
+
+def _durable() -> Finding:
+    durable, faults = services_of("durable"), survivors_of()
+    clients = max(durable.sizes("clients"))
+
+    def rate(name: str) -> float:
+        return _value(durable, "clients", clients, name, "timers_per_second")
+
+    def lost(name: str) -> str:
+        cut: Fate | None = faults.fates.get(("power_cut", name))
+        if not cut or not cut.has_figure:
+            return "not cut"
+        return f"{grouped(cut.lost)} of {grouped(cut.acknowledged)}" if cut.lost else "nothing"
+
+    told = [f"`{name}` {times(rate(name) / 1e3)} ({lost(name)})" for name in QUEUES]
+    fast, safe = rate("redis_everysec"), max(
+        rate(name) for name in ("postgres_on", "sqlite_full", "redis_always")
+    )
+    return Finding(
+        says=(
+            f"To keep what a power cut takes costs an fsync, not an engine: `redis_everysec` arms and cancels "
+            f"{times(fast / safe)} times as many timers as the best engine that loses none"
+        ),
+        seen=(
+            f"{clients} clients arm timers and cancel them; thousands a second, and in brackets what power cuts "
+            f"lost: {'; '.join(told)}. A cluster on one machine shares its processors, so it is no faster here; it "
+            "is for more than one machine, and to go on when a node dies."
+        ).replace("\u202f", NO_BREAK),
+        command="./scripts/bench durable --workloads=clients     # takes half an hour",
+        limits="clients and engines share two processors ([durable queues](durable.md), [past one machine](distributed.md)).",
+        folder=latest("durable"),
+    )
+
+
+FINDINGS: tuple[Callable[[], Finding], ...] = (
+    _heap_or_wheel,
+    _handles,
+    _logs,
+    _worst_calls,
+    _reach,
+    _libraries,
+    _runtimes,
+    _locks,
+    _waits,
+)

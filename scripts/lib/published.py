@@ -1,0 +1,105 @@
+"""The published campaigns, results/DATE-MACHINE-SUITE, and what sentences say of them.
+
+Of each suite the latest folder counts.
+"""
+
+import textwrap
+from functools import cache
+from pathlib import Path
+
+from console import Failure
+from results import realtime, replays, survival
+from results.grid import read_files
+from results.realtime import RealtimeResults
+from results.replays import MARGIN, Results
+from results.survival import SurvivalResults
+from style import LIBRARY
+from tables.chosen import rough_time
+
+ROOT = Path(__file__).resolve().parents[2]
+WIDTH = 110
+
+NO_BREAK = "\u00a0"  # becomes a space when lines are broken
+
+FEW = 1_000
+SIZE = 100_000
+MANY = 10_000_000
+
+
+def latest(suite: str) -> Path:
+    """Returns the latest folder of a suite."""
+    if folder := find(suite):
+        return folder
+    raise Failure(f"results: has no campaign of {suite}; put its folder there")
+
+
+def find(suite: str) -> Path | None:
+    return max(ROOT.glob(f"results/2*-{suite}"), default=None)
+
+
+@cache
+def costs_of(suite: str) -> Results:
+    """Loads the latest campaign of a suite, of which several sentences tell."""
+    return replays.load([latest(suite)])
+
+
+@cache
+def services_of(suite: str) -> RealtimeResults:
+    """Does the same for a suite on the wall clock."""
+    return realtime.load_files(read_files([latest(suite)]))
+
+
+@cache
+def survivors_of(suite: str = "faults") -> SurvivalResults:
+    return survival.load_files(read_files([latest(suite)]))
+
+
+def costs(results: Results, workload: str, precision: str, size: int) -> dict[str, float]:
+    """Returns the costs of backends, the cheapest first."""
+    found = {
+        name: cell.cost
+        for name in results.backends_by_precision()[precision]
+        if (cell := results.cell(workload, size, name)) and cell.has_figure
+    }
+    if not found:
+        raise Failure(f"results: nobody has a figure for {workload} of {size} timers, {precision}")
+    return dict(sorted(found.items(), key=lambda one: one[1]))
+
+
+def cheapest(
+    results: Results, workload: str, precision: str, size: int = SIZE
+) -> tuple[list[str], float]:
+    """Returns the cheapest backend, with those that cost as much, and its cost."""
+    found = costs(results, workload, precision, size)
+    [least, *_] = found.values()
+    return [name for name, cost in found.items() if cost <= least * (1 + MARGIN)], least
+
+
+def best_of_libraries(peers: Results, workload: str, size: int) -> list[str]:
+    """Returns the cheapest exact backend of each library, the cheapest library first."""
+    best: dict[str, str] = {}
+    for name in costs(peers, workload, "exact" + LIBRARY, size):
+        best.setdefault(name.partition("_")[0], name)
+    return list(best.values())
+
+
+def rough(ns: float) -> str:
+    """Formats a duration with two digits, which stay in one line."""
+    return rough_time(ns).replace(" ", NO_BREAK)
+
+
+def bullet(text: str) -> str:
+    """Breaks the lines of an item of a list."""
+    return _filled(text, initial_indent="- ", subsequent_indent="  ")
+
+
+def paragraph(text: str) -> str:
+    """Breaks the lines of a paragraph."""
+    return _filled(text)
+
+
+def _filled(text: str, **indents: str) -> str:
+    filled = textwrap.fill(
+        text, WIDTH, break_long_words=False, break_on_hyphens=False, **indents  # type: ignore[arg-type]
+    )
+    return filled.replace(NO_BREAK, " ")
