@@ -33,7 +33,7 @@ class RealRoundsTest(Scratch):
                     "--workloads=fill,cancel,churn,hold,requests",
                 ),
                 *("--sizes=1k", "--backends=kafka_wheel_256,binary_heap", f"--rounds={ROUNDS}"),
-                *("--slow-down=25", f"--out={self.folder}"),
+                *("--slow-down=100", f"--out={self.folder}"),
             ],
             text=True,
             capture_output=True,
