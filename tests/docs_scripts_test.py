@@ -239,11 +239,11 @@ def costs_by_size(document: Path) -> Iterator[tuple[str, str, str]]:
 
 class LibrariesTest(unittest.TestCase):
     def test_costs_are_those_of_the_published_campaigns(self) -> None:
-        for document, published, sizes, least in (
+        for document, table, sizes, least in (
             ("peers.md", LIBRARIES, (1_000, 100_000, 1_000_000), 6 * 12),
             ("processes.md", RUNTIMES, (1_000, 100_000), 2 * 14),
         ):
-            results = load([published.parent])
+            results = load([table.parent])
             shown = list(costs_by_size(ROOT / "docs" / document))
             self.assertGreaterEqual(len(shown), least, document)
             for name, workload, cell in shown:
@@ -295,8 +295,8 @@ class ServicesTest(unittest.TestCase):
         self.assertTrue(end)
         table = services_table(OF_SERVICES)
         self.assertGreaterEqual(len(table.splitlines()), 24)
-        for line, published in zip(shown.strip().splitlines(), table.splitlines(), strict=True):
-            self.assertEqual(line, published)
+        for line, expected in zip(shown.strip().splitlines(), table.splitlines(), strict=True):
+            self.assertEqual(line, expected)
         for folder in OF_SERVICES:
             self.assertIn(f"results/{folder.name}/table.md", page)
 
