@@ -25,7 +25,7 @@ from published import (
     paragraph,
     rough,
     services_of,
-    survivors_of,
+    survivors,
 )
 from results.passes import PASSES, PassResults, load_pass
 from results.realtime import RealtimeResults, load_files
@@ -432,7 +432,7 @@ QUEUES = (
 
 
 def _durable() -> Finding:
-    durable, faults = services_of("durable"), survivors_of()
+    durable, faults = services_of("durable"), survivors()
     clients = max(durable.sizes("clients"))
 
     def rate(name: str) -> float:

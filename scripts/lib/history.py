@@ -19,7 +19,7 @@ from pathlib import Path
 from commits import date_of
 from console import ArgumentParser, say
 from files import path_argument, shown
-from reports import matching
+from reports import matching, names
 from results import history
 from tables import history as table
 from words import counted
@@ -71,7 +71,7 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     for name in ("backends", "workloads"):
         parser.add_argument(
             f"--{name}",
-            type=lambda text: text.split(","),
+            type=names,
             default=(),
             metavar="LIST",
             help=f"{name} to show, separated by commas; * and ? stand for letters (default: all)",

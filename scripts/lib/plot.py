@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from console import ArgumentParser, Failure, UsageError, complain, run_main
 from figures.paper import STYLE
 from files import make_folder, path_argument, replacing
-from reports import Choice, Report, open_report, print_table
+from reports import Choice, Report, names, open_report, print_table
 from words import power
 
 
@@ -154,14 +154,6 @@ def timers(text: str) -> int:
             f"'{text}' is not a whole number from 1 to {power(MOST_TIMERS)}"
         )
     return int(value)
-
-
-def names(text: str) -> list[str]:
-    """Splits at commas."""
-    found = [name.strip() for name in text.split(",")]
-    if not all(found):
-        raise ValueError
-    return found
 
 
 def inches(text: str) -> float:

@@ -34,6 +34,7 @@ def latest(suite: str) -> Path:
 
 
 def find(suite: str) -> Path | None:
+    """Returns the same, or None if there is none."""
     return max(ROOT.glob(f"results/2*-{suite}"), default=None)
 
 
@@ -50,8 +51,9 @@ def services_of(suite: str) -> RealtimeResults:
 
 
 @cache
-def survivors_of(suite: str = "faults") -> SurvivalResults:
-    return survival.load_files(read_files([latest(suite)]))
+def survivors() -> SurvivalResults:
+    """Does the same for the suite faults."""
+    return survival.load_files(read_files([latest(survival.SUITE)]))
 
 
 def costs(results: Results, workload: str, precision: str, size: int) -> dict[str, float]:

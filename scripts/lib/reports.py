@@ -181,6 +181,14 @@ def _choose(results: Grid[Any], choice: Choice) -> None:
         )
 
 
+def names(text: str) -> list[str]:
+    """Parses an option with names, which are separated by commas."""
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise ValueError
+    return found
+
+
 def matching(what: str, wanted: Sequence[str], known: Sequence[str]) -> Sequence[str]:
     """Returns the known names that match; all if none is wanted."""
     for pattern in wanted:

@@ -159,6 +159,7 @@ def points_of(folder: Path, date_of: Callable[[str], str]) -> list[Point]:
             f"{folder}: was measured at '{commit}', and a history needs one commit without changes"
         )
     timed = _timed(folder, commit)
+    date = date_of(commit) or facts.get("date", "")
     points: dict[tuple[str, str], Point] = {}
     for (workload, size, backend), cell in sorted(counted.cells.items()):
         value = cell.value(COUNTER)
@@ -167,7 +168,7 @@ def points_of(folder: Path, date_of: Callable[[str], str]) -> list[Point]:
         cost = timed.get((workload, size, backend))
         interval = known_interval(cost.costs) if cost else None
         points[workload, backend] = Point(
-            date=date_of(commit) or facts.get("date", ""),
+            date=date,
             commit=commit,
             workload=workload,
             size=size,

@@ -42,7 +42,7 @@ function historyCard(campaign, scenario, size) {
     : 'with the fewest';
   const rows = cells.flatMap((cell) =>
     cell.points.map(([commit, instructions, ns, isChange], i) => ({
-      ...{cell, commit, instructions, ns, isChange},
+      ...{backend: cell.backend, commit, instructions, ns, isChange},
       before: i ? cell.points[i - 1][1] : null,
     })),
   );
@@ -59,14 +59,7 @@ function historyCard(campaign, scenario, size) {
     height: heightFor(drawn.length, 400),
     config: (theme, width) => historyLines(campaign, drawn, theme, width),
     columns: [
-      {title: 'commit', left: true, value: ({commit}) => campaign.commits[commit].name},
-      {title: 'date', left: true, value: ({commit}) => campaign.commits[commit].date.slice(0, 10)},
-      {
-        title: 'backend',
-        left: true,
-        value: ({cell}) => cell.backend,
-        text: ({cell}) => named(cell.backend, campaign),
-      },
+      ...placeColumns(campaign),
       {title: 'instructions', value: ({instructions}) => instructions},
       {
         title: 'change',
@@ -84,6 +77,20 @@ function historyCard(campaign, scenario, size) {
     ],
     rows,
   });
+}
+
+// Of rows with the number of a commit and a backend.
+function placeColumns(campaign) {
+  return [
+    {title: 'commit', left: true, value: ({commit}) => campaign.commits[commit].name},
+    {title: 'date', left: true, value: ({commit}) => campaign.commits[commit].date.slice(0, 10)},
+    {
+      title: 'backend',
+      left: true,
+      value: ({backend}) => backend,
+      text: ({backend}) => named(backend, campaign),
+    },
+  ];
 }
 
 function changeText(before, after) {
@@ -135,18 +142,7 @@ function changesCard(campaign, changes) {
     h('h3', {}, 'All changes, the latest commit first'),
     tableOf(
       [
-        {title: 'commit', left: true, value: ({commit}) => campaign.commits[commit].name},
-        {
-          title: 'date',
-          left: true,
-          value: ({commit}) => campaign.commits[commit].date.slice(0, 10),
-        },
-        {
-          title: 'backend',
-          left: true,
-          value: ({backend}) => backend,
-          text: ({backend}) => named(backend, campaign),
-        },
+        ...placeColumns(campaign),
         {
           title: 'workload',
           left: true,
