@@ -210,6 +210,52 @@ class CompareCommandTest(Scratch):
         again = self.compare(f"{folder}:scan", f"{folder}:scan@again")
         self.assertIn("1 equivalent", again.stdout)
 
+    def test_an_order_that_both_are_sure_of_is_contradictory(self) -> None:
+        ahead, behind = self.SCAN, [cost * 1.2 for cost in self.SCAN]
+        far = [cost * 3 for cost in self.SCAN]
+        one = self.campaign("one", {"scan": ahead, "heap": behind, "wheel": far})
+        other = self.campaign("other", {"scan": behind, "heap": ahead, "wheel": far})
+        ended = self.compare(one, other, "--order")
+        self.assertEqual((ended.returncode, ended.stderr), (1, ""))
+        self.assertTrue(
+            ended.stdout.startswith(
+                "The first three are the same in 0 of 1 contest, unresolved in 0, and contradictory in 1."
+            )
+        )
+        self.assertRegex(
+            ended.stdout,
+            r"\| fill/10³, exact \| contradictory: scan, heap +\| scan, heap, wheel +\| heap, scan, wheel",
+        )
+        same = self.compare(one, one, "--order")
+        self.assertEqual(same.returncode, 0)
+        self.assertIn("same in 1 of 1 contest", same.stdout)
+        self.assertNotIn("|", same.stdout)
+
+    def test_an_order_that_one_is_not_sure_of_is_unresolved(self) -> None:
+        # In half of the rounds one is behind, in half ahead, and a little more so.
+        tied = [cost * (0.98 if i % 2 else 1.01) for i, cost in enumerate(self.SCAN)]
+        one = self.campaign("one", {"scan": self.SCAN, "heap": [c * 1.2 for c in self.SCAN]})
+        other = self.campaign("other", {"scan": self.SCAN, "heap": tied})
+        few = self.campaign("few", {"scan": [12.0] * 5, "heap": [10.0] * 5})
+        for b, said in ((other, "unresolved"), (few, "1 contest with fewer than 6 rounds cannot")):
+            ended = self.compare(one, b, "--order")
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+            self.assertIn("unresolved in 1, and contradictory in 0", ended.stdout)
+            self.assertIn(said, ended.stdout)
+
+    def test_an_order_is_one_of_two_campaigns_with_the_same_machine(self) -> None:
+        one = self.campaign("one", {"scan": self.SCAN, "heap": self.SCAN})
+        elsewhere = self.campaign("elsewhere", {"scan": self.SCAN}, processor="Other")
+        alone = self.campaign("alone", {"scan": self.SCAN, "null": self.SCAN})
+        for a, b, code, said in (
+            (f"{one}:scan", f"{one}:heap", 2, "--order: name two campaigns, without a backend"),
+            (one, elsewhere, 3, "processor differs"),
+            (one, alone, 3, "have no contest of two backends in common"),
+        ):
+            ended = self.compare(a, b, "--order")
+            self.assertEqual(ended.returncode, code, ended.stderr)
+            self.assertIn(said, ended.stderr)
+
     def test_a_library_with_own_code_and_with_itself(self) -> None:
         costs = {"scan": self.SCAN, "libuv": [c * 9 for c in self.SCAN], "java_wheel": self.SCAN}
         folder = self.campaign("one", costs)

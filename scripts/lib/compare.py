@@ -6,6 +6,8 @@
                                                                    fails if something is slower
   scripts/compare HEAD~1 HEAD                                      builds and measures both
   scripts/compare main my-branch quick --backends=ring --rounds=20
+  scripts/compare results/local/monday results/local/tuesday --order
+                                   whether both put the same backends first
   scripts/compare --history        what changed over all commits so far; see scripts/compare --history --help
 
   scripts/compare results/local/accuracy:delay_queue results/local/accuracy:java_timer \\
@@ -25,9 +27,9 @@ the difference of a backend from itself. The chance of any false alarm among all
 (Holm), and each interval has the level of its line's test. So more lines need more rounds;
 scripts/bench --out=DIR --rounds=N adds some.
 
-The exit code is 0; with --gate 1 if any B is slower by more than the gate or has lost its figure; 2
-for wrong usage; and 3 if nothing could be compared, or if a comparison has too few rounds for the
-gate to fail.
+The exit code is 0; with --gate 1 if any B is slower by more than the gate or has lost its figure;
+with --order 1 if both campaigns are sure of different orders; 2 for wrong usage; and 3 if nothing
+could be compared, or if a comparison has too few rounds for the gate to fail.
 """
 
 import argparse
@@ -41,6 +43,7 @@ from rich.console import Console
 import history
 from commits import commit_of, measure
 from console import ArgumentParser, Failure, UsageError, run_main, say
+from results import order
 from results.grid import Key, read_files
 from results.realtime import FIGURES, RealtimeResults
 from results.realtime import load_files as load_services
@@ -55,6 +58,7 @@ from results.statistics import (
 )
 from results.survival import SUITE as FAULTS
 from style import RANKED
+from tables import order as order_table
 from tables import terminal
 from tables.replays import markdown_table
 from words import counted, digits, enumerated, percent, power, ratio, time
@@ -118,6 +122,8 @@ def main() -> int:
     if refused := [text for key, text in differences.items() if key in MUST_AGREE]:
         if not arguments.force:
             raise Failure(f"{'; '.join(refused)}: not to be compared, unless with --force")
+    if arguments.order:
+        return _compare_order(a, b, arguments.markdown)
     noise, how = _noise(a, b)
     lines, left_out = _compare(a, b, noise, arguments.margin)
     if not lines:
@@ -129,6 +135,20 @@ def main() -> int:
     else:
         _print(a, b, lines, notes)
     return 0 if arguments.gate is None else _pass_gate(a, b, lines, arguments.gate)
+
+
+def _compare_order(a: Side, b: Side, markdown: bool) -> int:
+    """Prints whether both put the same backends first; returns the exit code."""
+    if a.backend or b.backend:
+        raise UsageError("--order: name two campaigns, without a backend")
+    contests = list(order.contests(a.results, b.results))
+    if not contests:
+        raise Failure(f"{a.name} and {b.name} have no contest of two backends in common")
+    if markdown or not sys.stdout.isatty():
+        say(order_table.markdown(contests))
+    else:
+        order_table.print_on_terminal(contests)
+    return int(any(contest.word == order.CONTRADICTORY for contest in contests))
 
 
 def _pass_gate(a: Side, b: Side, lines: list[Line], gate: float) -> int:
@@ -200,6 +220,11 @@ def _parse() -> tuple[argparse.Namespace, list[str]]:
         type=_share,
         metavar="SHARE",
         help="fail if something is slower by more than this, such as 3%%",
+    )
+    parser.add_argument(
+        "--order",
+        action="store_true",
+        help="say whether both campaigns put the same backends first; fail if they contradict each other",
     )
     parser.add_argument(
         "--margin",

@@ -1,0 +1,89 @@
+"""Whether a repeated campaign has the same first three: the answer, and what differs."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from results.order import CONTRADICTORY, SAME, UNRESOLVED, Contest
+from results.statistics import LEAST_ROUNDS
+from tables.answers import HOW_SURE
+from tables.replays import markdown_table
+from tables.survival import WHAT_TO_DO
+from tables.terminal import Line, split_by_width
+from words import counted, power
+
+TITLES = ["contest", "order", "first three in A", "first three in B"]
+COLOURS = {CONTRADICTORY: "red", UNRESOLVED: ""}
+WORST_FIRST = (CONTRADICTORY, UNRESOLVED)
+
+
+def answer_lines(contests: Sequence[Contest]) -> list[str]:
+    words = Counter(contest.word for contest in contests)
+    return [
+        f"The first three are the same in {words[SAME]} of {counted(len(contests), 'contest')}, "
+        f"unresolved in {words[UNRESOLVED]}, and contradictory in {words[CONTRADICTORY]}.",
+        HOW_SURE + _sureness(contests),
+        WHAT_TO_DO + _advice(words),
+    ]
+
+
+def _sureness(contests: Sequence[Contest]) -> str:
+    told = (
+        "an order is contradictory if each campaign says with 95 % confidence (sign test) that the "
+        "other's is wrong, and unresolved if they differ without that."
+    )
+    few = sum(contest.rounds < LEAST_ROUNDS for contest in contests)
+    if few:
+        told += f" {counted(few, 'contest')} with fewer than {LEAST_ROUNDS} rounds cannot be contradictory."
+    return told
+
+
+def _advice(words: Counter[str]) -> str:
+    if words[CONTRADICTORY]:
+        return (
+            "find out what differed between the campaigns before you publish the order of a "
+            "contradictory contest; doctor and the memory reads of both tables may tell."
+        )
+    if words[UNRESOLVED]:
+        return "publish the first three; where they are unresolved, name none of them the first."
+    return "publish the first three."
+
+
+def _rows(contests: Sequence[Contest]) -> list[tuple[str, list[str]]]:
+    """Returns the word and the row of each contest in which something changed places."""
+    return [
+        (word, [_name(contest), _order(contest), *map(", ".join, contest.firsts)])
+        for word in WORST_FIRST
+        for contest in contests
+        if contest.word == word
+    ]
+
+
+def _name(contest: Contest) -> str:
+    return f"{contest.workload}/{power(contest.size)}, {contest.precision}"
+
+
+def _order(contest: Contest) -> str:
+    if not contest.contradictions:
+        return contest.word
+    return (
+        f"{contest.word}: {'; '.join(f'{one}, {other}' for one, other in contest.contradictions)}"
+    )
+
+
+def markdown(contests: Sequence[Contest]) -> str:
+    parts = answer_lines(contests)
+    if rows := _rows(contests):
+        parts.append(markdown_table(TITLES, [row for _, row in rows], names=len(TITLES)))
+    return "\n\n".join(parts)
+
+
+def print_on_terminal(contests: Sequence[Contest]) -> None:
+    console = Console()
+    for line in answer_lines(contests):
+        console.print(line, highlight=False, markup=False)
+    lines = [Line(row, COLOURS[word]) for word, row in _rows(contests)]
+    for table in split_by_width(TITLES, lines, console.width, repeated=1) if lines else []:
+        console.print()
+        console.print(table)
