@@ -162,6 +162,28 @@ class ReadmeTest(unittest.TestCase):
                     publish.main([])
                     self.assertEqual(copy.read_text(), published)
 
+    def test_the_report_has_the_campaigns_that_are_published(self) -> None:
+        self.assertLess(publish.REPORT.stat().st_size, 3_000_000)
+        first, *others = publish.sources_of(publish.REPORT)
+        self.assertEqual(first, str(published.latest("full").relative_to(ROOT)))
+        self.assertIn("results/history.jsonl", others)
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "results" / "report.html"
+            copy.parent.mkdir()
+            with (
+                mock.patch.object(publish, "REPORT", copy),
+                mock.patch.object(publish, "PARTS", ()),
+                mock.patch.object(publish, "all_sources", lambda: [Path(first)]),
+            ):
+                for there in (None, publish.ROOT / "results" / "report.html"):
+                    if there:
+                        shutil.copy(there, copy)
+                    with self.assertRaisesRegex(Failure, "report.html: not as published"):
+                        publish.main(["--check"])
+                    publish.main([])
+                    self.assertEqual(publish.sources_of(copy), [first])
+                    publish.main(["--check"])
+
     def test_what_durable_queues_lose_is_told_as_far_as_it_is_known(self) -> None:
         def said(**lost: dict[str, int]) -> str:
             """Publishes a campaign in which each queue has lost so many timers in each fault."""

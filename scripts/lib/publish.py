@@ -1,7 +1,9 @@
-"""Writes the figures of README.md and of pages in docs/ from the campaigns in results/.
+"""Writes the figures of README.md and of pages in docs/ from the campaigns in results/, and the
+report of all of them.
 
-  scripts/publish            writes what stands between marks such as <!-- answers -->
-  scripts/publish --check    says whether it stands there, and changes nothing
+  scripts/publish            writes what stands between marks such as <!-- answers -->, and
+                             results/report.html if it has not the same campaigns
+  scripts/publish --check    says whether that is there, and changes nothing
 
 Of each suite the latest folder counts: results/DATE-MACHINE-SUITE. So after a new campaign of a suite
 its folder is put there, and this command does the rest. Which backends a sentence names is decided by
@@ -9,13 +11,17 @@ the figures too: the cheapest of its precision, and those that are within 3 % of
 """
 
 import argparse
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import distributed
 from console import ArgumentParser, Failure, run_main, say
-from files import fill, filled
+from files import fill, filled, replacing, shown
 from findings import findings
+from history import HISTORY
+from page.contents import contents
+from page.render import render, unpacked
 from published import (
     FEW,
     MANY,
@@ -29,6 +35,7 @@ from published import (
     costs_of,
     find,
     latest,
+    latest_of_all,
     paragraph,
     rough,
 )
@@ -44,6 +51,8 @@ from tables.libraries import pays
 from tables.replays import markdown_table
 from tables.survival import answer_lines, broken_lines
 from words import enumerated, grouped, machine_line, power
+
+REPORT = ROOT / "results" / "report.html"
 
 # What a reader who meets the name for the first time may want to know.
 WHAT_IT_IS = {
@@ -73,10 +82,35 @@ def main(words: Sequence[str] | None = None) -> int:
             stale.append(f"{document} ({name})")
             if not arguments.check:
                 fill(path, name, text)
+    sources = all_sources()
+    if sources_of(REPORT) != list(map(str, sources)):
+        stale.append(shown(REPORT))
+        if not arguments.check:
+            write_report(sources)
     if arguments.check and stale:
         raise Failure(f"{' and '.join(stale)}: not as published; run scripts/publish")
     say(f"Wrote {' and '.join(stale)}." if stale else "All is as published.")
     return 0
+
+
+def all_sources() -> list[Path]:
+    """Returns what the report has, below the project's folder: the latest campaign of each suite, and
+    the history.
+    """
+    paths = [*latest_of_all(), HISTORY]
+    return [path.relative_to(ROOT) for path in paths]
+
+
+def sources_of(report: Path) -> list[str]:
+    """Returns the same of a report that is written; nothing if there is none."""
+    if not report.exists():
+        return []
+    return [campaign["source"] for campaign in unpacked(report.read_text())["campaigns"]]
+
+
+def write_report(sources: Sequence[Path]) -> None:
+    with contextlib.chdir(ROOT), replacing(REPORT) as partial:
+        partial.write_text(render(contents(sources)), encoding="utf-8")
 
 
 def services() -> str:
@@ -175,7 +209,7 @@ def table() -> str:
         f"{facts['grade']} of A to F; `./scripts/bench full` measures these and all other cells anew, "
         f"which takes hours. The [whole table]({where}/table.md) has "
         f"{len(results.backends) - len(controls)} backends, {len(controls)} controls and "
-        f"{len(results.workloads)} workloads. [report.html]({where}/report.html) of the same folder, "
+        f"{len(results.workloads)} workloads. [The report](results/report.html) of all campaigns, "
         "opened in any browser, answers for your number of timers, your delays and your share of "
         "cancelled ones. [The limit](docs/limit.md) tells what the logs are worth, and where not."
     )

@@ -3,6 +3,7 @@
 Of each suite the latest folder counts.
 """
 
+import re
 import textwrap
 from functools import cache
 from pathlib import Path
@@ -17,9 +18,12 @@ from style import LIBRARY
 from tables.chosen import rough_time
 
 ROOT = Path(__file__).resolve().parents[2]
+FOLDER = re.compile(r"^\d+-\d+-\d+-[a-z]+-[a-z]+-")  # its date and its machine
 WIDTH = 110
 
 NO_BREAK = "\u00a0"  # becomes a space when lines are broken
+
+MAIN = "full"  # the suite that a reader meets first
 
 FEW = 1_000
 SIZE = 100_000
@@ -36,6 +40,13 @@ def latest(suite: str) -> Path:
 def find(suite: str) -> Path | None:
     """Returns the same, or None if there is none."""
     return max(ROOT.glob(f"results/2*-{suite}"), default=None)
+
+
+def latest_of_all() -> list[Path]:
+    """Returns the latest folder of each suite: the main one first, the others by name."""
+    folders = sorted(ROOT.glob("results/2*"))
+    by_suite = {FOLDER.sub("", folder.name): folder for folder in folders}
+    return [by_suite[suite] for suite in sorted(by_suite, key=lambda suite: (suite != MAIN, suite))]
 
 
 @cache

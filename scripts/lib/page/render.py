@@ -54,6 +54,13 @@ def render(contents: dict[str, Any]) -> str:
     )
 
 
+def unpacked(page: str) -> Any:
+    """Returns the contents of a rendered page."""
+    _, _, rest = page.partition('id="data">')
+    data, _, _ = rest.partition("<")
+    return json.loads(gzip.decompress(base64.b64decode(data)))
+
+
 def _inline(path: Path) -> Markup:
     text = path.read_text(encoding="utf-8")
     if "</script" in text or "</style" in text:
