@@ -27,6 +27,7 @@ import findings
 import publish
 import published
 from console import Failure
+from results.grid import packed
 from results.replays import load
 from services import services_table
 from tables.libraries import libraries_table
@@ -35,13 +36,10 @@ from words import grouped
 README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", *PAGES]
-PUBLISHED = ROOT / "results" / "2026-11-25-amd-epyc-full" / "table.md"
-LIBRARIES = ROOT / "results" / "2026-11-26-amd-epyc-peers" / "table.md"
-RUNTIMES = ROOT / "results" / "2026-11-26-amd-epyc-processes" / "table.md"
-OF_SERVICES = [
-    ROOT / "results" / f"2026-11-26-amd-epyc-{suite}"
-    for suite in ("accuracy", "contention", "purgatory")
-]
+PUBLISHED = published.latest("full") / "table.md"
+LIBRARIES = published.latest("peers") / "table.md"
+RUNTIMES = published.latest("processes") / "table.md"
+OF_SERVICES = [published.latest(suite) for suite in ("accuracy", "contention", "purgatory")]
 TIMERBENCH = "build/release/timerbench"
 # The same program with libraries and engines that CI lacks.
 WITH_MORE = ("build/peers/timerbench", "build/durable/timerbench")
@@ -172,6 +170,7 @@ class ReadmeTest(unittest.TestCase):
             copy.parent.mkdir()
             with (
                 mock.patch.object(publish, "REPORT", copy),
+                mock.patch.object(publish, "RESULTS", copy.parent),
                 mock.patch.object(publish, "PARTS", ()),
                 mock.patch.object(publish, "all_sources", lambda: [Path(first)]),
             ):
@@ -183,6 +182,26 @@ class ReadmeTest(unittest.TestCase):
                     publish.main([])
                     self.assertEqual(publish.sources_of(copy), [first])
                     publish.main(["--check"])
+
+    def test_files_of_results_are_compressed(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            campaign = Path(folder) / "2026-01-01-here-full"
+            campaign.mkdir()
+            file = campaign / "results.json"
+            entry = {"label": "exact, per insert", "items": 1, "ns_per_item": 7}
+            content = {"benchmarks": [{"name": "full/fill/1/scan", **entry}]}
+            file.write_text(json.dumps(content))
+            with (
+                mock.patch.object(publish, "RESULTS", Path(folder)),
+                mock.patch.object(publish, "PARTS", ()),
+            ):
+                with self.assertRaisesRegex(Failure, "results.json: not as published"):
+                    publish.main(["--check"])
+                publish.main([])
+                publish.main(["--check"])
+            self.assertFalse(file.exists())
+            for path in (campaign, file, packed(file)):
+                self.assertEqual(load([path]).cells["fill", 1, "scan"].cost, 7)
 
     def test_what_durable_queues_lose_is_told_as_far_as_it_is_known(self) -> None:
         def said(**lost: dict[str, int]) -> str:

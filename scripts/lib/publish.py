@@ -2,8 +2,9 @@
 report of all of them.
 
   scripts/publish            writes what stands between marks such as <!-- answers -->, and
-                             results/report.html if it has not the same campaigns
-  scripts/publish --check    says whether that is there, and changes nothing
+                             results/report.html if it has not the same campaigns; and
+                             compresses their JSON
+  scripts/publish --check    says whether all that is done, and changes nothing
 
 Of each suite the latest folder counts: results/DATE-MACHINE-SUITE. So after a new campaign of a suite
 its folder is put there, and this command does the rest. Which backends a sentence names is decided by
@@ -12,6 +13,7 @@ the figures too: the cheapest of its precision, and those that are within 3 % of
 
 import argparse
 import contextlib
+import gzip
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -40,7 +42,7 @@ from published import (
     rough,
 )
 from results import realtime, survival
-from results.grid import ResultFile, read_files
+from results.grid import ResultFile, packed, read_files
 from results.replays import Results
 from results.survival import Verdict
 from services import services_table
@@ -52,7 +54,8 @@ from tables.replays import markdown_table
 from tables.survival import answer_lines, broken_lines
 from words import enumerated, grouped, machine_line, power
 
-REPORT = ROOT / "results" / "report.html"
+RESULTS = ROOT / "results"
+REPORT = RESULTS / "report.html"
 
 # What a reader who meets the name for the first time may want to know.
 WHAT_IT_IS = {
@@ -82,6 +85,10 @@ def main(words: Sequence[str] | None = None) -> int:
             stale.append(f"{document} ({name})")
             if not arguments.check:
                 fill(path, name, text)
+    for file in sorted(RESULTS.glob("2*/*.json")):
+        stale.append(shown(file))
+        if not arguments.check:
+            pack(file)
     sources = all_sources()
     if sources_of(REPORT) != list(map(str, sources)):
         stale.append(shown(REPORT))
@@ -91,6 +98,13 @@ def main(words: Sequence[str] | None = None) -> int:
         raise Failure(f"{' and '.join(stale)}: not as published; run scripts/publish")
     say(f"Wrote {' and '.join(stale)}." if stale else "All is as published.")
     return 0
+
+
+def pack(file: Path) -> None:
+    """Replaces a file of results by its compressed form."""
+    with replacing(packed(file)) as partial:
+        partial.write_bytes(gzip.compress(file.read_bytes(), mtime=0))
+    file.unlink()
 
 
 def all_sources() -> list[Path]:

@@ -16,7 +16,7 @@ from results import survival
 from console import Failure
 from page.heads import told_of
 from results.counters import CounterCell, Distribution
-from results.grid import Grid, ResultFile, read_files
+from results.grid import Grid, ResultFile, is_there, read_files
 from style import DASHES, HEADINGS, PRECISIONS, RANKED, Look, family, looks
 from tables import history as history_table
 from tables import survival as survival_table
@@ -244,7 +244,7 @@ def _of_passes(path: Path) -> dict[str, Any]:
         return told
     for name, file in passes.PASSES.items():
         beside = path.with_name(file)
-        if name == "total" or not beside.exists():
+        if name == "total" or not is_there(beside):
             continue
         grid = passes.load_pass(beside)
         most = TIMELINE_POINTS // max(1, len(grid.cells))

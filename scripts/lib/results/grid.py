@@ -20,6 +20,8 @@ from files import require_regular, shown
 from results.statistics import LEAST_ROUNDS
 from style import LIBRARY, PRECISIONS, Look, looks
 
+PACKED = ".gz"  # how the name of a compressed file ends
+
 FORMAT = 1  # of journals and results; also increased when the harness measures something else
 
 # Facts that are shown. Figures are comparable only if those of BINDING agree.
@@ -303,8 +305,22 @@ class ResultFile:
 
 
 def read_files(paths: Iterable[Path]) -> list[ResultFile]:
-    """Reads files, and folders with a results.json."""
-    return [_read(path / "results.json" if path.is_dir() else path) for path in paths]
+    """Reads files, and folders with a results.json, plain or compressed."""
+    return [_read(path / "results.json" if path.is_dir() else _plain(path)) for path in paths]
+
+
+def packed(file: Path) -> Path:
+    """Returns the name of a file of results when it is compressed, as it is in results/."""
+    return file.with_name(f"{file.name}{PACKED}")
+
+
+def _plain(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix == PACKED else path
+
+
+def is_there(file: Path) -> bool:
+    """Whether there is this file of results, plain or compressed."""
+    return file.exists() or packed(file).exists()
 
 
 def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
@@ -328,11 +344,15 @@ def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
 
 
 def read_json(file: Path) -> Any:
-    """Returns the content of a JSON file, plain or compressed. Raises Failure."""
+    """Returns the content of a JSON file. Reads its compressed form if there is only that. Raises
+    Failure.
+    """
+    if not file.exists() and packed(file).exists():
+        file = packed(file)
     require_regular(file, "it holds no results; write them to a file first")
     try:
         content = file.read_bytes()
-        return json.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
+        return json.loads(gzip.decompress(content) if file.suffix == PACKED else content)
     except (EOFError, RecursionError, ValueError, gzip.BadGzipFile, zlib.error) as error:
         raise Failure(f"{file}: not a complete JSON file ({error}); measure again") from None
     except OSError as error:

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from console import Failure
 from files import replacing, require_regular
-from results.grid import Key
+from results.grid import Key, is_there
 from results.passes import PASSES, PassResults, load_pass
 from results.replays import Cell
 from results.replays import load as load_costs
@@ -190,7 +190,7 @@ def points_of(folder: Path, date_of: Callable[[str], str]) -> list[Point]:
 
 def _counted(folder: Path) -> PassResults:
     file = folder / PASSES["instructions"]
-    if not file.exists():
+    if not is_there(file):
         raise Failure(
             f"{file}: is not there; measure with --passes=total,instructions, which counts them"
         )
@@ -201,7 +201,7 @@ def _timed(folder: Path, commit: str) -> dict[Key, Cell]:
     """Returns the cells of the same commit whose measurement nothing disturbed; nothing if no time was
     measured.
     """
-    if not (folder / PASSES["total"]).exists():
+    if not is_there(folder / PASSES["total"]):
         return {}
     results = load_costs([folder])
     is_same = results.facts.get("commit") == commit
