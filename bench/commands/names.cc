@@ -9,6 +9,7 @@
 #include "replay/family.h"
 #include "system/machine.h"
 #include "system/nearest.h"
+#include "system/program.h"
 
 namespace timerbench {
 
@@ -49,7 +50,8 @@ std::string snake_case(std::string_view name) {
 bool is_peer(std::string_view name) {
   const std::string wanted = fmt::format("{}_", name);
   return std::ranges::any_of(
-      fs::recursive_directory_iterator(TIMERBENCH_PEERS_FOLDER), [&](const auto& entry) {
+      fs::recursive_directory_iterator(installed_or("impls/peers", TIMERBENCH_PEERS_FOLDER)),
+      [&](const auto& entry) {
         const std::string own_name = snake_case(entry.path().stem().string());
         const bool is_library = entry.path().extension() == ".h";
         return is_library ? wanted.starts_with(own_name + '_') : own_name == name;
@@ -211,7 +213,8 @@ const Workload& find_workload(const std::string& name) {
 
 std::vector<fs::path> suite_files() {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(TIMERBENCH_SUITES)) {
+  for (const auto& entry :
+       fs::directory_iterator(installed_or("bench/suites", TIMERBENCH_SUITES))) {
     if (entry.path().extension() == ".toml") files.push_back(entry.path());
   }
   std::ranges::sort(files);

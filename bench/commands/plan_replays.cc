@@ -10,6 +10,7 @@
 #include "commands/plans.h"
 #include "process/process_peer.h"
 #include "suites/trace_cache.h"
+#include "system/program.h"
 
 namespace timerbench {
 namespace {
@@ -62,7 +63,9 @@ void add_trace_file(Campaign& campaign, const fs::path& path) {
 
 }  // namespace
 
-fs::path shipped_trace(std::string_view name) { return fs::path(TIMERBENCH_TRACES) / name; }
+fs::path shipped_trace(std::string_view name) {
+  return installed_or("bench/traces", TIMERBENCH_TRACES) / name;
+}
 
 std::variant<Suite, RealtimeSuite, DurableSuite> choose_suite(const RunOptions& options) {
   if (options.suite.empty()) return own_choice();

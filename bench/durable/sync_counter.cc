@@ -20,6 +20,7 @@
 
 #include "engines/scoped_variable.h"
 #include "system/output_file.h"
+#include "system/program.h"
 
 namespace timerbench {
 namespace {
@@ -50,7 +51,8 @@ SyncCounter::SyncCounter() {
   };
   require(chmod(folder_.path().c_str(), 0711) == 0, folder_.path());
   std::error_code ignored;  // then counts() says so
-  std::filesystem::copy_file(TIMERBENCH_COUNTING_SYNCS, library_, ignored);
+  std::filesystem::copy_file(installed_or("libcounting_syncs.so", TIMERBENCH_COUNTING_SYNCS),
+                             library_, ignored);
   chmod(library_.c_str(), 0755);
   const int file = open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   require(file >= 0, file_);

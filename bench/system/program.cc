@@ -20,6 +20,12 @@ std::vector<std::string> own_arguments() {
 
 std::filesystem::path own_path() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
+bool is_installed() { return exists(own_path().parent_path() / "bench" / "suites"); }
+
+std::filesystem::path installed_or(std::string_view name, const std::filesystem::path& built) {
+  return is_installed() ? own_path().parent_path() / name : built;
+}
+
 void exec_program(const std::filesystem::path& program) {
   std::vector<std::string> arguments = own_arguments();
   std::vector<char*> argv;

@@ -7,8 +7,8 @@
 
 namespace timerbench {
 
-// The names are in a file beside the program, and hold for that build only. Nothing is kept if the
-// file cannot be written.
+// The names are in a file beside the program, or in the user's cache for an installed one, and hold
+// for that build only. Nothing is kept if the file cannot be written.
 class VerifiedNames {
  public:
   explicit VerifiedNames(const std::filesystem::path& program);

@@ -74,9 +74,11 @@ END
   return 1
 }
 
-# run_python FILE ARGUMENT...: replaces the shell by this program of scripts/lib.
+# run_python FILE ARGUMENT...: replaces the shell by this program of scripts/lib. An installed one
+# leaves no file beside itself.
 run_python() {
   local python
+  [[ -e $root/CMakeLists.txt ]] || export PYTHONDONTWRITEBYTECODE=1
   python=$(find_python) ||
     fail 1 "no Python 3.11 with ${python_modules[*]}; scripts/setup installs them"
   exec "$python" "$root/scripts/lib/$1" "${@:2}"

@@ -29,6 +29,8 @@ UNITS = {"k": 1e3, "M": 1e6, "G": 1e9}
 NONE = "–"
 
 
+FAR_OFF = 0.5
+
 DEFAULT = Load(per_second=1e6, pending=1e9, cancelled=0.9, busy=0.7, memory=64 * GIB)
 
 
@@ -70,7 +72,7 @@ def answer(results: RealtimeResults, load: Load, source: Path) -> str:
         "fire late for that.",
         "### How far the model is to be trusted",
         _trust(checked),
-        _table_of_checks(checked),
+        *_worst_of(checked),
         f"Measured with: `{remake_line(results.facts)}`",
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -146,9 +148,16 @@ def _trust(checked: list[Check]) -> str:
     return "Each line was predicted from smaller sizes alone. " + "; ".join(told) + "."
 
 
+def _worst_of(checked: list[Check]) -> list[str]:
+    """Shows which predictions are off by more than FAR_OFF."""
+    worst = sorted(checked, key=lambda check: -abs(check.error))
+    worst = [check for check in worst if abs(check.error) > FAR_OFF]
+    if not worst:
+        return []
+    return [f"Off by more than {FAR_OFF:.0%}:", _table_of_checks(worst)]
+
+
 def _table_of_checks(checked: list[Check]) -> str:
-    if not checked:
-        return ""
     lines = [
         [
             f"`{check.queue}`",

@@ -185,14 +185,13 @@ def node_of(results: RealtimeResults, queue: str, cancelled: float) -> Node | No
 
     churned, firing = cell.value("fsyncs_per_timer"), fired.value("fsyncs_per_timer")
     syncs = None if churned is None or firing is None else mixed(churned, firing)
-    memory = _pending(results, queue, "bytes_in_memory", FEWEST_FOR_MEMORY)
     return Node(
         queue,
         results.precision(queue),
         mixed(own, of_fire) / SECOND,
         syncs,
         sync_seconds(results),
-        memory[max(memory)] if memory else None,
+        _bytes(results, queue),
         _restart(results, queue),
     )
 
@@ -206,6 +205,16 @@ def _cells(results: RealtimeResults, scenario: str, queue: str) -> dict[int, Rea
 def _pending(results: RealtimeResults, queue: str, counter: str, fewest: int) -> dict[int, float]:
     measured = values(results, "pending", queue, counter)
     return {size: value for size, value in measured.items() if size >= fewest}
+
+
+def _bytes(results: RealtimeResults, queue: str) -> float | None:
+    """Returns those of the largest population; None if nothing of it is in memory. With fewer timers
+    an engine that keeps them on disk seems to need some.
+    """
+    cells = _cells(results, "pending", queue)
+    if not cells or max(cells) < FEWEST_FOR_MEMORY:
+        return None
+    return cells[max(cells)].value("bytes_in_memory") or None
 
 
 def _cpu(cell: RealtimeCell) -> float:

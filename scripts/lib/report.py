@@ -19,6 +19,11 @@ from page.contents import contents
 from page.render import render
 
 
+# An installed one has another name.
+IN_TREE, INSTALLED = "scripts/report", "timerbench-report"
+NAME = IN_TREE if (Path(__file__).parents[2] / "CMakeLists.txt").exists() else INSTALLED
+
+
 def main() -> int:
     arguments = _parse()
     out = arguments.out or _place_of(arguments.results)
@@ -42,8 +47,8 @@ def _place_of(results: list[Path]) -> Path:
 
 def _parse() -> argparse.Namespace:
     parser = ArgumentParser(
-        prog="scripts/report",
-        description=__doc__,
+        prog=NAME,
+        description=(__doc__ or "").replace(IN_TREE, NAME),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("results", nargs="+", type=path_argument, metavar="RESULTS")
@@ -58,4 +63,4 @@ def _parse() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    run_main("scripts/report", main)
+    run_main(NAME, main)
