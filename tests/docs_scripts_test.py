@@ -43,6 +43,8 @@ OF_SERVICES = [published.latest(suite) for suite in ("accuracy", "contention", "
 TIMERBENCH = "build/release/timerbench"
 # The same program with libraries and engines that CI lacks.
 WITH_MORE = ("build/peers/timerbench", "build/durable/timerbench")
+# The installed ones, by those of the tree.
+INSTALLED = {"timerbench": TIMERBENCH, "timerbench-report": "./scripts/report"}
 OF_PEERS = ("peers", "processes", "service_peers")  # suites that only it can measure
 PATIENCE = 600  # seconds, after which a command counts as hanging
 HEADERS = [  # of backends and services
@@ -373,7 +375,7 @@ class CommandTest(unittest.TestCase):
 
     def _check(self, command: list[str]) -> None:
         program, *arguments = command
-        program = TIMERBENCH if program in WITH_MORE else program
+        program = TIMERBENCH if program in WITH_MORE else INSTALLED.get(program, program)
         if program == "cmake":
             self._check_cmake(arguments)
         elif program.startswith("build/release/tests/"):

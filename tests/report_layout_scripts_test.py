@@ -34,7 +34,7 @@ from figures.against_size import spread_out
 from figures.parts import SHADE
 from results import statistics
 from reports import Choice, Report, open_report
-from results.grid import read_json
+from results.grid import read_files
 
 Vector = Sequence[float]
 
@@ -118,8 +118,8 @@ def is_shade(artist: Any) -> bool:
 def measured_names() -> list[set[str]]:
     """Of each published campaign the contenders."""
     return [
-        {entry["name"].split("/")[3].partition("@")[0] for entry in read_json(file)["benchmarks"]}
-        for file in sorted(ROOT.glob("results/2*/results.json"))
+        {entry["name"].split("/")[3].partition("@")[0] for entry in file.entries}
+        for file in read_files(sorted(ROOT.glob("results/2*")))
     ]
 
 

@@ -157,8 +157,21 @@ def _if_published(suite: str, tell: Callable[[list[ResultFile], Path], str]) -> 
 
 def _queues(files: list[ResultFile], where: Path) -> str:
     results = realtime.load_files(files)
+    pictures = "\n\n".join(
+        f"![{title}](../{where}/{name}.png)"
+        for name, title in (
+            (
+                "durable_throughput",
+                "Timers a second of each queue, by clients, timers a call and workers",
+            ),
+            (
+                "durable_lateness",
+                "How late the timers of each queue fire, by rate, orders and jobs",
+            ),
+        )
+    )
     return (
-        f"{durable_table(results)}\nMedians of {results.rounds} rounds. [All figures](../{where}/table.md). "
+        f"{durable_table(results)}\n{pictures}\n\nMedians of {results.rounds} rounds. [All figures](../{where}/table.md). "
         f"{machine_line(results.facts)}\n"
     )
 
