@@ -249,12 +249,16 @@ class CompareCommandTest(Scratch):
         alone = self.campaign("alone", {"scan": self.SCAN, "null": self.SCAN})
         for a, b, code, said in (
             (f"{one}:scan", f"{one}:heap", 2, "--order: name two campaigns, without a backend"),
+            ("HEAD", "HEAD", 2, "--order: name two campaigns, without a backend"),
             (one, elsewhere, 3, "processor differs"),
             (one, alone, 3, "have no contest of two backends in common"),
         ):
             ended = self.compare(a, b, "--order")
             self.assertEqual(ended.returncode, code, ended.stderr)
             self.assertIn(said, ended.stderr)
+        gated = self.compare(one, one, "--order", "--gate=3%")
+        self.assertEqual(gated.returncode, 2)
+        self.assertIn("not allowed with argument", gated.stderr)
 
     def test_a_library_with_own_code_and_with_itself(self) -> None:
         costs = {"scan": self.SCAN, "libuv": [c * 9 for c in self.SCAN], "java_wheel": self.SCAN}

@@ -35,7 +35,7 @@ from words import grouped
 
 README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", *PAGES]
+DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
 PUBLISHED = published.latest("full") / "table.md"
 LIBRARIES = published.latest("peers") / "table.md"
 RUNTIMES = published.latest("processes") / "table.md"

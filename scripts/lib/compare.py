@@ -69,6 +69,7 @@ TOLD = ("commit", "compiler", "flags", "build", "pages")
 
 WORDS = ("faster", "slower", "equivalent", "unresolved")
 CONTROL = "controls"  # a reason not to compare cells
+CAMPAIGNS_ONLY = "--order: name two campaigns, without a backend"
 HISTORY = "--history"  # an option that stands for another job
 MOST_NAMED = 4  # cells that are not compared for one reason
 LeftOut = dict[str, list[Key]]  # cells that are not compared, by reason
@@ -140,7 +141,7 @@ def main() -> int:
 def _compare_order(a: Side, b: Side, markdown: bool) -> int:
     """Prints whether both put the same backends first; returns the exit code."""
     if a.backend or b.backend:
-        raise UsageError("--order: name two campaigns, without a backend")
+        raise UsageError(CAMPAIGNS_ONLY)
     contests = list(order.contests(a.results, b.results))
     if not contests:
         raise Failure(f"{a.name} and {b.name} have no contest of two backends in common")
@@ -215,13 +216,14 @@ def _parse() -> tuple[argparse.Namespace, list[str]]:
         help="results (a file or a folder, or one of its backends as FOLDER:BACKEND), or a commit",
     )
     parser.add_argument("b", type=_given, metavar="B", help="likewise; it is compared with A")
-    parser.add_argument(
+    purpose = parser.add_mutually_exclusive_group()
+    purpose.add_argument(
         "--gate",
         type=_share,
         metavar="SHARE",
         help="fail if something is slower by more than this, such as 3%%",
     )
-    parser.add_argument(
+    purpose.add_argument(
         "--order",
         action="store_true",
         help="say whether both campaigns put the same backends first; fail if they contradict each other",
@@ -253,6 +255,8 @@ def _sides(arguments: argparse.Namespace, options: list[str]) -> tuple[Side, Sid
     if not any(Path(text.rpartition(":")[0] or text).exists() for text in (a, b)):
         one, other = commit_of(a), commit_of(b)
         if one and other:
+            if arguments.order:
+                raise UsageError(CAMPAIGNS_ONLY)
             folder, *variants = measure(one, other, options)
             results = load_files(read_files([folder]))
             return Side(a, results, variants[0]), Side(b, results, variants[1])

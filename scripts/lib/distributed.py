@@ -28,8 +28,7 @@ GIB = 1 << 30
 UNITS = {"k": 1e3, "M": 1e6, "G": 1e9}
 NONE = "–"
 
-
-FAR_OFF = 0.5
+FAR_OFF = 0.5  # an error of a prediction
 
 DEFAULT = Load(per_second=1e6, pending=1e9, cancelled=0.9, busy=0.7, memory=64 * GIB)
 
@@ -145,7 +144,7 @@ def _trust(checked: list[Check]) -> str:
             f"{what}: off by {median(errors):.0%} in the middle, {max(errors):.0%} at worst, of "
             f"{counted(len(errors), 'prediction')}"
         )
-    return "Each line was predicted from smaller sizes alone. " + "; ".join(told) + "."
+    return "Each size was predicted from smaller ones alone. " + "; ".join(told) + "."
 
 
 def _worst_of(checked: list[Check]) -> list[str]:

@@ -70,6 +70,11 @@ WHAT_IT_IS = {
 SHOWN = ("log_calendar_256", "index_heap_4", "log_wheel_256", "kafka_wheel_512", "ring_65536")
 WORKLOADS = ("churn", "hold", "bulk", "idle_connections")  # of the table
 
+PICTURES = {  # of durable queues
+    "durable_throughput": "Timers a second of each queue, by clients, timers a call and workers",
+    "durable_lateness": "How late the timers of each queue fire, by rate, orders and jobs",
+}
+
 PRECISIONS = ("granular", "exact")
 LOGS = "log_"
 CRASHES = ("engine_killed", "engine_killed_repeatedly", "power_cut")
@@ -157,23 +162,10 @@ def _if_published(suite: str, tell: Callable[[list[ResultFile], Path], str]) -> 
 
 def _queues(files: list[ResultFile], where: Path) -> str:
     results = realtime.load_files(files)
-    pictures = "\n\n".join(
-        f"![{title}](../{where}/{name}.png)"
-        for name, title in (
-            (
-                "durable_throughput",
-                "Timers a second of each queue, by clients, timers a call and workers",
-            ),
-            (
-                "durable_lateness",
-                "How late the timers of each queue fire, by rate, orders and jobs",
-            ),
-        )
-    )
-    return (
-        f"{durable_table(results)}\n{pictures}\n\nMedians of {results.rounds} rounds. [All figures](../{where}/table.md). "
-        f"{machine_line(results.facts)}\n"
-    )
+    pictures = [f"![{title}](../{where}/{name}.png)" for name, title in PICTURES.items()]
+    measured = f"Medians of {results.rounds} rounds. [All figures](../{where}/table.md)."
+    parts = [*pictures, f"{measured} {machine_line(results.facts)}\n"]
+    return durable_table(results) + "\n" + "\n\n".join(parts)
 
 
 def _survivors(files: list[ResultFile], where: Path) -> str:

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from rich.console import Console
 from rich.text import Text
 
 from results.history import NOTABLE, Change, History
 from tables.answers import HOW_SURE
 from tables.replays import markdown_table
 from tables.survival import WHAT_TO_DO
-from tables.terminal import Line, split_by_width
+from tables.terminal import Line, print_answer
 from words import counted, digits, enumerated, power
 
 MOST_OF_A_COMMIT = 8  # changes in the table; the largest come first
@@ -131,9 +130,6 @@ def markdown(history: History) -> str:
 
 
 def print_on_terminal(history: History) -> None:
-    console = Console()
-    for line in answer_lines(history):
-        console.print(line, highlight=False, markup=False)
     lines: list[Line] = []
     for heading, changes, left_out in _by_commit(history):
         lines.append(Line([Text(heading, style="bold")]))
@@ -142,6 +138,4 @@ def print_on_terminal(history: History) -> None:
             for change, row in zip(changes, _rows(changes))
         ]
         lines += [Line([Text(left_out, style="dim")])] if left_out else []
-    for table in split_by_width(TITLES, lines, console.width, repeated=NAMES) if lines else []:
-        console.print()
-        console.print(table)
+    print_answer(answer_lines(history), TITLES, lines, repeated=NAMES)

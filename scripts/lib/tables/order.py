@@ -3,14 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.console import Console
-
 from results.order import CONTRADICTORY, SAME, UNRESOLVED, Contest
 from results.statistics import LEAST_ROUNDS
 from tables.answers import HOW_SURE
 from tables.replays import markdown_table
 from tables.survival import WHAT_TO_DO
-from tables.terminal import Line, split_by_width
+from tables.terminal import Line, print_answer
 from words import counted, power
 
 TITLES = ["contest", "order", "first three in A", "first three in B"]
@@ -80,10 +78,5 @@ def markdown(contests: Sequence[Contest]) -> str:
 
 
 def print_on_terminal(contests: Sequence[Contest]) -> None:
-    console = Console()
-    for line in answer_lines(contests):
-        console.print(line, highlight=False, markup=False)
     lines = [Line(row, COLOURS[word]) for word, row in _rows(contests)]
-    for table in split_by_width(TITLES, lines, console.width, repeated=1) if lines else []:
-        console.print()
-        console.print(table)
+    print_answer(answer_lines(contests), TITLES, lines, repeated=1)

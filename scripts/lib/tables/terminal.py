@@ -52,6 +52,18 @@ def split_by_width(
     return [_table(titles, lines, columns, repeated, widths) for columns in parts or [keys]]
 
 
+def print_answer(
+    sentences: Sequence[str], titles: Sequence[str], lines: Sequence[Line], repeated: int
+) -> None:
+    """Prints the answer, and below it the rows, if there are any, as split_by_width() does."""
+    console = Console()
+    for sentence in sentences:
+        console.print(sentence, highlight=False, markup=False)
+    for table in split_by_width(titles, lines, console.width, repeated) if lines else []:
+        console.print()
+        console.print(table)
+
+
 def _table(
     titles: Sequence[str],
     lines: Sequence[Line],
