@@ -136,6 +136,19 @@ class PackageTest(unittest.TestCase):
         done(run("dpkg-deb", "--extract", cls.package, cls.folder / "root"))
         cls.bin = cls.folder / "root" / "usr" / "bin"
 
+    def test_the_queues_alone_are_the_same_as_without_programs(self) -> None:
+        alone = self.folder / "alone"
+        command = ["cmake", "--install", ROOT / "build" / "release", "--component", "queues"]
+        done(run(*command, "--prefix", alone))
+        packed = self.folder / "root" / "usr"
+        for part in ("include", "share/cmake"):
+            names = [
+                sorted(str(path.relative_to(where)) for path in (where / part).rglob("*"))
+                for where in (alone, packed)
+            ]
+            self.assertEqual(*names)
+        self.assertEqual(sorted(path.name for path in alone.iterdir()), ["include", "share"])
+
     def test_the_program_reads_what_is_installed_with_it(self) -> None:
         suites = self.folder / "root" / "usr" / "lib" / "timerbench" / "bench" / "suites"
         own = suites / "mine.toml"
