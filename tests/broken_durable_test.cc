@@ -78,6 +78,22 @@ struct ForgetsTheFirstCompletion : Wrapped {
   std::set<DurableId> completed_;
 };
 
+// As an engine would that has one lease for all claims of a call, and counts badly how many are left.
+struct LetsGoOfAllWhenOneIsCompletedAgain : Wrapped {
+  using Wrapped::Wrapped;
+  Claims claim(std::size_t most, Tick lease) override {
+    Claims claims = queue_->claim(most, lease);
+    claimed_ = claims.timers;
+    return claims;
+  }
+  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
+    const std::vector<bool> held = queue_->complete(claims);
+    if (!std::ranges::all_of(held, std::identity{})) queue_->give_back(claimed_);
+    return held;
+  }
+  std::vector<ClaimedTimer> claimed_;
+};
+
 struct CancelsWhateverIsAsked : Wrapped {
   using Wrapped::Wrapped;
   bool cancel(DurableId id) override {
@@ -251,6 +267,11 @@ TEST(BrokenDurableQueue, IsFoundByScenarios) {
   EXPECT_NE(broken_scenarios(contender<GivesNothingBack>()), std::vector<std::string>());
 }
 
+TEST(BrokenDurableQueue, IsFoundByTheScenarioOfCompletingAgain) {
+  EXPECT_THAT(broken_scenarios(contender<LetsGoOfAllWhenOneIsCompletedAgain>()),
+              ::testing::ElementsAre("rule_3_again"));
+}
+
 TEST(BrokenDurableQueue, IsFoundByScenariosOfWaiting) {
   const auto finds = ::testing::Contains("rule_7_waiting");
   EXPECT_THAT(broken_scenarios(contender<SleepsInstead>()), finds);
@@ -301,6 +322,16 @@ TEST(BrokenDurableQueue, IsFoundByAudits) {
   EXPECT_EQ(audit("killed_at_most_once", contender<Wrapped>(kOfProcesses)), "");
   EXPECT_NE(audit("killed_at_most_once", contender<ForgetsTheFirstCompletion>(kOfProcesses)), "");
   EXPECT_NE(audit("many_processes", contender<ForgetsTheFirstCompletion>(kOfProcesses)), "");
+}
+
+TEST(BrokenDurableQueue, IsFoundWhenItsEngineIsKilled) {
+  DurableContender forgets_all = contender<Wrapped>("redis_memory");
+  EXPECT_EQ(audit("killed_engine", forgets_all), "");  // it promises nothing
+  for (const Kept promised : {Kept::all, Kept::but_the_latest}) {
+    forgets_all.traits.promise.when_killed = promised;
+    forgets_all.traits.promise.latest = 100'000'000;
+    EXPECT_THAT(audit("killed_engine", forgets_all), ::testing::HasSubstr("are gone"));
+  }
 }
 
 }  // namespace

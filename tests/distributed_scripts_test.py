@@ -11,7 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT, Scratch
 
-from node_model import Line, Load, Station, checks, node_of
+from console import Failure
+from node_model import Check, Line, Load, Station, checks, node_of
 from results.grid import read_files
 from results.realtime import RealtimeResults, load_files
 
@@ -49,6 +50,23 @@ def entries(queue: str = "redis_always", restart: float = 2e-6) -> list[dict[str
             )
         )
     return cells
+
+
+IDLE = 0.02  # seconds of the processor a second
+FIRING = 50e-6  # likewise, of a timer
+
+
+def at_a_rate(queue: str = "redis_always") -> list[dict[str, object]]:
+    """Of an engine that has something to do also while nothing comes; 10^5 is too much for it."""
+    return [
+        entry(
+            f"durable/rate/{rate}/{queue}",
+            offered_per_second=rate,
+            achieved_per_second=rate if rate < 100_000 else rate / 2,
+            server_cpu_ns_per_timer=1e9 * (IDLE / rate + FIRING),
+        )
+        for rate in (100, 1_000, 10_000, 100_000)
+    ]
 
 
 def journal() -> dict[str, object]:
@@ -121,16 +139,58 @@ class ModelTest(Scratch):
         node = node_of(self.load([*entries(), journal()]), "redis_always", cancelled=0.9)
         assert node
         # Half of 40 us arms; nine in ten are cancelled, and one in ten fires.
-        self.assertAlmostEqual(node.cpu, (20 + 0.9 * 20 + 0.1 * 10) * 1e-6)
-        self.assertAlmostEqual(node.syncs, (0.5 + 0.5 * 0.9) * 2 / 16 + 0.1 * 0.01)
-        self.assertAlmostEqual(node.sync_seconds, 0.5 * MILLISECOND)
-        self.assertAlmostEqual(node.by_disk, 1 / (node.syncs * node.sync_seconds))
-        self.assertEqual(node.rate, min(node.by_disk, node.by_processor))
+        for work, clients in ((node.alone, 1), (node.together, 16)):
+            self.assertAlmostEqual(work.cpu, (20 + 0.9 * 20 + 0.1 * 10) * 1e-6)
+            assert work.syncs
+            self.assertAlmostEqual(work.syncs, (0.5 + 0.5 * 0.9) * 2 / clients + 0.1 * 0.01)
+        self.assertAlmostEqual(node.sync_seconds or 0, 0.5 * MILLISECOND)
+        assert node.alone.syncs
+        by_disk = 0.7 / (node.alone.syncs * 0.5 * MILLISECOND)
+        by_processor = 0.7 / node.together.cpu
+        least, most = node.rates(busy=0.7)
+        self.assertAlmostEqual(least, by_disk, 3)
+        self.assertAlmostEqual(node.rate(node.together, 0.7), most)
+        self.assertLess(most, by_processor)
         self.assertEqual(node.for_memory(LOAD), 3)  # 201 bytes of 10^9, in 64 GiB
-        self.assertEqual(node.for_rate(LOAD), -(-(10**6) // (0.7 * node.rate)))
-        self.assertEqual(node.nodes(LOAD), node.for_rate(LOAD))
+        self.assertEqual(node.for_rate(LOAD), (-(-(10**6) // most), -(-(10**6) // least)))
+        self.assertEqual(node.nodes(LOAD), node.for_rate(LOAD)[1])
         silent = node.failover(LOAD)
         self.assertAlmostEqual(silent or 0, 0.1 + 2e-6 * 1e9 / node.nodes(LOAD), 6)
+
+    def test_requests_that_come_alone_cost_what_the_rates_say(self) -> None:
+        results = self.load([*entries(), *at_a_rate(), journal()])
+        node = node_of(results, "redis_always", cancelled=0.9)
+        assert node
+        self.assertAlmostEqual(node.idle, IDLE)
+        self.assertAlmostEqual(node.alone.cpu, 0.9 * 40e-6 + 0.1 * FIRING)
+        self.assertAlmostEqual(node.together.cpu, 39e-6)
+        node = node_of(results, "redis_always", cancelled=0)
+        assert node
+        self.assertAlmostEqual(node.alone.cpu, FIRING)
+
+    def test_the_processor_time_of_loads_is_checked(self) -> None:
+        def check_of(cpu: float) -> Check:
+            orders = entry(
+                "durable/orders/10000/redis_always",
+                offered_per_second=500,
+                achieved_per_second=500,
+                server_cpu_ns_per_timer=cpu * 1e9,
+            )
+            found = checks(self.load([*entries(), *at_a_rate(), orders, journal()]), processors=2)
+            [check] = [check for check in found if check.what == "CPU in µs, orders"]
+            return check
+
+        # One in ten fires, so 5000 timers a second are armed.
+        right = 0.9 * 40e-6 + 0.1 * FIRING + IDLE / 5000
+        self.assertAlmostEqual(check_of(right).error, 0)
+        self.assertAlmostEqual(check_of(2 * right).error, -0.5)
+
+    def test_a_node_that_only_idles_is_told(self) -> None:
+        node = node_of(self.load([*entries(), *at_a_rate(), journal()]), "redis_always", 0.9)
+        assert node
+        lazy = Load(per_second=1, pending=1, cancelled=0.9, busy=IDLE / 2, memory=1 << 30)
+        with self.assertRaisesRegex(Failure, "redis_always: a node that may be busy for 1% does"):
+            node.for_rate(lazy)
 
     def test_an_engine_in_the_process_is_its_own_node(self) -> None:
         cells = entries("journal_wheel_0")
@@ -138,7 +198,7 @@ class ModelTest(Scratch):
             cell.pop("server_cpu_ns_per_timer", None)
         node = node_of(self.load(cells), "journal_wheel_0", cancelled=1)
         assert node
-        self.assertAlmostEqual(node.cpu, 20e-6)
+        self.assertAlmostEqual(node.alone.cpu, 20e-6)
 
     def test_what_nobody_has_counted_does_not_limit_a_node(self) -> None:
         cells = [*entries(), journal()]
@@ -146,8 +206,8 @@ class ModelTest(Scratch):
             cell.pop("fsyncs_per_timer", None)
         node = node_of(self.load(cells), "redis_always", cancelled=0.9)
         assert node
-        self.assertIsNone(node.syncs)
-        self.assertEqual(node.rate, node.by_processor)
+        self.assertIsNone(node.alone.syncs)
+        self.assertAlmostEqual(node.rate(node.alone, 0.7), 0.7 / node.alone.cpu)
 
     def test_without_its_scenarios_there_is_no_node(self) -> None:
         self.assertIsNone(node_of(self.load([journal()]), "journal_wheel_0", cancelled=0.9))
@@ -166,13 +226,14 @@ class CommandTest(Scratch):
         code, text, complaint = self.distributed(results, "--per-second=50k", "--pending=20M")
         self.assertEqual((code, complaint), (0, ""))
         self.assertRegex(
-            text, r"^\*\*`redis_always` \(keeps all\) takes \d+ nodes? for 5·10⁴ timers"
+            text,
+            r"^\*\*For 5·10⁴ timers a second and 2·10⁷ pending: `redis_always` \(keeps all\) takes "
+            r"\d+ nodes?, silent for [\d.]+ s if it is killed; ",
         )
-        self.assertIn("One Redis (`redis_everysec`) is enough up to", text)
+        self.assertRegex(text, r"One Redis \(`redis_everysec`\) is enough up to [\d ]+ timers/s if")
+        self.assertIn("Its memory is enough for", text)
         self.assertIn(str(results), text)
-        self.assertRegex(
-            text, r"timers/s, clients: off by \d+% in the middle, \d+% at worst, of 2 "
-        )
+        self.assertRegex(text, r"timers/s, clients: median error \d+%, largest \d+%, of 2 ")
 
     def test_it_fills_a_document_again_and_again(self) -> None:
         results = self.write([*entries(), journal()], num_cpus="2")

@@ -117,7 +117,7 @@ TEST(SurvivalAudit, WhatIsLostMayBeOfTheLastTimersIfThatIsPromised) {
   const auto breach = [&](std::uint64_t timers) {
     return audit(
                ledger,
-               {.kept = Kept::but_the_latest, .latest = 0, .delivery = {}, .latest_timers = timers})
+               {.kept = Kept::but_the_latest, .latest = 0, .delivery = {}, .latest_calls = timers})
         .breach;
   };
   EXPECT_EQ(breach(4), "");
@@ -931,7 +931,7 @@ TEST(FaultTest, FindsEnginesThatKeepLessThanTheyPromise) {
   EXPECT_EQ(counter(figures, "breaches"), 0);
   DurableContender but_some = with_promise("redis_memory", Kept::but_the_latest);
   but_some.traits.promise.latest = 0;
-  but_some.traits.promise.latest_timers = 50;
+  but_some.traits.promise.latest_calls = 50;
   EXPECT_EQ(breaches("engine_killed", but_some), 1);
 }
 

@@ -100,6 +100,34 @@ TEST_F(RedisQueueTest, MayWaitWhenTheServerIsKilledAndLater) {
   EXPECT_TRUE(queue->await_earlier(kNever, kLongEnough));
 }
 
+// What is no timer stays behind those that are, whoever has put it there.
+TEST_F(RedisQueueTest, HandsOutTimersThatAreBesideSomethingForeign) {
+  RedisConnection own(server_.endpoint());
+  const auto queue = open();
+  std::vector<DurableTimer> timers;
+  for (DurableId id = 1; id <= 3; ++id) timers.push_back({id, 0, "x"});
+  queue->schedule(timers);
+  const auto keys = own.call(REDIS_REPLY_ARRAY, {"KEYS", "*"});
+  std::size_t sets = 0;
+  for (std::size_t i = 0; i < keys->elements; ++i) {
+    const char* const key = keys->element[i]->str;
+    if (std::string_view(own.call(REDIS_REPLY_STATUS, {"TYPE", key})->str) != "zset") continue;
+    ++sets;
+    own.call(REDIS_REPLY_INTEGER, {"ZADD", key, "0", "foreign"});
+  }
+  ASSERT_EQ(sets, 1U);
+  const auto claims = queue->claim(10, 1'000'000).timers;
+  ASSERT_EQ(claims.size(), 3U);
+  queue->complete(claims);
+  EXPECT_THAT(error_of<BackendError>([&] {
+                for (int i = 0; i < 100; ++i) {
+                  queue->claim(10, 1'000'000);  // until the lease of what is foreign has ended
+                  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                }
+              }),
+              HasSubstr("holds \"foreign\", which is no timer of this queue"));
+}
+
 // An idle server looks every 100 ms whether a blocked client has waited enough.
 TEST_F(RedisQueueTest, WaitsNoLongerThanIsAsked) {
   using Clock = std::chrono::steady_clock;

@@ -174,7 +174,29 @@ class TableTest(SurvivalScratch):
         self.assertIn("Each queue met each fault 5 times", sure)
         self.assertIn("in less than 45.1 % of such runs", sure)
         self.assertIn(f"If no timer may be lost, take {SAFE}: it promises to keep all", advice)
-        self.assertIn("1 of 3 queues fired timers twice", advice)
+        self.assertIn("1 of 3 queues fired timers twice.", advice)
+
+    def test_the_advice_tells_what_nobody_promises_to_keep(self) -> None:
+        spoilt = [
+            survived("last_block_spoilt", name, "may lose the latest", lost=lost)
+            for name, lost in ((SAFE, 3), (BROKEN, 0))
+        ]
+        cut = [survived("power_cut", name) for name in (SAFE, BROKEN)]
+        advice = answer_lines(self.load([*cut, *spoilt]))[-1]
+        self.assertIn(
+            f"and did. In last_block_spoilt no engine promises that, and only {BROKEN} lost", advice
+        )
+        all_lose = [*cut, spoilt[0], {**spoilt[1], "lost": 1}]
+        self.assertIn("and all of them lost some.", answer_lines(self.load(all_lose))[-1])
+        self.assertNotIn("last_block_spoilt", answer_lines(self.load(cut))[-1])
+
+    def test_the_advice_tells_whether_completing_first_helps(self) -> None:
+        twice = survived("worker_killed", SAFE, fired_twice=2)
+        once = survived("worker_killed_at_most_once", SAFE, fired_twice=0)
+        told = "none where workers completed them first"
+        self.assertIn(told, answer_lines(self.load([twice, once]))[-1])
+        for entries in ([twice], [twice, {**once, "fired_twice": 1}]):
+            self.assertNotIn(told, answer_lines(self.load(entries))[-1])
 
     def test_nobody_breaks_a_promise(self) -> None:
         good = [survived("power_cut", SAFE), survived("power_cut", LOSSY, "may lose the latest")]

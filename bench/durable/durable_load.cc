@@ -1,15 +1,20 @@
 #include "durable/durable_load.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <set>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -51,6 +56,38 @@ void churn(DurableBench& bench, const DurableLoad& load, DurableFigures& figures
 
 // Some for each master of a cluster.
 constexpr DurableId kDueInACrash = 64;
+
+// Arms what is due, one by one, and lets it become old enough that it must survive.
+void arm_what_is_due(DurableBench& bench, const DurablePromise& promise) {
+  const auto queue = bench.open();
+  for (DurableId id = 0; id < kDueInACrash; ++id) {
+    const DurableTimer timer{id, unix_now()};
+    queue->schedule({&timer, 1});
+  }
+  if (promise.when_killed == Kept::but_the_latest) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(promise.latest));
+  }
+}
+
+// Of an engine that is in its clients: arms in a process that is then killed, as a user's would be.
+// REQUIRES: nobody has opened the engine.
+void arm_and_be_killed(DurableBench& bench, const DurablePromise& promise) {
+  const pid_t client = fork();
+  if (client < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (client == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+      arm_what_is_due(bench, promise);
+      raise(SIGKILL);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "{}\n", error.what());
+    }
+    _exit(EXIT_FAILURE);
+  }
+  int status = 0;
+  waitpid(client, &status, 0);
+  if (!WIFSIGNALED(status)) throw BackendError("a client could not arm what is due");
+}
 
 bool has_ended(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; }
 
@@ -121,8 +158,10 @@ DurableFigures measure_pending(const DurableLoad& load, const DurableContender& 
   DurableBench bench(load, contender);
   DurableFigures figures;
   churn(bench, load, figures, stop);
-  bench.prefill(0, kDueInACrash, unix_now());
+  const bool is_in_its_clients =
+      bench.engine().is_restartable() && bench.engine().processes().empty();
   bench.close();
+  (is_in_its_clients ? arm_and_be_killed : arm_what_is_due)(bench, contender.traits.promise);
   const Recovery recovery = recover(bench);
   if (recovery.fired > 0) figures.restart_seconds = recovery.seconds;
   if (recovery.fired < kDueInACrash && contender.traits.promise.when_killed == Kept::all) {

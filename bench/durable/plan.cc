@@ -19,19 +19,35 @@ std::vector<std::uint64_t> DurablePlan::fires() const {
 }
 
 DurablePlan plan_at_rate(double rate, double seconds, std::uint64_t seed) {
-  constexpr Tick kAhead = 500'000'000;
-  constexpr Tick kTogether = 5'000'000;  // those of 5 ms are armed at once
-  DurablePlan plan{.together = 1000};
-  const auto span = static_cast<Tick>(seconds * 1e9);
+  constexpr std::int64_t kLeastAhead = 500'000'000, kMostAhead = 1'500'000'000;
+  constexpr std::int64_t kTogether = 5'000'000;  // those of 5 ms are armed at once
+  const auto end = static_cast<std::int64_t>(seconds * 1e9);
+  struct Arming {
+    std::int64_t at, deadline;
+  };
   std::mt19937_64 random(seed);
-  std::vector<Tick> instants(static_cast<std::size_t>(rate * seconds));
-  std::ranges::generate(instants, [&] { return random() % span; });
-  std::ranges::sort(instants);
-  for (const Tick at : instants) {
-    plan.ops.push_back({at / kTogether * kTogether, plan.timers.size(), /*cancels=*/false});
-    plan.timers.push_back({at + kAhead});
+  const auto below = [&](std::int64_t limit) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit));
+  };
+  // As many as there would be up to the last deadline that the last arming may have.
+  const auto longest = static_cast<double>(end + kMostAhead);
+  std::vector<Arming> armings(static_cast<std::size_t>(rate * longest / 1e9));
+  for (Arming& arming : armings) {
+    arming.deadline = below(end + kMostAhead);
+    arming.at = arming.deadline - kLeastAhead - below(kMostAhead - kLeastAhead);
   }
-  plan.end = kAhead + span;
+  std::ranges::sort(armings, {}, &Arming::at);
+  DurablePlan plan{.end = static_cast<Tick>(end), .together = 1000};
+  for (const auto& [at, deadline] : armings) {
+    if (at >= end) break;
+    const std::uint64_t timer = plan.timers.size();
+    plan.timers.push_back({static_cast<Tick>(deadline)});
+    if (at < 0) {
+      ++plan.before;
+    } else {
+      plan.ops.push_back({static_cast<Tick>(at / kTogether * kTogether), timer, /*cancels=*/false});
+    }
+  }
   return plan;
 }
 

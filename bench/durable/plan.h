@@ -36,9 +36,9 @@ struct DurablePlan {
   std::vector<std::uint64_t> fires() const;
 };
 
-// So many timers a second, each armed half a second before its deadline. The deadlines are random
-// instants: if they came every millisecond, a queue that rounds to milliseconds would be late by
-// their common phase.
+// So many timers a second are armed and are due, at random instants, each half a second to one and a
+// half before its deadline: a queue that rounds deadlines or delays is late by any part of what it
+// rounds to. Those that are due first are armed before the start.
 DurablePlan plan_at_rate(double rate, double seconds, std::uint64_t seed = 1);
 
 // A trace that runs so many times faster, for `seconds`. Throws TraceError and Interrupted.

@@ -396,7 +396,7 @@ SurvivalTerms terms_of(const Fault& fault, const DurableTraits& traits) {
   return {.kept = fault.promised(traits.promise),
           .latest = traits.promise.latest,
           .delivery = fault.delivery,
-          .latest_timers = traits.promise.latest_timers};
+          .latest_calls = traits.promise.latest_calls};
 }
 
 std::chrono::nanoseconds patience_with(const DurableTraits& traits) {
@@ -429,7 +429,7 @@ void wait(const FaultScene& scene, std::chrono::nanoseconds time) {
 std::chrono::nanoseconds age_of(const SurvivalTerms& terms) {
   if (terms.kept != Kept::but_the_latest) return 0s;
   return std::chrono::nanoseconds(terms.latest) +
-         static_cast<std::int64_t>(terms.latest_timers) * Crew::kBetweenTimers;
+         static_cast<std::int64_t>(terms.latest_calls) * Crew::kBetweenTimers;
 }
 
 CrewPlan plan_of(const Fault& fault, const DurableTraits& traits, const std::string& queue,

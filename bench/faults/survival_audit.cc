@@ -120,10 +120,10 @@ std::vector<Strike> strikes_of(const SurvivalLedger& ledger, const SurvivalTerms
   std::vector<Strike> strikes;
   std::vector<Tick> armed;
   const auto takes_from = [&](Tick begin) {
-    if (terms.kept == Kept::none || armed.size() <= terms.latest_timers) return Tick{0};
+    if (terms.kept == Kept::none || armed.size() <= terms.latest_calls) return Tick{0};
     const Tick young = begin - terms.latest;
-    return terms.latest_timers == 0 ? young
-                                    : std::min(young, armed[armed.size() - terms.latest_timers]);
+    return terms.latest_calls == 0 ? young
+                                   : std::min(young, armed[armed.size() - terms.latest_calls]);
   };
   visit_entries(ledger, [&](Happening what, const LedgerEntry& entry) {
     if (what == Happening::armed) armed.push_back(entry.when);

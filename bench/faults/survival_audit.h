@@ -16,7 +16,7 @@ struct SurvivalTerms {
   Kept kept;    // of what was acknowledged until then, by the promise of the engine
   Tick latest;  // how old what a strike takes is at most, if `kept` is but_the_latest
   Delivery delivery;
-  std::uint64_t latest_timers = 0;  // and it may take so many, which were acknowledged last
+  std::uint64_t latest_calls = 0;  // and it may take so many, which were acknowledged last
 };
 
 struct Survival {

@@ -220,10 +220,12 @@ DurableSuite durable_suite() {
                     "20 000 timers are due; so many workers claim and complete 100 a time",
                     {1, 4, 16}, set(&DurableLoad::clients), fire),
            shards_of_a_cluster(),
-           planned("rate", "so many timers a second are armed half a second before they are due",
+           planned("rate",
+                   "so many timers a second are armed, half a second to 1.5 s before they are due",
                    {100, 1'000, 10'000}, {.batch = 100},
                    [](std::uint64_t size, const RealtimeOptions& options) {
-                     return plan_at_rate(static_cast<double>(size), options.seconds, options.seed);
+                     return plan_at_rate(static_cast<double>(size), 3 * options.seconds,
+                                         options.seed);
                    }),
            traced<Orders>("so many unpaid orders, 60 times as fast: a minute in a second",
                           {1'000, 10'000}, 60),

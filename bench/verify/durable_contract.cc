@@ -208,6 +208,19 @@ void completes_once(DurableScene& scene) {
   require_due(scene, *queue, {}, 3);
 }
 
+void keeps_other_claims_when_one_is_completed_again(DurableScene& scene) {
+  const auto queue = scene.open(), other = scene.open();
+  const DurableTimer first{1, scene.start}, second{2, scene.start};
+  arm(*queue, {first, second});
+  const auto held = require_due(scene, *queue, {first, second}, 2);
+  const std::vector<ClaimedTimer> one{held[0]}, rest{held[1]};
+  require_completed(*queue, one, {true});
+  require_completed(*queue, one, {false});
+  queue->give_back(one);
+  require_due(scene, *other, {}, 2);
+  require_completed(*queue, rest, {true});
+}
+
 void tells_a_holder_that_its_timer_was_moved(DurableScene& scene) {
   const auto queue = scene.open();
   const DurableTimer before{1, scene.start, "old"}, after{1, scene.start + scene.unit, "new"};
@@ -508,6 +521,7 @@ std::span<const DurableScenario> durable_contract() {
       {"rule_2_next_wakeup", tells_when_something_is_due_next},
       {"rule_2_giving_back", gives_back_at_once},
       {"rule_3_once", completes_once},
+      {"rule_3_again", keeps_other_claims_when_one_is_completed_again},
       {"rule_3_after_the_lease", accepts_completion_after_the_lease_if_nobody_took_it},
       {"rule_3_moved", tells_a_holder_that_its_timer_was_moved},
       {"rule_4_cancelling", cancels_what_is_there},

@@ -19,8 +19,8 @@
 //   cancelling, moving
 //               A job is found by its number only, so a client finds the timers that it has armed
 //               itself. What it arms although another has, or although it has itself and never got
-//               the answer, is there twice and is handed out twice. It forgets a timer a minute
-//               after its deadline.
+//               the answer, is there twice and is handed out twice. It forgets timers
+//               that were due a minute ago, whenever it has armed as many again as it knew.
 //   holders     Only who has reserved a job can delete it. Who cancels meanwhile is told that the
 //               timer was not there; who moves it arms a second one beside it.
 //   jobs that are no timers
@@ -44,7 +44,8 @@
 //   on the server  O(log n) a timer; all jobs are in its memory, some 300 bytes a timer and its
 //             payload; about as much in files of 10 MB, which go when the jobs that are left in
 //             them were copied into a newer one
-//   in the client  some 70 bytes for each timer that it has armed, until a minute after its deadline
+//   in the client  some 70 bytes for each timer that it has armed, until it is completed, cancelled
+//             or forgotten
 //   fsync     with -f0 one for each job that is put or deleted, before its answer, also if several
 //             came together or from several clients; with -f50 at most one in 50 ms
 //

@@ -52,7 +52,9 @@
 //             those. A hash, a member of a sorted set, a string for the deduplication, and while it
 //             is held a lock: some 1300 bytes a timer and its payload, and 1000 in its file; a
 //             stream of the last 10 000 events
-//   in the client  a process of Node.js of some 70 MB, which takes a third of a second to start
+//   in the client  a process of Node.js of some 70 MB, which takes a third of a second to start; it
+//             has a Worker with two connections for each length of lease that it was asked for, until
+//             it ends, so take few lengths
 //   fsync     once a second
 //
 // What is acknowledged is in the server's memory, and a second later in its file: BullMQ's

@@ -61,7 +61,8 @@
 //     All later calls of this client find them armed, and so do those of other clients soon. When
 //     something breaks, which may be this client, they may be lost, all or some of them. Then a later
 //     call of this client throws, which has not done what it was asked for; or nobody is told. A
-//     client that is destroyed waits for what it has posted.
+//     client that is destroyed waits until what it has posted has arrived: others find it then, but
+//     it need not be on the disk.
 //
 // The contract is a virtual class, unlike that of TimerQueue: a call is a message or a write to a
 // disk, and takes a thousand times what a virtual call does.
@@ -142,9 +143,10 @@ struct DurablePromise {
   Kept when_silent = Kept::all;
   // The block that it wrote last is overwritten; most engines say nothing of that.
   Kept when_block_is_spoilt = Kept::none;
-  // What may be lost when all but the latest is kept: what is at most so old, and so many timers.
+  // What may be lost when all but the latest is kept: what is at most so old, and what so many calls
+  // have armed.
   Tick latest = Tick{2} * 1'000'000'000;
-  std::uint64_t latest_timers = 0;
+  std::uint64_t latest_calls = 0;
 };
 
 enum class SharedBy { threads, processes, machines };

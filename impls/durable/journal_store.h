@@ -8,8 +8,8 @@
 // A timer that is claimed stays in the queue, due at the end of its lease. What the queue has fired
 // and nobody has claimed yet stands in line, the oldest first.
 //
-// When the journal is twice as long as what is still armed, it is written anew. All callers wait for
-// that, about a second for 10^6 timers.
+// When the journal is longer than 1 MiB and than twice what is still armed, it is written anew. All
+// callers wait for that, about a second for 10^6 timers.
 #pragma once
 
 #include <algorithm>
@@ -48,9 +48,7 @@ class JournalStore {
         queue_(config(kFirstCapacity)),
         entries_(kFirstCapacity),
         free_(descending_places(0, kFirstCapacity)),
-        journal_(path, gather, [this](std::string_view record) { replay(record); }) {
-    longest_journal_ = std::max(kShortestJournal, 2 * live_bytes_);
-  }
+        journal_(path, gather, [this](std::string_view record) { replay(record); }) {}
 
   ~JournalStore() {
     try {
@@ -70,9 +68,12 @@ class JournalStore {
 
   // They are written with the next change of any client, or when they are many.
   void post(std::span<const DurableTimer> timers) {
-    if (journal_.unwritten_bytes() >= kMostPosted) return schedule(timers);
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     arm(timers);
+    if (journal_.unwritten_bytes() < kMostPosted) return;
+    const Journal::Place place = journal_.end();
+    lock.unlock();
+    journal_.commit(place);
   }
 
   bool cancel(DurableId id) {
@@ -185,7 +186,7 @@ class JournalStore {
   auto change(const auto& change) {
     std::unique_lock lock(mutex_);
     auto result = change();
-    if (journal_.bytes() > longest_journal_) rewrite();
+    if (journal_.bytes() > std::max({kShortestJournal, 2 * live_bytes_, refused_})) rewrite();
     const Journal::Place place = journal_.end();
     lock.unlock();
     journal_.commit(place);
@@ -283,9 +284,9 @@ class JournalStore {
       journal_.rewrite([this](const Journal::Visit& append) {
         for (const auto& [id, place] : places_) append(record_of(entries_[place].timer));
       });
-      longest_journal_ = std::max(kShortestJournal, 2 * live_bytes_);
+      refused_ = 0;
     } catch (const BackendError&) {
-      longest_journal_ = 2 * journal_.bytes();
+      refused_ = 2 * journal_.bytes();
     }
   }
 
@@ -304,8 +305,8 @@ class JournalStore {
   Line line_;
   Tokens tokens_;
   std::uint64_t live_bytes_ = 0;  // of the records of the timers there are
-  std::uint64_t longest_journal_ = kShortestJournal;
-  Journal journal_;  // last: its records go into all the others
+  std::uint64_t refused_ = 0;  // the length at which rewriting is tried again after it has failed
+  Journal journal_;            // last: its records go into all the others
 };
 
 }  // namespace timerbench

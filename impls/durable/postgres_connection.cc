@@ -20,15 +20,26 @@ std::string without_line_ends(std::string text) {
   return text;
 }
 
+// Whether it may be a part of the password of a URL: one with "/" or "@" that is not encoded.
+bool may_have_a_password(std::string_view keyword, std::string_view value) {
+  if (keyword == "port") return value.find_first_not_of("0123456789,") != value.npos;
+  return (keyword == "host" || keyword == "hostaddr") && value.find('@') != value.npos;
+}
+
 // libpq would repeat what it cannot read, and with it the password.
 void check_address(const std::string& where) {
   PQconninfoOption* const options = PQconninfoParse(where.c_str(), nullptr);
-  if (options == nullptr) {
-    throw BackendError(
-        "postgresql: its address cannot be read; give postgresql://user:password@host:port/database"
-        ", or host=HOST user=USER and so on");
+  bool is_safe = options != nullptr;
+  const bool is_url = where.starts_with("postgres");
+  for (const PQconninfoOption* option = options; is_safe && is_url && option->keyword != nullptr;
+       ++option) {
+    is_safe = option->val == nullptr || !may_have_a_password(option->keyword, option->val);
   }
   PQconninfoFree(options);
+  if (is_safe) return;
+  throw BackendError(
+      "postgresql: its address cannot be read; give postgresql://user:password@host:port/database"
+      ", with %2F for / and %40 for @ in the password, or host=HOST user=USER and so on");
 }
 
 }  // namespace

@@ -439,6 +439,7 @@ Claims RedisQueue::claim_from(const Shard& shard, std::size_t most, Tick lease, 
                               const Limits& limits) {
   Claims claims;
   with(shard.due, limits, [&](RedisConnection& connection) {
+    std::string foreign;  // a member that is no timer
     const Tick now = config_.now();
     const std::string arguments[] = {fmt::to_string(now / kScoreUnit),
                                      fmt::to_string(score_of(lease_end(now, lease))),
@@ -456,12 +457,17 @@ Claims RedisQueue::claim_from(const Shard& shard, std::size_t most, Tick lease, 
       const auto id_end = std::from_chars(id.data(), id.data() + id.size(), claimed.timer.id);
       const auto deadline_end = std::from_chars(payload.data(), end, claimed.timer.deadline);
       if (id_end.ec != std::errc{} || deadline_end.ec != std::errc{} || deadline_end.ptr == end) {
-        throw connection.error(
-            fmt::format("{} holds \"{}\", which is no timer of this queue", shard.due, id),
-            "keep other programs off this key");
+        foreign = id;
+        continue;
       }
       claimed.timer.payload.assign(deadline_end.ptr + 1, end);
       claims.timers.push_back(std::move(claimed));
+    }
+    // Timers are not kept back by what came with them; it is due again after the lease.
+    if (!foreign.empty() && claims.timers.empty()) {
+      throw connection.error(
+          fmt::format("{} holds \"{}\", which is no timer of this queue", shard.due, foreign),
+          "keep other programs off this key, and let the server evict nothing");
     }
   });
   return claims;

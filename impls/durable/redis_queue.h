@@ -38,7 +38,9 @@
 //
 // What is acknowledged is in the server's memory, and on its disk as far as its settings say. With
 // `replicas`, so many have it in their memory too (WAIT, which is sent after the script and on the
-// same connection: inside a script it returns at once, and so it does on a new connection).
+// same connection: inside a script it returns at once, and so it does on a new connection). While no
+// replica answers, schedule(), cancel() and complete() throw although their change is on the master:
+// producers and workers stop until one is back.
 // Replication is asynchronous all the same. A claim is not waited for, so after a failover its timer
 // may be handed out before the lease ends; complete() tells the first holder. A change that WAIT
 // gives up on is on the master, and may yet reach the replicas, or not. A master that was cut off

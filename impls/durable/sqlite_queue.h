@@ -17,7 +17,7 @@
 //   some 60 bytes a timer on disk, and its payload
 //
 // What is acknowledged survives kill -9; with FULL also a power cut, with NORMAL all but what came
-// after the last checkpoint.
+// after the last checkpoint: up to 1000 calls, whatever number of timers each has armed.
 //
 // Good: one machine, no server to look after.
 // Bad: one writer at a time, so workers wait for producers.
@@ -47,8 +47,8 @@ class SqliteQueue final : public DurableQueue {
 
   static constexpr Tick kPollInterval = 5'000'000;
 
-  // SQLite synchronises its log when it has grown so long (PRAGMA wal_autocheckpoint). Each change
-  // adds a page at least, so no more timers are acknowledged until then.
+  // SQLite synchronises its log when it has grown so long (PRAGMA wal_autocheckpoint). Each call that
+  // changes something adds a page at least, so no more calls are acknowledged until then.
   static constexpr int kPagesOfLog = 1000;
 
   enum class Synchronous { full, normal };

@@ -18,7 +18,7 @@ from statistics import median
 
 from console import ArgumentParser, Failure, run_main, say
 from files import fill, path_argument
-from node_model import Check, Load, Node, checks, node_of, queues, size_of_one
+from node_model import Check, Load, Node, Work, checks, node_of, queues, size_of_one
 from results.grid import read_files
 from results.realtime import RealtimeResults, load_files
 from tables.replays import markdown_table
@@ -30,7 +30,8 @@ NONE = "–"
 
 FAR_OFF = 0.5  # an error of a prediction
 
-DEFAULT = Load(per_second=1e6, pending=1e9, cancelled=0.9, busy=0.7, memory=64 * GIB)
+# A node of 64 GiB, half of it free: what an engine copies when it rewrites its file may take as much.
+DEFAULT = Load(per_second=1e6, pending=1e9, cancelled=0.9, busy=0.7, memory=32 * GIB)
 
 
 def main() -> int:
@@ -64,11 +65,13 @@ def answer(results: RealtimeResults, load: Load, source: Path) -> str:
         f"Figures from `{source}`, by `scripts/distributed`. {machine_line(results.facts)}",
         _load_said(load),
         _table_of_nodes(nodes, load),
-        "A node has one processor for the engine, and a disk of its own. fsyncs: of a timer; – if they "
-        "cannot be counted, and then the disk may be what limits a node. one is enough: for so many "
-        "timers a second and so many pending. silent: the time in which nothing fires after a node "
-        "was killed, with its share of the timers; late: the timers that "
-        "fire late for that.",
+        "A node has one processor for the engine, and a disk of its own. Where there are two figures, "
+        "the first holds if many clients call at once, and the second if each request comes alone. "
+        "The engine of journal_wheel and SQLite is in its clients, so the processor time of their own "
+        "work is in it. fsyncs: of a timer; – if they cannot be counted, and then the disk may be what "
+        "limits a node. one is enough: for so many timers a second and so many pending. bytes: in "
+        "memory; – if timers are on disk only. silent: how long nothing fires after a node was killed, "
+        "with its share of the timers; late: the timers that fire late because of it.",
         "### How far the model is to be trusted",
         _trust(checked),
         *_worst_of(checked),
@@ -84,18 +87,28 @@ def _in_short(nodes: list[Node], load: Load) -> str:
         same = [node for node in nodes if node.promise == promise]
         best = min(same, key=lambda node: node.nodes(load))
         said.append(
-            f"`{best.queue}` ({promise}) takes {counted(best.nodes(load), 'node')} for "
-            f"{_power(load.per_second)} timers a second and {_power(load.pending)} pending"
+            f"`{best.queue}` ({promise}) takes {counted(best.nodes(load), 'node')}"
+            f"{_silent(best.failover(load))}"
         )
-    parts = [f"**{'; '.join(said)}.**"]
+    asked = f"{_power(load.per_second)} timers a second and {_power(load.pending)} pending"
+    parts = [f"**For {asked}: {'; '.join(said)}.**"]
     redis = next((node for node in nodes if node.queue.startswith("redis_everysec")), None)
     if redis:
-        rate, pending = size_of_one(redis, load)
-        until = f" and {_rounded(pending)} pending" if pending else ""
+        (least, most), pending = size_of_one(redis, load)
         parts.append(
-            f"One Redis (`{redis.queue}`) is enough up to {_rounded(rate)} timers/s{until}."
+            f"One Redis (`{redis.queue}`) is enough up to {_rounded(least)} timers/s if each request "
+            f"comes alone, and up to {_rounded(most)} if many clients call at once."
         )
+        if pending:
+            parts.append(
+                f"Its memory is enough for {_rounded(pending)} pending"
+                f"{_silent(redis.silence(pending))}."
+            )
     return " ".join(parts)
+
+
+def _silent(seconds: float | None) -> str:
+    return "" if seconds is None else f", silent for {digits(seconds)} s if it is killed"
 
 
 def _load_said(load: Load) -> str:
@@ -109,7 +122,8 @@ def _load_said(load: Load) -> str:
 def _table_of_nodes(nodes: list[Node], load: Load) -> str:
     lines = []
     for node in nodes:
-        rate, pending = size_of_one(node, load)
+        (least, most), pending = size_of_one(node, load)
+        fewest, enough = node.for_rate(load)
         silent = node.failover(load)
         firing = load.per_second * (1 - load.cancelled) / node.nodes(load)
         late = None if silent is None else silent * firing
@@ -118,12 +132,12 @@ def _table_of_nodes(nodes: list[Node], load: Load) -> str:
             [
                 f"`{node.queue}`",
                 node.promise,
-                time(node.cpu * 1e9),
-                NONE if node.syncs is None else digits(node.syncs),
+                _range(time(node.together.cpu * 1e9), time(node.alone.cpu * 1e9)),
+                _range(_syncs(node.together), _syncs(node.alone)),
                 NONE if node.bytes is None else digits(node.bytes),
-                _rounded(rate),
+                _range(_rounded(most), _rounded(least)),
                 NONE if pending is None else _rounded(pending),
-                str(node.for_rate(load)),
+                _range(str(fewest), str(enough)),
                 NONE if memory is None else str(memory),
                 NONE if silent is None else f"{digits(silent)} s",
                 NONE if late is None else _rounded(late),
@@ -134,6 +148,14 @@ def _table_of_nodes(nodes: list[Node], load: Load) -> str:
     return markdown_table(titles, lines)
 
 
+def _syncs(work: Work) -> str:
+    return NONE if work.syncs is None else digits(work.syncs)
+
+
+def _range(together: str, alone: str) -> str:
+    return together if together == alone else f"{together} – {alone}"
+
+
 def _trust(checked: list[Check]) -> str:
     if not checked:
         return "Nothing checks it: measure 16 clients or workers, and three sizes of pending."
@@ -141,10 +163,10 @@ def _trust(checked: list[Check]) -> str:
     for what in dict.fromkeys(check.what for check in checked):
         errors = [abs(check.error) for check in checked if check.what == what]
         told.append(
-            f"{what}: off by {median(errors):.0%} in the middle, {max(errors):.0%} at worst, of "
+            f"{what}: median error {median(errors):.0%}, largest {max(errors):.0%}, of "
             f"{counted(len(errors), 'prediction')}"
         )
-    return "Each size was predicted from smaller ones alone. " + "; ".join(told) + "."
+    return "Each cell was predicted from others alone. " + "; ".join(told) + "."
 
 
 def _worst_of(checked: list[Check]) -> list[str]:

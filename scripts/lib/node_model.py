@@ -1,11 +1,15 @@
 """A model of durable queues beyond one machine, whose constants are measured by the suite `durable`.
 
-Three things are predicted, each by the simplest law that has a cause:
+Four things are predicted, each by the simplest law that has a cause:
 
   clients  A queue is a station that serves one request after the other for `demand`, and clients that
            wait for `delay` elsewhere (their own work, the way there, a synchronisation of the disk
            that they share). The rate of n clients follows by mean value analysis. The processors of
            the machine bound it, for clients and server share them.
+  processor
+           so much while nothing comes, and so much for each timer. A timer costs more if requests
+           come alone than if many clients call at once: the engine then reads and synchronises for
+           several together. A node is somewhere between, so both are told.
   memory   a fixed part, and so many bytes for each timer.
   restart  a fixed time, and so long for each timer.
 
@@ -26,6 +30,10 @@ SECOND = 1e9  # ns
 # With fewer timers pending, memory and time to be back are mostly those of an empty engine.
 FEWEST_FOR_MEMORY = 10_000
 FEWEST_FOR_RESTART = 1_000
+# Of what is asked for, by a queue that keeps up.
+KEEPS_UP = 0.9
+# The shares of their timers that are cancelled.
+CANCELLED = {"orders": 0.9, "jobs": 0.02}
 
 
 @dataclass(frozen=True)
@@ -103,50 +111,67 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Work:
+    """What the engine does for a timer that is armed, and cancelled or fires."""
+
+    cpu: float  # seconds
+    syncs: float | None  # of the disk
+
+
+@dataclass(frozen=True)
 class Node:
     """What a queue does on a node, measured; None: not measured."""
 
     queue: str
     promise: str
-    cpu: float  # seconds of the engine for a timer that is armed, and cancelled or fires
-    syncs: float | None  # of the disk, for a timer
+    alone: Work  # if each request comes alone
+    together: Work  # if many clients call at once
+    idle: float  # seconds of the processor in a second in which nothing comes
     sync_seconds: float | None
     bytes: float | None
     restart: Line | None
 
-    @property
-    def by_processor(self) -> float:
-        return 1 / self.cpu if self.cpu else math.inf
+    def rate(self, work: Work, busy: float) -> float:
+        """Returns the timers a second of a node that may be busy for this share of its time."""
+        by_processor = max(busy - self.idle, 0) / work.cpu if work.cpu else math.inf
+        return min(by_processor, busy * self._by_disk(work))
 
-    @property
-    def by_disk(self) -> float:
+    def _by_disk(self, work: Work) -> float:
         """Without a limit if it does not synchronise, or if nobody has counted how often."""
-        if not self.syncs:
+        if not work.syncs:
             return math.inf
         if self.sync_seconds is None:
             raise Failure(
                 "nobody has measured how long the disk takes; measure the scenario clients of "
                 "journal_wheel_0 with 1 client too"
             )
-        return 1 / (self.syncs * self.sync_seconds)
+        return 1 / (work.syncs * self.sync_seconds)
 
-    @property
-    def rate(self) -> float:
-        """Timers a second of a node that does nothing else."""
-        return min(self.by_processor, self.by_disk)
+    def rates(self, busy: float) -> tuple[float, float]:
+        """Returns the least and the most."""
+        least, most = sorted(self.rate(work, busy) for work in (self.alone, self.together))
+        return least, most
 
-    def for_rate(self, load: Load) -> int:
-        return math.ceil(load.per_second / (self.rate * load.busy))
+    def for_rate(self, load: Load) -> tuple[int, int]:
+        """Returns the fewest and the most that are needed."""
+        least, most = self.rates(load.busy)
+        if least <= 0:
+            raise Failure(f"{self.queue}: a node that may be busy for {load.busy:.0%} does nothing")
+        return math.ceil(load.per_second / most), math.ceil(load.per_second / least)
 
     def for_memory(self, load: Load) -> int | None:
         return None if self.bytes is None else math.ceil(load.pending * self.bytes / load.memory)
 
     def nodes(self, load: Load) -> int:
-        return max(self.for_rate(load), self.for_memory(load) or 1)
+        """Returns how many are enough however requests come."""
+        return max(self.for_rate(load)[1], self.for_memory(load) or 1)
 
     def failover(self, load: Load) -> float | None:
         """Returns the seconds in which a node with its share of the timers fires nothing."""
-        return None if self.restart is None else self.restart.at(load.pending / self.nodes(load))
+        return self.silence(load.pending / self.nodes(load))
+
+    def silence(self, pending: float) -> float | None:
+        return None if self.restart is None else self.restart.at(pending)
 
 
 def queues(results: RealtimeResults) -> list[str]:
@@ -175,25 +200,63 @@ def node_of(results: RealtimeResults, queue: str, cancelled: float) -> Node | No
     fire = _cells(results, "workers", queue)
     if not churn or not fire:
         return None
-    cell, fired = churn[max(churn)], fire[max(fire)]
-    own, of_fire = _cpu(cell), _cpu(fired)
-    arm = _share_of_arming(cell)
-
-    def mixed(churned: float, firing: float) -> float:
-        """Of a timer that is armed, and then cancelled or fires."""
-        return churned * (arm + (1 - arm) * cancelled) + firing * (1 - cancelled)
-
-    churned, firing = cell.value("fsyncs_per_timer"), fired.value("fsyncs_per_timer")
-    syncs = None if churned is None or firing is None else mixed(churned, firing)
+    idle, alone = _alone(results, queue, cancelled, churn[min(churn)], fire[min(fire)])
     return Node(
         queue,
         results.precision(queue),
-        mixed(own, of_fire) / SECOND,
-        syncs,
+        alone,
+        _mixed(churn[max(churn)], fire[max(fire)], cancelled),
+        idle,
         sync_seconds(results),
         _bytes(results, queue),
         _restart(results, queue),
     )
+
+
+def _mixed(churn: RealtimeCell, fire: RealtimeCell, cancelled: float) -> Work:
+    """Returns the work of a timer that is armed, and then cancelled or fires."""
+    arm = _share_of_arming(churn)
+
+    def mixed(churned: float, firing: float) -> float:
+        return churned * (arm + (1 - arm) * cancelled) + firing * (1 - cancelled)
+
+    churned, firing = churn.value("fsyncs_per_timer"), fire.value("fsyncs_per_timer")
+    syncs = None if churned is None or firing is None else mixed(churned, firing)
+    return Work(mixed(_cpu(churn), _cpu(fire)) / SECOND, syncs)
+
+
+def _alone(
+    results: RealtimeResults,
+    queue: str,
+    cancelled: float,
+    churn: RealtimeCell,
+    fire: RealtimeCell,
+) -> tuple[float, Work]:
+    """Returns what the engine does while nothing comes, and for a timer whose requests come alone: of
+    those that fire by the scenario rate, if it has two rates; of those that are cancelled with one
+    client.
+    """
+    work = _mixed(churn, fire, cancelled)
+    line = _line_of_rate(results, queue)
+    if line is None:
+        return 0.0, work
+    cpu = _cpu(churn) / SECOND * cancelled + line.each * (1 - cancelled)
+    return line.fixed, Work(cpu, work.syncs)
+
+
+def _line_of_rate(results: RealtimeResults, queue: str) -> Line | None:
+    """Returns the seconds of the processor in a second, by the timers that are armed and fire."""
+    points = []
+    for cell in _cells(results, "rate", queue).values():
+        rate = cell.value("achieved_per_second")
+        if rate and _keeps_up(cell):
+            points.append((rate, rate * _cpu(cell) / SECOND))
+    return Line.through([points[-2], points[-1]]) if len(points) > 1 else None
+
+
+def _keeps_up(cell: RealtimeCell) -> bool:
+    offered, achieved = cell.value("offered_per_second"), cell.value("achieved_per_second")
+    return bool(offered and achieved and achieved > KEEPS_UP * offered)
 
 
 def _cells(results: RealtimeResults, scenario: str, queue: str) -> dict[int, RealtimeCell]:
@@ -242,6 +305,8 @@ def checks(results: RealtimeResults, processors: int) -> list[Check]:
     for queue in queues(results):
         for scenario in ("clients", "workers"):
             found += _checks_of_clients(results, scenario, queue, processors)
+        for scenario in CANCELLED:
+            found += _checks_of_processor(results, scenario, queue)
         memory = _pending(results, queue, "bytes_in_memory", FEWEST_FOR_MEMORY)
         total = {size: size * each for size, each in memory.items()}
         found += _checks_of_line(queue, "bytes in memory", total)
@@ -269,6 +334,23 @@ def _checks_of_clients(
     ]
 
 
+def _checks_of_processor(results: RealtimeResults, scenario: str, queue: str) -> list[Check]:
+    """Predicts the processor time of a timer of a load that no constant is fitted to."""
+    cells = _cells(results, scenario, queue)
+    node = node_of(results, queue, CANCELLED[scenario])
+    if not cells or node is None or _line_of_rate(results, queue) is None:
+        return []
+    size = max(cells)
+    cell = cells[size]
+    fired = cell.value("achieved_per_second")
+    if not fired or not _keeps_up(cell):
+        return []
+    ended = fired / (1 - CANCELLED[scenario])
+    predicted = (node.alone.cpu + node.idle / ended) * 1e6
+    what = f"CPU in µs, {scenario}"
+    return [Check(queue, what, "1 client, rate", size, predicted, _cpu(cell) / 1e3)]
+
+
 def _checks_of_line(queue: str, what: str, measured: dict[int, float]) -> list[Check]:
     """Predicts each size from the two before it."""
     sizes = [size for size in sorted(measured) if measured[size] > 0]
@@ -285,6 +367,6 @@ def _checks_of_line(queue: str, what: str, measured: dict[int, float]) -> list[C
     ]
 
 
-def size_of_one(node: Node, load: Load) -> tuple[float, float | None]:
-    """Returns the timers a second and those pending that one node is enough for."""
-    return node.rate * load.busy, node.bytes and load.memory / node.bytes
+def size_of_one(node: Node, load: Load) -> tuple[tuple[float, float], float | None]:
+    """Returns the least and the most timers a second that one node is enough for, and those pending."""
+    return node.rates(load.busy), node.bytes and load.memory / node.bytes

@@ -48,11 +48,11 @@ from results.survival import Verdict
 from services import services_table
 from style import LIBRARY
 from tables import replays as table_of_costs
-from tables.durable import durable_table
+from tables.durable import durable_answer, durable_table
 from tables.libraries import pays
 from tables.replays import markdown_table
-from tables.survival import answer_lines, broken_lines
-from words import enumerated, grouped, machine_line, power
+from tables.survival import answer_lines, broken_lines, chance
+from words import digits, enumerated, grouped, machine_line, power
 
 RESULTS = ROOT / "results"
 REPORT = RESULTS / "report.html"
@@ -163,9 +163,9 @@ def _if_published(suite: str, tell: Callable[[list[ResultFile], Path], str]) -> 
 def _queues(files: list[ResultFile], where: Path) -> str:
     results = realtime.load_files(files)
     pictures = [f"![{title}](../{where}/{name}.png)" for name, title in PICTURES.items()]
-    measured = f"Medians of {results.rounds} rounds. [All figures](../{where}/table.md)."
-    parts = [*pictures, f"{measured} {machine_line(results.facts)}\n"]
-    return durable_table(results) + "\n" + "\n\n".join(parts)
+    answer = "\n\n".join(durable_answer(results))
+    parts = [*pictures, f"[All figures](../{where}/table.md). {machine_line(results.facts)}\n"]
+    return f"{answer}\n\n{durable_table(results)}\n" + "\n\n".join(parts)
 
 
 def _survivors(files: list[ResultFile], where: Path) -> str:
@@ -305,17 +305,21 @@ def _durable() -> str:
     safe = [q for q, own in crashes.items() if all(fate.verdict is Verdict.KEPT for fate in own)]
     if not safe:
         return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
-    kept = sum(fate.acknowledged for queue in safe for fate in crashes[queue])
-    runs = sum(fate.runs for queue in safe for fate in crashes[queue])
-    told = (
-        f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost none of {grouped(kept)} "
-        f"acknowledged timers in {grouped(runs)} runs in which the engine was killed or the power was cut"
+    cuts = {queue: fates["power_cut", queue] for queue in crashes}
+    kills = sum(fate.runs for queue in safe for fate in crashes[queue]) - sum(
+        cuts[queue].runs for queue in safe
     )
-    cuts = [fates["power_cut", queue] for queue in crashes]
-    losing = sorted((fate for fate in cuts if fate.lost), key=lambda fate: -fate.lost)
+    each = min(cuts[queue].runs for queue in safe)
+    told = (
+        f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost nothing in {grouped(kills)} "
+        f"runs in which the engine was killed, nor in {grouped(each)} power cuts each (so, with 95 % "
+        f"confidence, each loses something in less than {digits(100 * chance(each))} % of such cuts)"
+    )
+    losing = sorted((fate for fate in cuts.values() if fate.lost), key=lambda fate: -fate.lost)
     if losing:
-        lost = [f"`{f.queue}` {grouped(f.lost)} of {grouped(f.acknowledged)}" for f in losing]
-        told += f". In power cuts these were lost: {enumerated(lost, 9)}"
+        first, *others = [(rough(fate.lost / fate.runs), f"of `{fate.queue}`") for fate in losing]
+        taken = [f"the latest {first[0]} timers {first[1]}", *(f"{n} {of}" for n, of in others)]
+        told += f". A power cut took, on average, {enumerated(taken, 9)}"
     return f"{told} {seen}.".replace("\u202f", NO_BREAK)
 
 

@@ -32,7 +32,7 @@ class Client {
   #due = new Set(); // ids that may be due
   #seen = 0n; // the last revision that the watch has told
   #whenSeen = () => {};
-  #claims = new Map(); // the lease of those of a token, and how many are left
+  #claims = new Map(); // the lease of those of a token, and which are left
 
   constructor(socket, queue) {
     this.#socket = socket;
@@ -77,7 +77,7 @@ class Client {
       await this.#revoke(held);
       return {timers, next: soon()};
     }
-    this.#claims.set(token, {lease: held, left: timers.length});
+    this.#claims.set(token, {lease: held, left: new Set(timers.map(([id]) => id))});
     return {timers};
   }
 
@@ -189,9 +189,9 @@ class Client {
   // Ends leases that hold nothing any more.
   async #release(claims) {
     const ended = [];
-    for (const [, token] of claims) {
+    for (const [id, token] of claims) {
       const claim = this.#claims.get(token);
-      if (!claim || --claim.left > 0) continue;
+      if (!claim || !claim.left.delete(id) || claim.left.size > 0) continue;
       this.#claims.delete(token);
       ended.push(this.#revoke(claim.lease));
     }

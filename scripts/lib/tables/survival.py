@@ -25,6 +25,7 @@ from words import counted, digits, enumerated, grouped, machine_line, remake_lin
 
 WHAT_TO_DO = "What to do: "
 MOST_NAMED, MOST_LOSING = 6, 3  # queues in a sentence
+AT_MOST_ONCE = "_at_most_once"  # ends the names of faults whose workers complete a timer first
 LONGEST_BREACH = 100  # letters in a sentence; the list has all
 
 # Marks of an entry: a promise is broken; the engine does not start again; the promise is less than to
@@ -156,18 +157,18 @@ def _sureness(fates: dict[str, list[Fate]]) -> str:
 def _advice(results: SurvivalResults, fates: dict[str, list[Fate]], broken: Sequence[str]) -> str:
     said = []
     if safe := [queue for queue in fates if _is_safe(results, queue)]:
-        promise = (
-            "they promise to keep all, also after a power cut, and did so in each fault they met"
+        they = "it promises" if len(safe) == 1 else "they promise"
+        said.append(
+            f"If no timer may be lost, take {_either(safe)}: {they} to keep all, also after a power "
+            f"cut, and did.{_unpromised(results, fates, safe)}"
         )
-        if len(safe) == 1:
-            promise = (
-                "it promises to keep all, also after a power cut, and did so in each fault it met"
-            )
-        said.append(f"If no timer may be lost, take {_either(safe)}: {promise}.")
     twice = [queue for queue, own in fates.items() if any(fate.sums["fired_twice"] for fate in own)]
     if twice:
         of = f"{len(twice)} of {len(fates)} queues" if len(fates) > 1 else "the queue"
-        said.append(f"Write handlers that bear a second call: {of} fired timers twice.")
+        said.append(
+            f"Make handlers idempotent, or complete a timer before you act on it: {of} fired timers "
+            f"twice{_not_at_most_once(fates)}."
+        )
     if broken:
         said.append("Repeat a broken run by its command below before you trust that queue.")
     if not said:
@@ -175,9 +176,35 @@ def _advice(results: SurvivalResults, fates: dict[str, list[Fate]], broken: Sequ
     return " ".join(said)
 
 
+def _promised_faults(results: SurvivalResults) -> set[str]:
+    """Returns those in which an engine promises to keep all."""
+    return {fate.fault for fate in results.fates.values() if fate.promise == KEEPS_ALL}
+
+
+def _unpromised(results: SurvivalResults, fates: dict[str, list[Fate]], safe: Sequence[str]) -> str:
+    """Says what the safe queues lost where no engine promises to keep all."""
+    kept = _promised_faults(results)
+    own = [fate for queue in safe for fate in fates[queue] if fate.fault not in kept]
+    hurt = {fate.queue for fate in own if fate.lost or fate.no_starts}
+    if not hurt:
+        return ""
+    faults = enumerated(list(dict.fromkeys(fate.fault for fate in own)), MOST_NAMED)
+    whole = [fate.queue for fate in own if fate.queue not in hurt]
+    who = f"only {enumerated(whole, MOST_NAMED)} lost none" if whole else "all of them lost some"
+    return f" In {faults} no engine promises that, and {who}."
+
+
+def _not_at_most_once(fates: dict[str, list[Fate]]) -> str:
+    """Says so if none fired twice where workers complete a timer before they act."""
+    runs = [fate for own in fates.values() for fate in own if fate.fault.endswith(AT_MOST_ONCE)]
+    if not runs or any(fate.sums["fired_twice"] for fate in runs):
+        return ""
+    return ", none where workers completed them first"
+
+
 def _is_safe(results: SurvivalResults, queue: str) -> bool:
     """Whether the queue keeps all, by promise and by finding, wherever any engine promises that."""
-    kept = {fate.fault for fate in results.fates.values() if fate.promise == KEEPS_ALL}
+    kept = _promised_faults(results)
     return results.precision(queue) == KEEPS_ALL and all(
         not fate.breaches and not (fate.lost and fate.fault in kept)
         for fate in results.of_queue(queue)
