@@ -81,6 +81,17 @@ class SurvivalTest(ReportTest):
         for part in ("lost nothing", "lost what it may lose", "broke its promise", "cannot happen"):
             self.assertIn(part, legend)
 
+    def test_a_power_cut_takes_all_of_what_is_not_on_disk(self) -> None:
+        why = "it keeps nothing on disk"
+        left_out = [skipped(fault, "redis_memory", why) for fault in ("power_cut", "disk_full")]
+        self.open(self.page([*results(), *left_out]), "survival")
+        tile = self.tile("redis_memory", "power_cut")
+        self.assertEqual(tile.text, "all‡")
+        self.assertIn("would lose all", tile.get_attribute("aria-label"))
+        self.assertEqual(self.tile("redis_memory", "disk_full").text, "–")
+        legend = str(self.run_js("document.querySelector('.legend').innerText"))
+        self.assertIn("would lose all", legend)
+
     def test_at_first_the_broken_promise_is_shown(self) -> None:
         self.open(self.page(), "survival")
         for part in (

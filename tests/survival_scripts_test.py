@@ -72,7 +72,12 @@ class LoadTest(SurvivalScratch):
         self.assertEqual(report.results.fates["power_cut", SAFE].runs, 10)
 
     def test_verdicts(self) -> None:
-        entries = [*results(), {**skipped("disk_full", SAFE, ""), "error_message": "error: no"}]
+        entries = [
+            *results(),
+            {**skipped("disk_full", SAFE, ""), "error_message": "error: no"},
+            skipped("disk_full", LOSSY, "it keeps nothing on disk"),
+            skipped("power_cut", "redis_memory", "it keeps nothing on disk"),
+        ]
         fates = self.load(entries).fates
         self.assertEqual(
             {key: fate.verdict for key, fate in fates.items()},
@@ -84,6 +89,8 @@ class LoadTest(SurvivalScratch):
                 ("engine_stopped", LOSSY): Verdict.KEPT,
                 ("engine_stopped", BROKEN): Verdict.BROKEN,
                 ("disk_full", SAFE): Verdict.UNKNOWN,
+                ("disk_full", LOSSY): Verdict.LEFT_OUT,
+                ("power_cut", "redis_memory"): Verdict.LOSES_ALL,
             },
         )
 

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from figures.parts import FOOTER, INK, LEGEND_SIZE, footer_height, write_footer, write_title
 from results.survival import Fate, SurvivalResults, Verdict
-from tables.survival import BROKEN, MARKS, NO_START, matrix, signs
+from tables.survival import ALL, BROKEN, MARKS, NO_START, matrix, signs
 
 ROW, LETTER = 0.27, 0.068  # inches of a row, and of a letter of a name
 COLUMN = 0.47  # inches, of the least
@@ -19,6 +19,7 @@ COLOURS = {
     Verdict.KEPT: "#cde8d3",
     Verdict.ALLOWED: "#fbe3a6",
     Verdict.BROKEN: "#f2a79c",
+    Verdict.LOSES_ALL: "#f3cf86",
     Verdict.LEFT_OUT: "#f1f1f1",
     Verdict.UNKNOWN: "#cfcfcf",
 }
@@ -90,6 +91,8 @@ def draw(results: SurvivalResults, width: float | None = None, is_paper: bool = 
 
 def tile_text(fate: Fate) -> str:
     """Returns how many timers were lost, with marks; nothing if the fault was left out."""
+    if fate.verdict is Verdict.LOSES_ALL:
+        return ALL
     if not fate.has_figure:
         return ""
     return short_count(fate.lost) + signs(fate)

@@ -18,6 +18,8 @@ from results.grid import Grid, ResultFile, Rounds, collect
 SUITE = "faults"
 KEEPS_ALL, LOSES_ALL = "keeps all", "may lose all"
 SKIPPED = "skipped: "
+# No power is cut of an engine without files, for everybody knows what would come of it.
+POWER_CUT, NOTHING_ON_DISK = "power_cut", SKIPPED + "it keeps nothing on disk"
 
 # The sums over all runs, and the maxima.
 SUMS = {
@@ -40,6 +42,7 @@ class Verdict(Enum):
     KEPT = "lost nothing"
     ALLOWED = "lost what it may lose"
     BROKEN = "broke its promise"
+    LOSES_ALL = "would lose all, as it keeps nothing on disk; not run"
     LEFT_OUT = "cannot happen to it, or not on this machine"
     UNKNOWN = "has no figure"
 
@@ -117,6 +120,8 @@ class Fate:
 
     @property
     def verdict(self) -> Verdict:
+        if (self.fault, self.failure) == (POWER_CUT, NOTHING_ON_DISK):
+            return Verdict.LOSES_ALL
         if self.failure:
             is_skipped = self.failure.startswith(SKIPPED)
             return Verdict.LEFT_OUT if is_skipped else Verdict.UNKNOWN

@@ -31,7 +31,8 @@ LONGEST_BREACH = 100  # letters in a sentence; the list has all
 # Marks of an entry: a promise is broken; the engine does not start again; the promise is less than to
 # keep all.
 BROKEN, NO_START = "!", "×"
-MARKS = {"may lose the latest": "†", "may lose all": "‡"}
+MARKS = {"may lose the latest": "†", LOSES_ALL: "‡"}
+ALL = f"all{MARKS[LOSES_ALL]}"  # the entry of what need not be run
 
 DETAILS = [
     *("queue", "promise", "runs", *SUMS.values(), *MAXIMA.values()),
@@ -219,6 +220,8 @@ def entry(fate: Fate | None) -> str:
     """Returns an entry of the matrix."""
     if fate is None or fate.verdict is Verdict.LEFT_OUT:
         return NOT_RUN
+    if fate.verdict is Verdict.LOSES_ALL:
+        return ALL
     if not fate.has_figure:
         return fate.failure.partition(":")[0]
     return " ".join(filter(None, (_lost(fate), signs(fate))))
@@ -242,6 +245,8 @@ def marks_note(results: SurvivalResults) -> str:
         told.append(f"{NO_START} the engine does not start again after a run, see below")
     if any(fate.breaches for fate in fates):
         told.append(f"{BROKEN} the promise is broken in a run, see below")
+    if any(fate.verdict is Verdict.LOSES_ALL for fate in fates):
+        told.append(f"{ALL} it {Verdict.LOSES_ALL.value}")
     if any(fate.verdict is Verdict.LEFT_OUT for fate in fates):
         told.append(f"{NOT_RUN} the fault was left out, see below")
     return f"{'; '.join(told)}." if told else ""
@@ -368,7 +373,12 @@ def _bold(fate: Fate | None) -> str:
 
 
 # How entries look on a terminal.
-STYLES = {Verdict.BROKEN: "bold red", Verdict.ALLOWED: "yellow", Verdict.LEFT_OUT: "dim"}
+STYLES = {
+    Verdict.BROKEN: "bold red",
+    Verdict.ALLOWED: "yellow",
+    Verdict.LOSES_ALL: "yellow",
+    Verdict.LEFT_OUT: "dim",
+}
 
 
 def print_on_terminal(results: SurvivalResults) -> None:

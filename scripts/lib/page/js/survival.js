@@ -2,8 +2,12 @@
 // Survival: what durable timers survive, as a matrix of queues and faults, and the time line of the
 // run that tells the most of each.
 
-// Without a figure, a fault was left out, or something went wrong with the measurement.
+const NOTHING_ON_DISK = 'skipped: it keeps nothing on disk';
+
+// Without a figure, everybody knows what would come of a fault, or it was left out, or something went
+// wrong with the measurement.
 function verdictOf(cell) {
+  if (cell.scenario === 'power_cut' && cell.failure === NOTHING_ON_DISK) return 'LOSES_ALL';
   return cell.verdict ?? (cell.status === 'skipped' ? 'LEFT_OUT' : 'UNKNOWN');
 }
 
@@ -47,6 +51,7 @@ function lostText(cell) {
 // What a cell says in a sentence.
 function fateText(campaign, cell) {
   const verdict = campaign.verdicts[verdictOf(cell)];
+  if (verdictOf(cell) === 'LOSES_ALL') return verdict;
   const why = cell.failure.replace(/^skipped: /, '');
   return cell.hasFigure
     ? `${verdict}: ${lostText(cell)} acknowledged timers never fired in ${counted(cell.size, 'run')}; the engine ${cell.promise}`
@@ -111,7 +116,7 @@ function survivalCard(view, campaign, chosen) {
 }
 
 // What a tile shows instead of a number, or behind it.
-const SIGNS = {KEPT: '0', ALLOWED: '5', BROKEN: '5!', LEFT_OUT: '–', UNKNOWN: '?'};
+const SIGNS = {KEPT: '0', ALLOWED: '5', BROKEN: '5!', LOSES_ALL: 'all‡', LEFT_OUT: '–', UNKNOWN: '?'};
 
 function keyOfTile(queue, fault) {
   return `${queue}/${fault}`;
