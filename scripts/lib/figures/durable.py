@@ -8,27 +8,24 @@ from matplotlib.figure import Figure
 from figures.against_load import Panel, counter, draw
 from figures.contention import count
 from figures.parts import what_is_shown, with_unit
-from results.realtime import RealtimeResults
+from results.realtime import CONTROL, RealtimeResults
 
 # By figure: its title, and the scenarios and counters of its panels.
 FIGURES = {
     "durable_throughput": (
         "Timers a second that outlive the process",
         (
-            ("clients", "timers_per_second", "armed and cancelled, one a call"),
-            ("batch", "timers_per_second", "armed together, cancelled one by one"),
-            ("workers", "timers_per_second", "due at once, claimed and completed"),
+            ("clients", "timers_per_second", "timers/s, armed and cancelled"),
+            ("batch", "timers_per_second", "timers/s, armed together"),
+            ("workers", "timers_per_second", "timers/s, due and completed"),
         ),
     ),
     "durable_lateness": (
         "How late durable timers fire",
         (
-            ("rate", "lateness_p50_ns", "p50, behind the deadline"),
-            ("rate", "lateness_p99_ns", "p99, behind the deadline"),
-            ("rate", "lateness_p99.9_ns", "p99.9, behind the deadline"),
-            ("orders", "lateness_p50_ns", "p50, a minute in a second"),
-            ("orders", "lateness_p99_ns", "p99, a minute in a second"),
-            ("jobs", "lateness_p50_ns", "p50, a day in a second"),
+            ("rate", "lateness_p50_ns", "p50 late"),
+            ("rate", "lateness_p99_ns", "p99 late"),
+            ("orders", "lateness_p50_ns", "p50 late, a minute in a second"),
         ),
     ),
     "durable_size": (
@@ -57,25 +54,46 @@ FIGURES = {
 }
 
 
+# Those that have a row of panels for each promise: only queues that promise the same are compared.
+BY_PROMISE = ("durable_throughput", "durable_lateness")
+
+
 def figures(
     results: RealtimeResults, width: float | None = None
 ) -> Iterator[tuple[str, Callable[[], Figure]]]:
     """Yields the name of each figure and the function that draws it."""
     shown = what_is_shown(results)
     for name, (title, wanted) in FIGURES.items():
+        rows = _promises(results) if name in BY_PROMISE else [None]
         panels = [
-            Panel(
-                scenario,
-                scenario,
-                note,
-                counter(results, scenario, quantity),
-                with_unit if "_ns" in quantity else count,
-            )
+            _panel(results, scenario, quantity, note, promise)
+            for promise in rows
             for scenario, quantity, note in wanted
             if _is_measured(results, scenario, quantity)
         ]
         if panels:
-            yield name, partial(draw, results, title, shown, panels, width=width)
+            columns = len(panels) // len(rows)
+            yield name, partial(draw, results, title, shown, panels, columns, width=width)
+
+
+def _promises(results: RealtimeResults) -> list[str]:
+    queues = [name for name in results.backends if name != CONTROL]
+    return list(dict.fromkeys(map(results.precision, queues)))
+
+
+def _panel(
+    results: RealtimeResults, scenario: str, quantity: str, note: str, promise: str | None
+) -> Panel:
+    values = counter(results, scenario, quantity)
+
+    def of_promise(size: int, queue: str) -> list[float]:
+        is_shown = promise in (None, results.precision(queue)) or queue == CONTROL
+        return values(size, queue) if is_shown else []
+
+    unit = with_unit if "_ns" in quantity else count
+    return Panel(
+        scenario, scenario, note if promise is None else f"{promise}: {note}", of_promise, unit
+    )
 
 
 def _is_measured(results: RealtimeResults, scenario: str, quantity: str) -> bool:
