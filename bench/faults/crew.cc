@@ -204,6 +204,7 @@ void Crew::run_client(std::size_t client, std::uint64_t seed) {
 // A timer whose call has failed is not asked for again, so the ledger shows what becomes of it.
 void Crew::produce(DurableQueue& queue, std::size_t client, std::uint64_t seed) {
   std::mt19937_64 random(seed);
+  const std::string payload(plan_.payload, 'x');
   while (shared_->produces.load(std::memory_order_relaxed)) {
     const DurableId id = ledger_.new_id();
     const bool is_cancelled = random() % 8 == 0;
@@ -213,7 +214,7 @@ void Crew::produce(DurableQueue& queue, std::size_t client, std::uint64_t seed) 
                                                                     : plan_.longest_delay / 4);
     const Tick deadline = unix_now() + delay;
     ledger_.add(Happening::asked, id, deadline);
-    const DurableTimer timer{id, deadline, "payload"};
+    const DurableTimer timer{id, deadline, payload};
     try {
       shared_->is_asking[client] = true;
       queue.schedule({&timer, 1});
@@ -223,7 +224,7 @@ void Crew::produce(DurableQueue& queue, std::size_t client, std::uint64_t seed) 
         ledger_.add(Happening::cancelling, id);
         ledger_.add(queue.cancel(id) ? Happening::cancelled : Happening::not_cancelled, id);
       }
-      std::this_thread::sleep_for(kBetweenTimers);
+      std::this_thread::sleep_for(plan_.between_timers);
     } catch (const BackendError&) {
       if (shared_->is_asking[client].exchange(false)) ledger_.add(Happening::unarmed, id);
       std::this_thread::sleep_for(kAfterAnError);

@@ -37,13 +37,14 @@ struct CrewPlan {
   Tick lease;
   Tick longest_delay;  // of a timer
   Handlers handlers;
+  // A producer rests so long after each timer that was acknowledged.
+  std::chrono::nanoseconds between_timers = std::chrono::milliseconds(3);
+  std::size_t payload = 7;  // bytes
 };
 
 class Crew {
  public:
   static constexpr std::size_t kProducers = 2, kWorkers = 2;
-  // A producer rests so long after each timer that was acknowledged.
-  static constexpr std::chrono::nanoseconds kBetweenTimers = std::chrono::milliseconds(3);
 
   // Starts all. The ledger and the engine outlive it. Throws std::system_error. REQUIRES: this
   // process has one thread.

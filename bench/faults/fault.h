@@ -54,6 +54,7 @@ struct Fault {
   // A queue that does not say in this time that it holds nothing more is not back.
   std::chrono::seconds longest_recovery{60};
   std::string_view engine_switch = "";  // that it turns on and off
+  bool is_busy = false;  // producers rest hardly, and timers are large; it strikes within 2 s more
   bool needs_disk = false;
   bool needs_network = false;
   bool breaks_connections = false;  // needs a network too, unless they are over unix sockets

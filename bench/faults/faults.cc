@@ -317,6 +317,13 @@ std::span<const Fault> faults() {
        .possible = to_those_with_files,
        .strike = cut_power,
        .needs_disk = true},
+      {.name = "power_cut_while_busy",
+       .summary = "the same under load, while files are copied and written anew",
+       .promised = when_power_fails,
+       .possible = to_those_with_files,
+       .strike = cut_power,
+       .is_busy = true,
+       .needs_disk = true},
       {.name = "last_block_spoilt",
        .summary = "the engine is killed, and the last block that it wrote is overwritten",
        .promised = when_block_is_spoilt,
@@ -429,19 +436,24 @@ void wait(const FaultScene& scene, std::chrono::nanoseconds time) {
 std::chrono::nanoseconds age_of(const SurvivalTerms& terms) {
   if (terms.kept != Kept::but_the_latest) return 0s;
   return std::chrono::nanoseconds(terms.latest) +
-         static_cast<std::int64_t>(terms.latest_calls) * Crew::kBetweenTimers;
+         static_cast<std::int64_t>(terms.latest_calls) * CrewPlan().between_timers;
 }
 
 CrewPlan plan_of(const Fault& fault, const DurableTraits& traits, const std::string& queue,
                  std::uint64_t seed) {
   const std::chrono::nanoseconds longest_delay = 600ms + 2 * age_of(terms_of(fault, traits));
   constexpr Tick kLease = 200'000'000;
-  return {.queue = queue,
-          .seed = seed,
-          .delivery = fault.delivery,
-          .lease = std::max(kLease, traits.resolution),
-          .longest_delay = static_cast<Tick>(longest_delay.count()),
-          .handlers = fault.handlers};
+  CrewPlan plan{.queue = queue,
+                .seed = seed,
+                .delivery = fault.delivery,
+                .lease = std::max(kLease, traits.resolution),
+                .longest_delay = static_cast<Tick>(longest_delay.count()),
+                .handlers = fault.handlers};
+  if (fault.is_busy) {
+    plan.between_timers = std::chrono::microseconds(200);
+    plan.payload = 4096;
+  }
+  return plan;
 }
 
 void strike(FaultScene& scene) {
@@ -493,7 +505,9 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
                    ledger, disk,   network, connections ? &*connections : nullptr,
                    random, stop};
   wait(scene, 10s, [&] { return count(ledger, Happening::fired) > 0; });
-  wait(scene, age_of(terms_of(fault, traits)) + 100ms + std::chrono::milliseconds(random() % 300));
+  const std::uint64_t longest_wait = fault.is_busy ? 2000 : 300;
+  wait(scene, age_of(terms_of(fault, traits)) + 100ms +
+                  std::chrono::milliseconds(random() % longest_wait));
   strike(scene);
   wait(scene, 300ms);
   crew.end_producers();

@@ -48,6 +48,7 @@ from results.survival import Verdict
 from services import services_table
 from style import LIBRARY
 from tables import replays as table_of_costs
+from tables.chosen import rough as rough_number
 from tables.durable import durable_answer, durable_table
 from tables.libraries import pays
 from tables.replays import markdown_table
@@ -317,7 +318,9 @@ def _durable() -> str:
     )
     losing = sorted((fate for fate in cuts.values() if fate.lost), key=lambda fate: -fate.lost)
     if losing:
-        first, *others = [(rough(fate.lost / fate.runs), f"of `{fate.queue}`") for fate in losing]
+        first, *others = [
+            (rough_number(fate.lost / fate.runs), f"of `{fate.queue}`") for fate in losing
+        ]
         taken = [f"the latest {first[0]} timers {first[1]}", *(f"{n} {of}" for n, of in others)]
         told += f". A power cut took, on average, {enumerated(taken, 9)}"
     return f"{told} {seen}.".replace("\u202f", NO_BREAK)
