@@ -1,6 +1,6 @@
 """The figures of the suite `durable`: what timers cost that outlive the process."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from matplotlib.figure import Figure
@@ -64,7 +64,7 @@ def figures(
     """Yields the name of each figure and the function that draws it."""
     shown = what_is_shown(results)
     for name, (title, wanted) in FIGURES.items():
-        rows = _promises(results) if name in BY_PROMISE else [None]
+        rows: Sequence[str | None] = _promises(results) if name in BY_PROMISE else [None]
         panels = [
             _panel(results, scenario, quantity, note, promise)
             for promise in rows
@@ -86,7 +86,7 @@ def _panel(
 ) -> Panel:
     values = counter(results, scenario, quantity)
 
-    def of_promise(size: int, queue: str) -> list[float]:
+    def of_promise(size: int, queue: str) -> Sequence[float]:
         is_shown = promise in (None, results.precision(queue)) or queue == CONTROL
         return values(size, queue) if is_shown else []
 
