@@ -64,7 +64,9 @@ def figures(
     """Yields the name of each figure and the function that draws it."""
     shown = what_is_shown(results)
     for name, (title, wanted) in FIGURES.items():
-        rows: Sequence[str | None] = _promises(results) if name in BY_PROMISE else [None]
+        rows: list[str | None] = [None]
+        if name in BY_PROMISE:
+            rows = [*_promises(results)]
         panels = [
             _panel(results, scenario, quantity, note, promise)
             for promise in rows
