@@ -226,7 +226,9 @@ class ReadmeTest(unittest.TestCase):
         crashes = dict.fromkeys(publish.CRASHES, 0)
         keeps, forgets = {**crashes}, {**crashes, "power_cut": 7}
         text = said(journal_wheel_0=keeps, redis_everysec=forgets)
-        self.assertIn("`journal_wheel_0` lost nothing in 10 runs in which the engine was killed", text)
+        self.assertIn(
+            "`journal_wheel_0` lost nothing in 10 runs in which the engine was killed", text
+        )
         self.assertIn("nor in 5 power cuts each (so, with 95 % confidence, each loses", text)
         self.assertIn("less than 45.1 % of such cuts", text)
         self.assertIn("on average, the latest 1.4 timers of `redis_everysec`", text)

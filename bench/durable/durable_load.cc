@@ -72,10 +72,12 @@ void arm_what_is_due(DurableBench& bench, const DurablePromise& promise) {
 // Of an engine that is in its clients: arms in a process that is then killed, as a user's would be.
 // REQUIRES: nobody has opened the engine.
 void arm_and_be_killed(DurableBench& bench, const DurablePromise& promise) {
+  const pid_t parent = getpid();
   const pid_t client = fork();
   if (client < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (client == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(EXIT_FAILURE);
     try {
       arm_what_is_due(bench, promise);
       raise(SIGKILL);

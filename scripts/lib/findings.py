@@ -31,7 +31,7 @@ from results.passes import PASSES, PassResults, load_pass
 from results.realtime import RealtimeResults, load_files
 from results.grid import read_files
 from results.replays import MARGIN, Results
-from results.survival import Fate
+from results.survival import POWER_CUT, Fate
 from style import family
 from tables.chosen import rough as times
 from tables.libraries import pays
@@ -439,7 +439,7 @@ def _durable() -> Finding:
         return _value(durable, "clients", clients, name, "timers_per_second")
 
     def lost(name: str) -> str:
-        cut: Fate | None = faults.fates.get(("power_cut", name))
+        cut: Fate | None = faults.fates.get((POWER_CUT, name))
         if not cut or not cut.has_figure:
             return "not cut"
         return f"{digits(cut.lost / cut.runs)} timers a cut" if cut.lost else "nothing"

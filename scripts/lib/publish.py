@@ -44,7 +44,7 @@ from published import (
 from results import realtime, survival
 from results.grid import ResultFile, packed, read_files
 from results.replays import Results
-from results.survival import Verdict
+from results.survival import POWER_CUT, Verdict
 from services import services_table
 from style import LIBRARY
 from tables import replays as table_of_costs
@@ -78,7 +78,7 @@ PICTURES = {  # of durable queues
 
 PRECISIONS = ("granular", "exact")
 LOGS = "log_"
-CRASHES = ("engine_killed", "engine_killed_repeatedly", "power_cut")
+CRASHES = ("engine_killed", "engine_killed_repeatedly", POWER_CUT)
 RUNTIMES = {"Go's": "go_runtime_timers", "Node's": "node_timers", "Java's": "java_priority_queue"}
 
 
@@ -306,10 +306,8 @@ def _durable() -> str:
     safe = [q for q, own in crashes.items() if all(fate.verdict is Verdict.KEPT for fate in own)]
     if not safe:
         return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
-    cuts = {queue: fates["power_cut", queue] for queue in crashes}
-    kills = sum(fate.runs for queue in safe for fate in crashes[queue]) - sum(
-        cuts[queue].runs for queue in safe
-    )
+    cuts = {queue: fates[POWER_CUT, queue] for queue in crashes}
+    kills = sum(fate.runs for queue in safe for fate in crashes[queue] if fate.fault != POWER_CUT)
     each = min(cuts[queue].runs for queue in safe)
     told = (
         f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost nothing in {grouped(kills)} "

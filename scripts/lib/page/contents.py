@@ -312,7 +312,7 @@ def _signs(results: survival.SurvivalResults) -> dict[str, str]:
 def _row_of_fate(results: survival.SurvivalResults, fate: survival.Fate) -> list[Any]:
     if not fate.has_figure:
         [size, *_] = results.sizes(fate.fault, fate.queue)
-        return [fate.fault, size, fate.queue, None, fate.failure]
+        return [fate.fault, size, fate.queue, None, fate.failure, 0, 0, fate.verdict.name]
     values = fate.sums | fate.maxima
     values |= {name: getattr(fate, name) for name in ("breaches", "no_starts", "not_back")}
     counters = {name: [_rounded(value, 15)] for name, value in values.items()}

@@ -4,9 +4,9 @@
 // One contender in one scenario at one size. A cell of replays has costs, one of services counters.
 class Cell {
   constructor([scenario, size, backend, figures, ...told], kind) {
-    const [failure = '', noisy = 0, timeouts = 0] = told;
+    const [failure = '', noisy = 0, timeouts = 0, verdict] = told;
     const hasFigure = figures !== null;
-    Object.assign(this, {scenario, size, backend, failure, noisy, timeouts, hasFigure});
+    Object.assign(this, {scenario, size, backend, failure, noisy, timeouts, verdict, hasFigure});
     if (kind === 'costs' && figures) {
       [this.costs, this.items, this.rounds = this.costs.map((_, i) => i)] = figures;
       this.cost = median(this.costs);

@@ -2,15 +2,6 @@
 // Survival: what durable timers survive, as a matrix of queues and faults, and the time line of the
 // run that tells the most of each.
 
-const NOTHING_ON_DISK = 'skipped: it keeps nothing on disk';
-
-// Without a figure, everybody knows what would come of a fault, or it was left out, or something went
-// wrong with the measurement.
-function verdictOf(cell) {
-  if (cell.scenario === 'power_cut' && cell.failure === NOTHING_ON_DISK) return 'LOSES_ALL';
-  return cell.verdict ?? (cell.status === 'skipped' ? 'LEFT_OUT' : 'UNKNOWN');
-}
-
 function drawSurvival(view) {
   const campaign = view.campaign('survival');
   if (!campaign) return nothing('scripts/bench faults');
@@ -50,8 +41,8 @@ function lostText(cell) {
 
 // What a cell says in a sentence.
 function fateText(campaign, cell) {
-  const verdict = campaign.verdicts[verdictOf(cell)];
-  if (verdictOf(cell) === 'LOSES_ALL') return verdict;
+  const verdict = campaign.verdicts[cell.verdict];
+  if (cell.verdict === 'LOSES_ALL') return verdict;
   const why = cell.failure.replace(/^skipped: /, '');
   return cell.hasFigure
     ? `${verdict}: ${lostText(cell)} acknowledged timers never fired in ${counted(cell.size, 'run')}; the engine ${cell.promise}`
@@ -64,7 +55,7 @@ function survivalCard(view, campaign, chosen) {
   const cells = new Map(
     campaign.cells.map((cell) => [keyOfTile(cell.backend, cell.scenario), cell]),
   );
-  const verdicts = new Set(campaign.cells.map(verdictOf));
+  const verdicts = new Set(campaign.cells.map((cell) => cell.verdict));
   const head = (fault) =>
     h(
       'th',
@@ -116,7 +107,14 @@ function survivalCard(view, campaign, chosen) {
 }
 
 // What a tile shows instead of a number, or behind it.
-const SIGNS = {KEPT: '0', ALLOWED: '5', BROKEN: '5!', LOSES_ALL: 'all‡', LEFT_OUT: '–', UNKNOWN: '?'};
+const SIGNS = {
+  KEPT: '0',
+  ALLOWED: '5',
+  BROKEN: '5!',
+  LOSES_ALL: 'all‡',
+  LEFT_OUT: '–',
+  UNKNOWN: '?',
+};
 
 function keyOfTile(queue, fault) {
   return `${queue}/${fault}`;
@@ -125,7 +123,7 @@ function keyOfTile(queue, fault) {
 function tileOfCell(view, campaign, cell, chosen) {
   if (!cell) return null;
   const place = keyOfTile(cell.backend, cell.scenario);
-  const verdict = verdictOf(cell);
+  const {verdict} = cell;
   const text = `${cell.backend}, ${cell.scenario}: ${fateText(campaign, cell)}`;
   return h(
     'button',
@@ -194,7 +192,7 @@ function chosenCard(campaign, queue, fault, cell) {
 }
 
 function factsOfCell(campaign, cell) {
-  const verdict = verdictOf(cell);
+  const {verdict} = cell;
   const facts = [['Outcome', [h('span', {class: `tile ${verdict}`}, campaign.verdicts[verdict])]]];
   if (!cell.hasFigure) {
     facts.push(['Why', cell.failure.replace(/^skipped: /, '')]);
