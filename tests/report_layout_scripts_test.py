@@ -33,7 +33,7 @@ import words
 from figures.against_size import spread_out
 from figures.parts import SHADE
 from results import statistics
-from reports import Choice, Report, open_report
+from reports import Choice, CostReport, Report, open_report
 from results.grid import read_files
 
 Vector = Sequence[float]
@@ -232,11 +232,14 @@ class Pictures(Scratch):
             self.check_layout(name, draw())
 
     def test_nothing_is_cut_off_or_overlaps(self) -> None:
-        # Of each suite the latest campaign.
+        # Of each suite the latest campaign. The suites of replays share their figures, so only the
+        # largest of them is drawn narrow, too.
         folders = {path.name.rpartition("-")[2]: path for path in sorted(ROOT.glob("results/2*"))}
-        for folder, width in itertools.product(folders.values(), (None, 7.5)):
+        for (suite, folder), width in itertools.product(folders.items(), (None, 7.5)):
             with self.subTest(folder=folder.name, width=width):
-                self.check_figures(open_report([folder], Choice(width=width)))
+                report = open_report([folder], Choice(width=width))
+                if width is None or suite == "full" or not isinstance(report, CostReport):
+                    self.check_figures(report)
 
     def test_long_titles_take_two_lines(self) -> None:
         workload = "all_connections_of_a_proxy_that_are_idle_most_of_the_time"

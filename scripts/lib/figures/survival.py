@@ -4,15 +4,26 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from figures.parts import FOOTER, INK, LEGEND_SIZE, footer_height, write_footer, write_title
+from figures.parts import (
+    FOOTER,
+    INK,
+    LEGEND_SIZE,
+    footer_height,
+    legend_height,
+    width_of,
+    write_footer,
+    write_title,
+)
 from results.survival import Fate, SurvivalResults, Verdict
 from tables.survival import ALL, BROKEN, MARKS, NO_START, matrix, signs
 
 ROW, LETTER = 0.27, 0.068  # inches of a row, and of a letter of a name
 COLUMN = 0.47  # inches, of the least
+TILE_SIZE = 7.5  # of letters, in points; smaller if a tile is narrower
 BETWEEN = 0.05  # inches beside the names
 
 COLOURS = {
@@ -47,7 +58,10 @@ def draw(results: SurvivalResults, width: float | None = None, is_paper: bool = 
     wide = width or max(names + COLUMN * len(faults) + 0.3, 7.5)
     labels = [fault.replace("_", " ") for fault in faults]
     heads = LETTER * max(map(len, labels)) + 2 * BETWEEN
-    below = 0.42 + (0 if is_paper else footer_height(results, wide) - FOOTER + 0.5)
+    found = [one for one in Verdict if any(fate.verdict is one for fate in results.fates.values())]
+    columns = legend_columns([one.value for one in found], wide)
+    legend = legend_height(len(found), columns)
+    below = 0.23 + legend + (0 if is_paper else footer_height(results, wide) - FOOTER + 0.5)
     above = heads + (0.05 if is_paper else 0.75)
     high = below + ROW * len(rows) + above
     figure = plt.figure(figsize=(wide, high), dpi=170)
@@ -60,6 +74,10 @@ def draw(results: SurvivalResults, width: float | None = None, is_paper: bool = 
     axes.tick_params(length=0, labeltop=True, labelbottom=False, pad=3)
     axes.set_xticks([x + 0.5 for x in range(len(faults))], labels, rotation=90)
     axes.set_yticks([y + 0.5 for y in range(len(rows))], results.backends)
+    texts = [tile_text(fate) for row in rows for fate in row if fate]
+    widest = max(width_of(text, TILE_SIZE) for text in texts)
+    room = 0.92 * (wide - names - 0.15) / len(faults)
+    size = TILE_SIZE * min(1, room / (widest or room))
     for y, row in enumerate(rows):
         for x, fate in enumerate(row):
             if fate:
@@ -68,14 +86,13 @@ def draw(results: SurvivalResults, width: float | None = None, is_paper: bool = 
                     Rectangle((x + 0.03, y + 0.05), 0.94, 0.9, color=colour, linewidth=0)
                 )
                 weight = "bold" if fate.breaches else "normal"
-                place = {"ha": "center", "va": "center", "fontsize": 7.5, "color": INK}
+                place = {"ha": "center", "va": "center", "fontsize": size, "color": INK}
                 axes.text(x + 0.5, y + 0.52, tile_text(fate), weight=weight, **place)
-    found = {fate.verdict for fate in results.fates.values()}
     figure.legend(
-        handles=[Patch(color=COLOURS[one], label=one.value) for one in Verdict if one in found],
+        handles=[Patch(color=COLOURS[one], label=one.value) for one in found],
         loc="lower left",
-        bbox_to_anchor=(0.15 / wide, (below - 0.34) / high),
-        ncols=len(found),
+        bbox_to_anchor=(0.15 / wide, (below - 0.15 - legend) / high),
+        ncols=columns,
         frameon=False,
         fontsize=LEGEND_SIZE,
         borderpad=0,
@@ -87,6 +104,18 @@ def draw(results: SurvivalResults, width: float | None = None, is_paper: bool = 
         write_title(figure, "What durable timers survive", _note(results))
         write_footer(figure, results)
     return figure
+
+
+def legend_columns(labels: list[str], wide: float) -> int:
+    """Returns the most columns of a legend that fit the page; each is as wide as its longest label."""
+    patch = 3.4 * LEGEND_SIZE / 72  # inches of a patch, and of the gaps beside it
+
+    def width(columns: int) -> float:
+        parts = np.array_split(labels, columns)
+        return sum(max(width_of(label, LEGEND_SIZE) for label in part) + patch for part in parts)
+
+    fitting = (n for n in range(len(labels), 0, -1) if width(n) <= wide - 0.3)
+    return next(fitting, 1)
 
 
 def tile_text(fate: Fate) -> str:

@@ -24,7 +24,7 @@ from tables.terminal import Line, split_by_width
 from words import counted, digits, enumerated, grouped, machine_line, remake_line, time
 
 WHAT_TO_DO = "What to do: "
-MOST_NAMED, MOST_LOSING = 6, 3  # queues in a sentence
+MOST_NAMED = 6  # queues in a sentence
 AT_MOST_ONCE = "_at_most_once"  # ends the names of faults whose workers complete a timer first
 LONGEST_BREACH = 100  # letters in a sentence; the list has all
 
@@ -126,9 +126,10 @@ def _losses(results: SurvivalResults, lossless: Sequence[str], losing: Sequence[
         parts[-1] += f" (but {enumerated(volatile, MOST_NAMED)} may lose all in a power cut)"
     if losing:
         worst = [max(results.of_queue(queue), key=_share_lost) for queue in losing]
+        worst.sort(key=_share_lost, reverse=True)
         named = [f"{one.queue} ({_lost(one)} in {one.fault})" for one in worst]
         loses = "loses what it may lose" if len(losing) == 1 else "lose what they may lose"
-        parts.append(f"{enumerated(named, MOST_LOSING)} {loses}")
+        parts.append(f"{enumerated(named, 1)} {loses}")
     return [f"{'; '.join(parts)}."] if parts else []
 
 
@@ -149,9 +150,8 @@ def _sureness(fates: dict[str, list[Fate]]) -> str:
     each = f"{least} to {most} times" if least < most else "once" if most == 1 else f"{most} times"
     return (
         f"Each queue met each fault {each}. What never happened in {counted(least, 'run')} happens, "
-        f"with 95 % confidence, in less than {digits(100 * chance(least))} % of such runs (for many "
-        "runs, 3 in N: the rule of three). Timers of one run are lost together, so runs count here, "
-        "not timers."
+        f"with 95 % confidence, in less than {digits(100 * chance(least))} % of such runs (the rule "
+        "of three). Timers of one run are lost together, so runs count, not timers."
     )
 
 

@@ -148,7 +148,9 @@ function tileOfCell(view, campaign, cell, chosen) {
           h('sup', {}, cell.signs),
           h('small', {}, `of ${shortCount(cell.value('acknowledged'))}`),
         )
-      : SIGNS[verdict],
+      : verdict === 'LOSES_ALL'
+        ? h('span', {class: 'count'}, 'all', h('sup', {}, '‡'))
+        : SIGNS[verdict],
   );
 }
 
