@@ -12,6 +12,7 @@
 #include "broken_queues.h"
 #include "print_backend.h"
 #include "replay/make_backend.h"
+#include "system/cpu_time.h"
 #include "verify/audited_queue.h"
 #include "verify/check.h"
 #include "verify/contract.h"
@@ -47,10 +48,11 @@ std::string name_of(const testing::TestParamInfo<Backend>& info) {
 
 class BrokenTest : public testing::TestWithParam<Backend> {};
 
+// Processor time, as other tests run beside this one.
 TEST_P(BrokenTest, IsCaughtByTheContractWithinTenSeconds) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = cpu_seconds();
   EXPECT_TRUE(broken_rule(GetParam()).has_value());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(10));
+  EXPECT_LT(cpu_seconds() - start, 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Bugs, BrokenTest,

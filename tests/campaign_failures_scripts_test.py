@@ -305,7 +305,7 @@ class FailuresTest(BenchScratch):
         self.assertEqual(program.stderr.read(), "")
         self.assertEqual(program.wait(), 0)
         program.stderr.close()
-        for name in ("results.json", "table.md", "overview.png"):
+        for name in ("results.json", "table.md"):
             self.assertTrue((self.out / name).exists(), name)
 
     def test_a_full_disk_is_told_and_loses_nothing(self) -> None:

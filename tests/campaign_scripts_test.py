@@ -36,6 +36,7 @@ from results.statistics import median_interval
 
 class CampaignTest(BenchScratch):
     def test_measures_in_rounds_and_reports(self) -> None:
+        self.draws = True
         code, out, err = self.run_bench("full", "--sizes=1,2", "--seed", "7")
         self.assertEqual((code, err), (0, ""))
         self.assertIn("| `scan`", out)
@@ -181,6 +182,7 @@ class CampaignTest(BenchScratch):
         self.assertEqual(context["limits"], {"clock_ns": 20})
 
     def test_figures_that_were_not_drawn_any_more_are_drawn(self) -> None:
+        self.draws = True
         self.run_bench()
         (self.out / "table.md").unlink()  # the last that is written
         (self.out / "overview.png").unlink()

@@ -534,6 +534,7 @@ class PlotCommandTest(RealtimeScratch):
 
 
 class BenchTest(BenchScratch):
+    draws = True
     LEFT = ("results.json", "results.distributions.json.gz", "table.md", "cpu_by_rate.png")
 
     def test_verifies_measures_and_reports(self) -> None:

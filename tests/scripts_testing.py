@@ -234,11 +234,26 @@ else:
 """
 
 
+# Writes the table and draws nothing: to load matplotlib takes as long as all else in a short campaign.
+WITHOUT_FIGURES = """
+import sys, types
+
+def write_report(report, folder):
+    table = folder / "table.md"
+    table.write_text(report.markdown())
+    return [table]
+
+sys.modules["plot"] = types.SimpleNamespace(write_report=write_report)
+"""
+
+
 class BenchScratch(Scratch):
     """Runs bench.py with a fake timerbench; scripts/bench itself would build the real one.
 
     ACTS in the environment says how backends behave: ring_512=crash.
     """
+
+    draws = False  # whether the figures are drawn
 
     def setUp(self) -> None:
         super().setUp()
@@ -262,8 +277,9 @@ class BenchScratch(Scratch):
         )
 
     def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
+        program = self.program if self.draws else WITHOUT_FIGURES + self.program
         return subprocess.Popen(
-            [sys.executable, "-c", self.program, *arguments, f"--out={self.out}"],
+            [sys.executable, "-c", program, *arguments, f"--out={self.out}"],
             env=os.environ
             | environment
             | {"PYTHONPATH": str(ROOT / "scripts" / "lib"), "SOURCE": f"{self.source}/"},

@@ -58,11 +58,13 @@ class SurvivalScratch(Scratch):
 
 class LoadTest(SurvivalScratch):
     def test_rounds_sizes_and_files_are_further_runs(self) -> None:
-        one = survived("power_cut", SAFE, lost=1, breaches=1, latest_seconds=2, worst_seed=7)
+        one = survived(
+            "power_cut", SAFE, lost=1, lossy=1, breaches=1, latest_seconds=2, worst_seed=7
+        )
         larger = survived("power_cut", SAFE, runs=20, acknowledged=9000)
         larger["name"] = larger["name"].replace("/5/", "/20/")
         fate = self.load([survived("power_cut", SAFE), one, larger]).fates["power_cut", SAFE]
-        self.assertEqual((fate.runs, fate.breaches, fate.worst_seed), (30, 1, 7))
+        self.assertEqual((fate.runs, fate.lossy, fate.breaches, fate.worst_seed), (30, 1, 1, 7))
         self.assertEqual((fate.lost, fate.acknowledged), (1, 13_200))
         self.assertEqual(fate.maxima["latest_seconds"], 2)
         both = [write(self.folder, results()), self.folder / "again.json"]
@@ -70,6 +72,13 @@ class LoadTest(SurvivalScratch):
         report = open_report(both)
         assert isinstance(report, SurvivalReport)
         self.assertEqual(report.results.fates["power_cut", SAFE].runs, 10)
+
+    def test_older_files_do_not_tell_how_many_runs_lost_some(self) -> None:
+        entry = survived("power_cut", SAFE, lost=1)
+        del entry["lossy"]
+        self.assertIsNone(
+            self.load([entry, survived("power_cut", SAFE)]).fates["power_cut", SAFE].lossy
+        )
 
     def test_verdicts(self) -> None:
         entries = [
@@ -352,7 +361,7 @@ class CampaignTest(BenchScratch):
             self.assertEqual(choice, ["--suite=faults", "--sizes=1", "--seed=17"])
 
     def test_each_round_has_runs_of_its_own_and_time_for_them(self) -> None:
-        facts = {"suite": "faults", "kind": "realtime", "seed": 17, "seconds": 1, "backends": {}}
+        facts = {"suite": "faults", "kind": "realtime", "seed": 17, "seconds": 600, "backends": {}}
         runner = Runner.__new__(Runner)
         plan = SimpleNamespace(
             suite="faults",
@@ -372,7 +381,7 @@ class CampaignTest(BenchScratch):
             command = runner._command(cell, round_)
             self.assertEqual([one for one in command if "seed" in one], [f"--seed={seed}"])
         self.assertGreater(
-            runner._limits(cell).seconds, 5 * (8 * 60 + 60), "eight restarts, and the end"
+            runner._limits(cell).seconds, 5 * (600 + 60 + 60), "strikes, a restart, and the end"
         )
 
     def test_the_harness_counts(self) -> None:

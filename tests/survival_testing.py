@@ -35,6 +35,7 @@ def survived(
             "breaches": 0,
             "no_starts": 0,
             "not_back": 0,
+            "lossy": 0,
             "acknowledged": 2100,
             "lost": 0,
             "fired_twice": 0,
@@ -86,7 +87,7 @@ def results() -> list[dict[str, Any]]:
         survived("power_cut", BROKEN, fired_twice=4),
         skipped("engine_stopped", SAFE, "it has no server"),
         survived("engine_stopped", LOSSY, latest_seconds=5.5, silent_seconds=5.25),
-        survived("engine_stopped", BROKEN, lost=7, breaches=2, worst_seed=4),
+        survived("engine_stopped", BROKEN, lost=7, lossy=2, breaches=2, worst_seed=4),
     ]
 
 

@@ -1,20 +1,18 @@
 #include "durable/clients.h"
 
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "system/child_process.h"
 #include "system/process_tree.h"
 
 namespace timerbench {
@@ -83,15 +81,8 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
           [&, client] { be_client(engine, config, client, /*is_process=*/false, work); });
       continue;
     }
-    const pid_t parent = getpid();
-    const pid_t process = fork();
-    if (process < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (process == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() == parent) be_client(engine, config, client, /*is_process=*/true, work);
-      _exit(EXIT_SUCCESS);
-    }
-    processes.push_back(process);
+    processes.push_back(
+        start_child([&] { be_client(engine, config, client, /*is_process=*/true, work); }));
   }
   const auto wait_until = [&](Steady::time_point end, const auto& is_done) {
     while (!is_done() && Steady::now() < end && !stop) std::this_thread::sleep_for(1ms);

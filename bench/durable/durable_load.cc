@@ -1,20 +1,16 @@
 #include "durable/durable_load.h"
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <future>
 #include <memory>
 #include <set>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -22,6 +18,7 @@
 #include "durable/clients.h"
 #include "durable/ledger.h"
 #include "durable/worker_step.h"
+#include "system/child_process.h"
 #include "system/supervised_program.h"
 
 namespace timerbench {
@@ -72,20 +69,14 @@ void arm_what_is_due(DurableBench& bench, const DurablePromise& promise) {
 // Of an engine that is in its clients: arms in a process that is then killed, as a user's would be.
 // REQUIRES: nobody has opened the engine.
 void arm_and_be_killed(DurableBench& bench, const DurablePromise& promise) {
-  const pid_t parent = getpid();
-  const pid_t client = fork();
-  if (client < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (client == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(EXIT_FAILURE);
+  const pid_t client = start_child([&] {
     try {
       arm_what_is_due(bench, promise);
       raise(SIGKILL);
     } catch (const std::exception& error) {
       fmt::print(stderr, "{}\n", error.what());
     }
-    _exit(EXIT_FAILURE);
-  }
+  });
   int status = 0;
   waitpid(client, &status, 0);
   if (!WIFSIGNALED(status)) throw BackendError("a client could not arm what is due");

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +17,8 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "system/child_process.h"
 
 namespace timerbench {
 namespace {
@@ -59,24 +59,13 @@ void Crew::start() {
 
 void Crew::launch(std::size_t process) {
   const std::uint64_t seed = plan_.seed + 1'000'003 * ++launches_;
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(EXIT_FAILURE);
-    if (are_processes()) {
-      run_client(process, seed);
-    } else {
-      std::vector<std::jthread> threads;
-      for (std::size_t i = 0; i < kProducers + kWorkers; ++i) {
-        threads.emplace_back([=, this] { run_client(i, seed + i); });
-      }
-      threads.clear();
+  running_[process] = start_child([&] {
+    if (are_processes()) return run_client(process, seed);
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < kProducers + kWorkers; ++i) {
+      threads.emplace_back([=, this] { run_client(i, seed + i); });
     }
-    _exit(EXIT_SUCCESS);
-  }
-  running_[process] = child;
+  });
 }
 
 bool Crew::replace_producer(std::size_t i) {

@@ -1,7 +1,7 @@
 // What breaks while a durable queue is used: the roster of faults, and a run with one of them.
 //
 // In a run, producers arm timers and cancel some, and workers fire them. After a while the fault
-// strikes, some of them several times, and each time it mends what it broke. Then the producers
+// strikes, some of them again and again, and each time it mends what it broke. Then the producers
 // end, and the workers fire what is left. The ledger tells what became of each timer. All that is random
 // comes from the seed of the run: when the fault strikes, whom it hits, and the deadlines. What the
 // processes interleave is not repeatable, so a seed repeats the fault and not each step.
@@ -50,7 +50,7 @@ struct Fault {
   std::string_view (*possible)(DurableEngine&, const DurableTraits&);
   // Breaks something and mends it. Tells the ledger nothing.
   void (*strike)(FaultScene&);
-  int strikes = 1;
+  bool is_repeated = false;  // strikes again, 1 to 3 s after it has mended, while time is left
   // A queue that does not say in this time that it holds nothing more is not back.
   std::chrono::seconds longest_recovery{60};
   std::string_view engine_switch = "";  // that it turns on and off
@@ -77,11 +77,12 @@ class DisturbedRun : public BackendError {
 };
 
 // Throws DoesNotStartAgain, which is a finding; DisturbedRun; other kinds of BackendError if the run
-// cannot go on; and Interrupted. `queue` is a name that nobody has used. REQUIRES: left_out() is empty; this
+// cannot go on; and Interrupted. `queue` is a name that nobody has used; `striking` is for how long a
+// fault strikes that is repeated. REQUIRES: left_out() is empty; this
 // process has one thread.
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
                LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
-               SurvivalLedger& ledger, const StopFlag& stop);
+               std::chrono::nanoseconds striking, SurvivalLedger& ledger, const StopFlag& stop);
 
 // What the run must keep.
 SurvivalTerms terms_of(const Fault& fault, const DurableTraits& traits);

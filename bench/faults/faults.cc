@@ -301,11 +301,11 @@ std::span<const Fault> faults() {
        .possible = to_private,
        .strike = kill_engine},
       {.name = "engine_killed_repeatedly",
-       .summary = "the same eight times, 1 to 3 s after it is back",
+       .summary = "the same again and again, 1 to 3 s after it is back",
        .promised = when_killed,
        .possible = to_private,
        .strike = kill_engine,
-       .strikes = 8},
+       .is_repeated = true},
       {.name = "engine_stopped",
        .summary = "the server is stopped for 5 s (SIGSTOP) and goes on",
        .promised = when_silent,
@@ -456,12 +456,15 @@ CrewPlan plan_of(const Fault& fault, const DurableTraits& traits, const std::str
   return plan;
 }
 
-void strike(FaultScene& scene) {
-  for (int i = 0; i < scene.fault.strikes; ++i) {
-    if (i > 0) wait(scene, 1s + std::chrono::milliseconds(scene.random() % 2000));
+void strike(FaultScene& scene, std::chrono::nanoseconds striking) {
+  const auto end = std::chrono::steady_clock::now() + striking;
+  for (;;) {
     scene.ledger.add(Happening::fault);
     scene.fault.strike(scene);
     scene.ledger.add(Happening::mended);
+    const auto rest = 1s + std::chrono::milliseconds(scene.random() % 2000);
+    if (!scene.fault.is_repeated || std::chrono::steady_clock::now() + rest >= end) return;
+    wait(scene, rest);
   }
 }
 
@@ -494,7 +497,7 @@ void await_end(FaultScene& scene, const CrewPlan& plan) {
 
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
                LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
-               SurvivalLedger& ledger, const StopFlag& stop) {
+               std::chrono::nanoseconds striking, SurvivalLedger& ledger, const StopFlag& stop) {
   std::mt19937_64 random(seed);
   std::optional<ClientConnections> connections;
   if (fault.breaks_connections) connections.emplace(engine, network);
@@ -508,7 +511,7 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   const std::uint64_t longest_wait = fault.is_busy ? 2000 : 300;
   wait(scene, age_of(terms_of(fault, traits)) + 100ms +
                   std::chrono::milliseconds(random() % longest_wait));
-  strike(scene);
+  strike(scene, striking);
   wait(scene, 300ms);
   crew.end_producers();
   await_end(scene, plan);

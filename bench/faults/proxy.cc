@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "core/descriptor.h"
+#include "system/child_process.h"
 
 namespace timerbench {
 namespace {
@@ -99,14 +99,7 @@ Proxy::Proxy(std::filesystem::path socket) : moved_(std::move(socket)) {
   }
   chmod(moved_.socket.c_str(), status.st_mode & 07777);
   if (listen(listener.fd, kBacklog) != 0) fail("listen");
-  const pid_t parent = getpid();
-  process_ = fork();
-  if (process_ < 0) fail("fork");
-  if (process_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(EXIT_FAILURE);
-    run(listener.fd);
-  }
+  process_ = start_child([&] { run(listener.fd); });
 }
 
 Proxy::~Proxy() {

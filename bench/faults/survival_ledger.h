@@ -38,8 +38,8 @@ struct LedgerEntry {
 
 class SurvivalLedger {
  public:
-  // Entries; pages that are not used cost nothing.
-  static constexpr std::size_t kCapacity = std::size_t{1} << 19;
+  // Entries, enough for an hour; pages that are not used cost nothing.
+  static constexpr std::size_t kCapacity = std::size_t{1} << 24;
 
   // Throws std::system_error.
   SurvivalLedger();

@@ -1,5 +1,6 @@
 // The suite `faults`: what durable timers survive. A size is a number of runs; each has a seed of its
-// own, which counts on from that of the command line.
+// own, which counts on from that of the command line. A fault that strikes again and again does so for
+// the time of a cell (--seconds).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -104,6 +105,7 @@ class Runs {
     breaches_ += one.breach.empty() ? 0 : 1;
     no_starts_ += run.no_start.empty() ? 0 : 1;
     not_back_ += one.is_back ? 0 : 1;
+    lossy_ += one.lost > 0 ? 1 : 0;
     if (count_++ == 0 || run.rank() > worst_.rank()) worst_ = std::move(run);
   }
 
@@ -120,6 +122,7 @@ class Runs {
                      {"breaches", count(breaches_)},
                      {"no_starts", count(no_starts_)},
                      {"not_back", count(not_back_)},
+                     {"lossy", count(lossy_)},
                      {"disturbed", count(disturbed_)},
                      {"acknowledged", count(total_.acknowledged)},
                      {"lost", count(total_.lost)},
@@ -169,13 +172,17 @@ class Runs {
   }
 
   Survival total_{};
-  std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0, not_back_ = 0, disturbed_ = 0;
+  std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0, not_back_ = 0;
+  std::uint64_t lossy_ = 0;  // runs that lost a timer
+  std::uint64_t disturbed_ = 0;
   Run worst_{};
 };
 
 RealtimeFigures measure(const Fault& fault, const DurableContender& contender, std::uint64_t runs,
-                        std::uint64_t first_seed) {
+                        const RealtimeOptions& options) {
   const SurvivalTerms terms = terms_of(fault, contender.traits);
+  const auto striking = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(options.seconds));
   const auto begin = std::chrono::steady_clock::now();
   std::optional<BreakableEngine> breakable;
   Runs result;
@@ -186,10 +193,10 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
     throw_if_interrupted();
     if (!breakable) breakable.emplace(fault, contender);
     SurvivalLedger ledger;
-    Run run{.seed = first_seed + i + disturbed * kOtherSeeds};
+    Run run{.seed = options.seed + i + disturbed * kOtherSeeds};
     try {
       run_fault(fault, breakable->engine(), contender.traits, breakable->disk(),
-                breakable->network(), fmt::format("run_{}", run.seed), run.seed, ledger,
+                breakable->network(), fmt::format("run_{}", run.seed), run.seed, striking, ledger,
                 interrupted());
     } catch (const DoesNotStartAgain& error) {  // all that it held is lost
       run.no_start = error.what();
@@ -224,7 +231,7 @@ DurableSuite faults_suite() {
                      .largest_size = 10'000,
                      .scenarios = {},
                      .rounds = 1,
-                     .seconds = 1};
+                     .seconds = 20};
   for (const Fault& fault : faults()) {
     suite.scenarios.push_back(
         {.name = std::string(fault.name),
@@ -232,7 +239,7 @@ DurableSuite faults_suite() {
          .sizes = {5},
          .measure = [&fault](const DurableContender& contender, std::uint64_t runs,
                              const RealtimeOptions& options) {
-           return measure(fault, contender, runs, options.seed);
+           return measure(fault, contender, runs, options);
          }});
   }
   return suite;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "durable/worker.h"
+#include "system/child_process.h"
 
 namespace timerbench {
 namespace {
@@ -49,15 +49,10 @@ class ToldProcess {
     std::array<int, 2> pipe_ends;
     if (pipe(pipe_ends.data()) != 0)
       throw std::system_error(errno, std::generic_category(), "pipe");
-    const pid_t parent = getpid();
-    process_ = fork();
-    if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (process_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() != parent) _exit(EXIT_FAILURE);
+    process_ = start_child([&] {
       close(pipe_ends[0]);
       run(work, pipe_ends[1]);
-    }
+    });
     close(pipe_ends[1]);
     report_ = pipe_ends[0];
   }

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include <utility>
 
 #include "core/backend_error.h"
+#include "system/child_process.h"
 #include "system/stop.h"
 #include "trace/excerpt.h"
 
@@ -82,9 +82,7 @@ Verdict judged(const Judge& judge, Progress& progress) {
   }
 }
 
-[[noreturn]] void run_child(const Judge& judge, Progress& progress, int out, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(EXIT_FAILURE);  // the parent ended before prctl()
+void run_child(const Judge& judge, Progress& progress, int out) {
   dup2(STDERR_FILENO, STDOUT_FILENO);
   use_call_log(progress.calls);
   const std::string message = encode(judged(judge, progress));
@@ -93,7 +91,6 @@ Verdict judged(const Judge& judge, Progress& progress) {
     if (count < 0) break;
     sent += static_cast<std::size_t>(count);
   }
-  _exit(EXIT_SUCCESS);
 }
 
 // The child process, until it has ended.
@@ -104,16 +101,15 @@ class Child {
     if (pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("pipe");
     std::fflush(nullptr);
     ::signal(SIGCHLD, SIG_DFL);  // the parent may have ignored it
-    const pid_t parent = getpid();
-    pid_ = fork();
-    if (pid_ == 0) run_child(judge, progress, ends[1], parent);
-    const auto error = system_error("fork");
-    close(ends[1]);
     in_ = ends[0];
-    if (pid_ < 0) {
+    try {
+      pid_ = start_child([&] { run_child(judge, progress, ends[1]); });
+    } catch (...) {
       close(in_);
-      throw error;
+      close(ends[1]);
+      throw;
     }
+    close(ends[1]);
   }
   ~Child() {
     close(in_);

@@ -61,10 +61,10 @@ class Options:
 
 LEAST_PROBES = 20  # reads of memory that are needed to judge one of them
 
-# A run of the suite faults ends by itself, for each of its waits has a limit: at most eight strikes,
-# from each of which an engine may take 60 s to start again; 60 s to fire what is left; and a minute for
-# all else.
-MOST_SECONDS_OF_A_RUN = 8 * 60 + 60 + 60
+# A run of the suite faults ends by itself, for each of its waits has a limit: beside the time of its
+# strikes, 60 s for the engine to start again after the last one, 60 s to fire what is left, and a minute
+# for all else.
+MOST_SECONDS_AFTER_STRIKES = 60 + 60 + 60
 
 # Callgrind takes fifty times as long.
 MOST_COUNTED = 10_000
@@ -383,7 +383,8 @@ class Runner:
                 60 + 6 * self._plan.facts["replay_seconds"]["remote" if is_remote else "local"]
             )
         elif seconds is None and self._plan.suite == FAULTS:
-            seconds = 60 + MOST_SECONDS_OF_A_RUN * cell.size
+            a_run = self._plan.facts["seconds"] + MOST_SECONDS_AFTER_STRIKES
+            seconds = 60 + a_run * cell.size
         elif seconds is None:
             seconds = 60 + 20 * self._plan.facts["seconds"]
         is_bound = self._plan.is_replayed and not is_remote

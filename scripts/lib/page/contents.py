@@ -289,6 +289,7 @@ def _of_survival(results: survival.SurvivalResults) -> dict[str, Any]:
         "counters": survival.SUMS
         | {name: f"{title}, s" for name, title in survival.MAXIMA.items()}
         | {
+            "lossy": "runs that lost a timer",
             "breaches": "runs that broke the promise",
             "no_starts": "runs after which the engine did not start again",
             "not_back": "runs after which the queue was not back in time",
@@ -313,8 +314,10 @@ def _row_of_fate(results: survival.SurvivalResults, fate: survival.Fate) -> list
     if not fate.has_figure:
         [size, *_] = results.sizes(fate.fault, fate.queue)
         return [fate.fault, size, fate.queue, None, fate.failure, 0, 0, fate.verdict.name]
-    values = fate.sums | fate.maxima
+    values: dict[str, float] = fate.sums | fate.maxima
     values |= {name: getattr(fate, name) for name in ("breaches", "no_starts", "not_back")}
+    if fate.lossy is not None:
+        values["lossy"] = fate.lossy
     counters = {name: [_rounded(value, 15)] for name, value in values.items()}
     run = fate.worst and {
         "step": _rounded(fate.worst.step, 4),

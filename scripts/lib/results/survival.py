@@ -112,6 +112,7 @@ class Fate:
     breaches: int = 0  # runs that broke the promise
     no_starts: int = 0  # runs after which the engine did not start again
     not_back: int = 0  # runs after which the queue did not answer in time
+    lossy: int | None = None  # runs that lost a timer; None: an older file does not tell
     sums: dict[str, int] = field(default_factory=dict)  # by SUMS
     maxima: dict[str, float] = field(default_factory=dict)  # by MAXIMA; seconds
     worst: Timeline | None = None  # the run that tells the most, if it was recorded
@@ -227,7 +228,9 @@ def _fate(fault: str, queue: str, cells: Sequence[SurvivalCell]) -> Fate:
         return Fate(fault, queue, failure=failures[0] or "error: no figure")
 
     def values(name: str) -> list[float]:
-        return [value for cell in measured for value in cell.counters[name]]
+        return [value for cell in measured for value in cell.counters.get(name, [])]
+
+    lossy = values("lossy")
 
     seeds = zip(values("breaches"), values("lost"), values("worst_seed"))
     worst = max(
@@ -243,6 +246,7 @@ def _fate(fault: str, queue: str, cells: Sequence[SurvivalCell]) -> Fate:
         breaches=int(sum(values("breaches"))),
         no_starts=int(sum(values("no_starts"))),
         not_back=int(sum(values("not_back"))),
+        lossy=int(sum(lossy)) if len(lossy) == len(values("runs")) else None,
         sums={name: int(sum(values(name))) for name in SUMS},
         maxima={name: max(values(name)) for name in MAXIMA},
         worst=worst,

@@ -35,7 +35,7 @@ MARKS = {"may lose the latest": "†", LOSES_ALL: "‡"}
 ALL = f"all{MARKS[LOSES_ALL]}"  # the entry of what need not be run
 
 DETAILS = [
-    *("queue", "promise", "runs", *SUMS.values(), *MAXIMA.values()),
+    *("queue", "promise", "runs", "runs that lost some", *SUMS.values(), *MAXIMA.values()),
     *("seed of the worst run", "outcome"),
 ]
 EXPLAINED = (
@@ -325,6 +325,7 @@ def _details(fate: Fate) -> list[str]:
         fate.queue,
         fate.promise,
         grouped(fate.runs),
+        NOT_RUN if fate.lossy is None else grouped(fate.lossy),
         *(grouped(fate.sums[name]) for name in SUMS),
         *(time(1e9 * fate.maxima[name]) for name in MAXIMA),
         str(fate.worst_seed),

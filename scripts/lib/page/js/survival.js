@@ -39,13 +39,20 @@ function lostText(cell) {
   return `${grouped(String(cell.value('lost')))} of ${grouped(String(cell.value('acknowledged')))}`;
 }
 
+// Timers of one run are lost together, so runs count; an older file does not tell them.
+function lossyText(cell) {
+  const runs = counted(cell.size, 'run');
+  const lossy = cell.value('lossy');
+  return cell.value('lost') > 0 && lossy !== null ? `${lossy} of ${runs}` : runs;
+}
+
 // What a cell says in a sentence.
 function fateText(campaign, cell) {
   const verdict = campaign.verdicts[cell.verdict];
   if (cell.verdict === 'LOSES_ALL') return verdict;
   const why = cell.failure.replace(/^skipped: /, '');
   return cell.hasFigure
-    ? `${verdict}: ${lostText(cell)} acknowledged timers never fired in ${counted(cell.size, 'run')}; the engine ${cell.promise}`
+    ? `${verdict}: ${lostText(cell)} acknowledged timers never fired in ${lossyText(cell)}; the engine ${cell.promise}`
     : `${verdict}: ${why}`;
 }
 
@@ -203,7 +210,7 @@ function factsOfCell(campaign, cell) {
     const seconds = (counter) => time(1e9 * cell.value(counter));
     facts.push(
       ['Promise', `when this happens, the engine ${cell.promise}`],
-      ['Lost', `${lostText(cell)} acknowledged timers, in ${counted(cell.size, 'run')}`],
+      ['Lost', `${lostText(cell)} acknowledged timers, in ${lossyText(cell)}`],
       [
         'Fired',
         `${number('fired_twice')} twice or more often, ${number('fired_without_acknowledgement')} without acknowledgement, ${number('fired_after_cancel')} after they were cancelled`,
