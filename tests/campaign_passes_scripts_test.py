@@ -47,9 +47,9 @@ class PassesTest(BenchScratch):
 
     def test_a_budget_is_kept_and_goes_to_the_widest_intervals(self) -> None:
         begin = time.monotonic()
-        code, _, _ = self.run_bench("--sizes=1,2", "--budget=4s", ACTS="scan=slow")
+        code, _, _ = self.run_bench("--sizes=1,2", "--budget=8s", ACTS="scan=slow")
         self.assertEqual(code, 0)
-        self.assertLess(time.monotonic() - begin, 15)
+        self.assertLess(time.monotonic() - begin, 25)
         self.assertGreater(len(self.measured()), 4)
 
     def test_a_budget_that_traces_would_use_up_is_refused_before(self) -> None:

@@ -9,7 +9,7 @@ from results.statistics import paired_log_ratios
 from style import RANKED
 from words import digits, enumerated, power, times_less
 
-HOW_SURE = "How sure: "
+HOW_SURE, WHAT_TO_DO = "How sure: ", "What to do: "
 MOST_NAMED = 2  # of those that are tied with the first
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 
 from results.realtime import CONTROL, RealtimeResults
-from tables.answers import HOW_SURE
+from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.chosen import Column, chosen_table, rough, rough_time
-from tables.survival import WHAT_TO_DO
 from words import enumerated
 
 

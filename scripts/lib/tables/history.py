@@ -6,9 +6,8 @@ from itertools import groupby
 from rich.text import Text
 
 from results.history import NOTABLE, Change, History
-from tables.answers import HOW_SURE
+from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.replays import markdown_table
-from tables.survival import WHAT_TO_DO
 from tables.terminal import Line, print_answer
 from words import counted, digits, enumerated, power
 

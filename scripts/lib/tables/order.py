@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 from results.order import CONTRADICTORY, SAME, UNRESOLVED, Contest
 from results.statistics import LEAST_ROUNDS
-from tables.answers import HOW_SURE
+from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.replays import markdown_table
-from tables.survival import WHAT_TO_DO
 from tables.terminal import Line, print_answer
 from words import counted, power
 

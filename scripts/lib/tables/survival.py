@@ -18,12 +18,11 @@ from results.survival import (
     SurvivalResults,
     Verdict,
 )
-from tables.answers import HOW_SURE
+from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.replays import NOT_RUN, markdown_table
 from tables.terminal import Line, split_by_width
 from words import counted, digits, enumerated, grouped, machine_line, remake_line, time
 
-WHAT_TO_DO = "What to do: "
 MOST_NAMED = 6  # queues in a sentence
 AT_MOST_ONCE = "_at_most_once"  # ends the names of faults whose workers complete a timer first
 LONGEST_BREACH = 100  # letters in a sentence; the list has all

@@ -1,0 +1,102 @@
+"""Our clients beside the engines' own benchmarks: the statements, the answer, and a real Redis.
+
+Run by scripts/test, or: /usr/bin/python3 -m unittest tests/engine_benchmarks_scripts_test.py
+"""
+
+import re
+import sys
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from scripts_testing import ROOT
+
+import engine_benchmarks
+from console import Failure
+from engine_benchmarks import Measured, answer
+
+
+class StatementsTest(unittest.TestCase):
+    def test_are_those_of_the_clients(self) -> None:
+        self.assertIn(
+            "redis.call('ZADD', KEYS[1], score, id)", engine_benchmarks.script_of_schedule()
+        )
+        arming, cancelling = engine_benchmarks.statements_of_postgres("a.b")
+        self.assertRegex(
+            arming, r"^INSERT INTO a\.b SELECT \$1::bigint, .* ON CONFLICT \(id\) DO UPDATE"
+        )
+        self.assertEqual(sorted(set(re.findall(r"\$\d", arming))), ["$1", "$2", "$3", "$4"])
+        self.assertEqual(cancelling, "DELETE FROM a.b WHERE id = $1")
+
+    def test_that_are_not_found_are_told(self) -> None:
+        with mock.patch.object(engine_benchmarks, "DURABLE", ROOT / "impls" / "queues"):
+            with self.assertRaises(OSError):
+                engine_benchmarks.script_of_schedule()
+        with self.assertRaisesRegex(Failure, "redis_queue.cc: the statement is not found"):
+            engine_benchmarks._found("no such text", ROOT / "impls/durable/redis_queue.cc")
+
+
+class AnswerTest(unittest.TestCase):
+    MEASURED = {
+        "redis_always": {
+            1: Measured([4400, 4000, 4200], [3300, 3300, 3000]),
+            16: Measured([9], [9]),
+        },
+        "postgres_off": {1: Measured([10_000], [20_000]), 16: Measured([30_000], [30_000])},
+        "beanstalkd_f0": {1: Measured([5000], [2500]), 16: Measured([7000], [])},
+    }
+
+    def test_the_answer_comes_first(self) -> None:
+        parts = answer(self.MEASURED, 3, 2).split("\n\n")
+        self.assertIn("or more, except with `postgres_off` (0.50 times theirs).", parts[0])
+        self.assertRegex(parts[1], "^How sure: Medians of 3 rounds of 2.00 s each.* up to 9%")
+        self.assertRegex(parts[2], "^What to do: ")
+        rows = [[part.strip() for part in line.split("|")[1:-1]] for line in parts[3].splitlines()]
+        self.assertEqual(rows[2][1:5], ["redis-benchmark", "4\u202f200", "3\u202f300", "1.27"])
+        self.assertEqual(rows[4][5:], ["7\u202f000", "–", "–"], "beaneater is one client")
+
+    def test_none_is_slower(self) -> None:
+        self.assertRegex(
+            answer({"redis_always": self.MEASURED["redis_always"]}, 3, 2),
+            r"^\*\*Our clients .* or more\.\*\*",
+        )
+
+    def test_one_round_tells_no_noise(self) -> None:
+        self.assertIn("is not known", answer(self.MEASURED, 1, 2))
+
+
+class RealTest(unittest.TestCase):
+    def test_redis(self) -> None:
+        release = ROOT / "build" / "release" / "timerbench"
+        with mock.patch.object(engine_benchmarks, "TIMERBENCH", release):
+            both = engine_benchmarks.measure("redis_memory", rounds=1, seconds=1)
+        self.assertEqual(list(both), [1, 16])
+        for one in both.values():
+            for values in (one.ours, one.theirs):
+                self.assertEqual(len(values), 1)
+                self.assertGreater(values[0], 0)
+
+    def test_bad_input(self) -> None:
+        for argument, complaint in (
+            ("--queues=redis", "no queue 'redis'; there are redis_memory"),
+            ("--rounds=0", "--rounds and --seconds are 1 or more"),
+            ("--seconds=nan", "--rounds and --seconds are 1 or more"),
+        ):
+            with (
+                self.subTest(argument),
+                mock.patch.object(sys, "argv", ["engine-benchmarks", argument]),
+                mock.patch("sys.stderr") as err,
+                self.assertRaises(SystemExit) as ended,
+            ):
+                engine_benchmarks.main()
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn(
+                complaint,
+                " ".join("".join(str(call.args[0]) for call in err.write.mock_calls).split()),
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()
