@@ -39,6 +39,7 @@ class StatementsTest(unittest.TestCase):
 
 
 class AnswerTest(unittest.TestCase):
+    FACTS = {"processor": "Test 1000", "suite": "durable", "command": "scripts/bench durable"}
     MEASURED = {
         "redis_always": {
             1: Measured([4400, 4000, 4200], [3300, 3300, 3000]),
@@ -49,7 +50,7 @@ class AnswerTest(unittest.TestCase):
     }
 
     def test_the_answer_comes_first(self) -> None:
-        parts = answer(self.MEASURED, 3, 2).split("\n\n")
+        parts = answer(self.MEASURED, 3, 2, self.FACTS).split("\n\n")
         self.assertIn("or more, except with `postgres_off` (0.50 times theirs).", parts[0])
         self.assertRegex(parts[1], "^How sure: Medians of 3 rounds of 2.00 s each.* up to 9%")
         self.assertRegex(parts[2], "^What to do: ")
@@ -59,20 +60,21 @@ class AnswerTest(unittest.TestCase):
 
     def test_none_is_slower(self) -> None:
         self.assertRegex(
-            answer({"redis_always": self.MEASURED["redis_always"]}, 3, 2),
+            answer({"redis_always": self.MEASURED["redis_always"]}, 3, 2, self.FACTS),
             r"^\*\*Our clients .* or more\.\*\*",
         )
 
     def test_one_round_tells_no_noise(self) -> None:
-        self.assertIn("is not known", answer(self.MEASURED, 1, 2))
+        self.assertIn("is not known", answer(self.MEASURED, 1, 2, self.FACTS))
 
 
 class RealTest(unittest.TestCase):
     def test_redis(self) -> None:
         release = ROOT / "build" / "release" / "timerbench"
         with mock.patch.object(engine_benchmarks, "TIMERBENCH", release):
-            both = engine_benchmarks.measure("redis_memory", rounds=1, seconds=1)
+            both, facts = engine_benchmarks.measure("redis_memory", rounds=1, seconds=1)
         self.assertEqual(list(both), [1, 16])
+        self.assertIn("processor", facts)
         for one in both.values():
             for values in (one.ours, one.theirs):
                 self.assertEqual(len(values), 1)

@@ -71,7 +71,9 @@ class SqliteQueue final : public DurableQueue {
 
   void open();
   // Waits before the next try, since another client writes. Returns false if the patience is over.
-  // SQLite's own handler sleeps up to 100 ms at a time; meanwhile nobody may write at all.
+  // SQLite's own handler sleeps up to 100 ms at a time; meanwhile nobody may write at all. Shorter
+  // waits than these are fairer, but who looks takes the processor from who writes: if all are of
+  // 0.4 ms, 16 clients on two processors make half as many calls.
   bool wait(int tries);
   void synchronise(Synchronous synchronous);
   std::unique_ptr<Statement> prepare(std::string_view text);

@@ -34,7 +34,7 @@ from console import ArgumentParser, Failure, complain, run_main, say
 from files import fill, path_argument
 from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.replays import markdown_table
-from words import digits, enumerated, grouped
+from words import digits, enumerated, grouped, machine_line
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMERBENCH = ROOT / "build" / "durable" / "timerbench"
@@ -206,11 +206,12 @@ class Postgres(Engine):
 
 BEANEATER = """
 require "beaneater"
-tube = Beaneater.new(ARGV[0]).tubes["beside"]
+server = Beaneater.new(ARGV[0])
+tube = server.tubes["beside"]
 calls, start = 0, Process.clock_gettime(Process::CLOCK_MONOTONIC)
 while (spent = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start) < ARGV[1].to_f
   job = tube.put("x" * 16, delay: 1_000_000)
-  tube.client.transmit("delete #{job[:id]}")
+  server.connection.transmit("delete #{job[:id]}")
   calls += 2
 end
 puts calls / spent
@@ -266,8 +267,8 @@ def main() -> int:
     measured = {}
     for queue in arguments.queues:
         say(f"{queue} ...")
-        measured[queue] = measure(queue, arguments.rounds, arguments.seconds)
-    text = answer(measured, arguments.rounds, arguments.seconds)
+        measured[queue], facts = measure(queue, arguments.rounds, arguments.seconds)
+    text = answer(measured, arguments.rounds, arguments.seconds, facts)
     if arguments.into is None:
         say(text)
     else:
@@ -275,8 +276,8 @@ def main() -> int:
     return 0
 
 
-def measure(queue: str, rounds: int, seconds: float) -> dict[int, Measured]:
-    """Returns the calls a second of both, by the number of clients."""
+def measure(queue: str, rounds: int, seconds: float) -> tuple[dict[int, Measured], dict[str, str]]:
+    """Returns the calls a second of both, by the number of clients, and the facts of the machine."""
     kind, setting = ENGINES[queue]
     results = {clients: Measured([], []) for clients in CLIENTS}
     with running(kind, setting) as engine:
@@ -285,10 +286,11 @@ def measure(queue: str, rounds: int, seconds: float) -> dict[int, Measured]:
             complain(f"{queue}: {engine.benchmark} is not installed; {engine.advice}")
         for _ in range(rounds):
             for clients, result in results.items():
-                result.ours.append(ours(queue, engine, clients, seconds))
+                rate, facts = ours(queue, engine, clients, seconds)
+                result.ours.append(rate)
                 if is_installed and clients <= engine.most_clients:
                     result.theirs.append(engine.calls_per_second(clients, seconds))
-    return results
+    return results, facts
 
 
 @contextmanager
@@ -312,8 +314,10 @@ def running(kind: type[Engine], setting: str) -> Iterator[Engine]:
             server.wait()
 
 
-def ours(queue: str, engine: Engine, clients: int, seconds: float) -> float:
-    """Returns the calls a second of our clients, who arm timers and cancel them."""
+def ours(queue: str, engine: Engine, clients: int, seconds: float) -> tuple[float, dict[str, str]]:
+    """Returns the calls a second of our clients, who arm timers and cancel them, and the facts of the
+    machine.
+    """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "results.json"
         _run(
@@ -322,10 +326,11 @@ def ours(queue: str, engine: Engine, clients: int, seconds: float) -> float:
             f"--benchmark_out={out}",
             environment={engine.url_variable: engine.url},
         )
-        [entry] = json.loads(out.read_text())["benchmarks"]
+        content = json.loads(out.read_text())
+    [entry] = content["benchmarks"]
     if entry.get("error_occurred"):
         raise Failure(f"{queue} with {clients} clients: {entry['error_message']}")
-    return CALLS_OF_A_TIMER * float(entry["timers_per_second"])
+    return CALLS_OF_A_TIMER * float(entry["timers_per_second"]), content["context"]
 
 
 def script_of_schedule() -> str:
@@ -349,7 +354,9 @@ def _found(pattern: str, file: Path) -> str:
     return found[1]
 
 
-def answer(measured: dict[str, dict[int, Measured]], rounds: int, seconds: float) -> str:
+def answer(
+    measured: dict[str, dict[int, Measured]], rounds: int, seconds: float, facts: dict[str, str]
+) -> str:
     """Returns the table in Markdown, after what it says in a sentence."""
     lines = [
         [
@@ -370,6 +377,7 @@ def answer(measured: dict[str, dict[int, Measured]], rounds: int, seconds: float
             f"{WHAT_TO_DO}Where ours is slower, the figures of that queue are the client's as much "
             "as the engine's; take the ratio as the most that another client could gain.",
             markdown_table(titles, lines, names=2),
+            machine_line(facts),
         )
     )
 
@@ -438,8 +446,8 @@ def _run(*command: object, environment: dict[str, str] | None = None) -> str:
     except FileNotFoundError as error:
         raise Failure(f"there is no {command[0]}; install it") from error
     if ended.returncode != 0:
-        last = (ended.stderr.strip() or ended.stdout.strip() or "no word").splitlines()[-1]
-        raise Failure(f"{Path(str(command[0])).name} failed: {last}")
+        said = (ended.stderr.strip() or ended.stdout.strip() or "no word").splitlines()[0]
+        raise Failure(f"{Path(str(command[0])).name} failed: {said}")
     return ended.stdout
 
 
