@@ -328,9 +328,10 @@ def ours(queue: str, engine: Engine, clients: int, seconds: float) -> tuple[floa
         )
         content = json.loads(out.read_text())
     [entry] = content["benchmarks"]
+    facts = {name: str(fact).strip() for name, fact in content["context"].items()}
     if entry.get("error_occurred"):
         raise Failure(f"{queue} with {clients} clients: {entry['error_message']}")
-    return CALLS_OF_A_TIMER * float(entry["timers_per_second"]), content["context"]
+    return CALLS_OF_A_TIMER * float(entry["timers_per_second"]), facts
 
 
 def script_of_schedule() -> str:
