@@ -419,7 +419,7 @@ TEST(RedisClusterLoad, GoesOnWhenAMasterHangs) {
   }
   EXPECT_NE(master_of(due), master);
   EXPECT_GT(failures, 0U);
-  EXPECT_EQ(queue->size(), 100U);
+  EXPECT_EQ(open("hangs", 0, 20s)->size(), 100U);  // a busy machine may be slow to answer
   kill(process, SIGCONT);
   TheCluster::get().mend();
 }
