@@ -3,12 +3,10 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -77,12 +75,10 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   const AtEnd let_all_end{[&] { shared.begins = shared.is_over = shared.may_close = true; }};
   for (std::size_t client = 0; client < count(); ++client) {
     if (!are_processes) {
-      threads.emplace_back(
-          [&, client] { be_client(engine, config, client, /*is_process=*/false, work); });
+      threads.emplace_back([&, client] { be_client(engine, config, client, work); });
       continue;
     }
-    processes.push_back(
-        start_child([&] { be_client(engine, config, client, /*is_process=*/true, work); }));
+    processes.push_back(start_child([&] { be_client(engine, config, client, work); }));
   }
   const auto wait_until = [&](Steady::time_point end, const auto& is_done) {
     while (!is_done() && Steady::now() < end && !stop) std::this_thread::sleep_for(1ms);
@@ -119,7 +115,7 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
 }
 
 void Clients::be_client(DurableEngine& engine, const DurableConfig& config, std::size_t client,
-                        bool is_process, const Work& work) {
+                        const Work& work) {
   Shared& shared = shared_[0];
   ClientReport& report = reports_[client];
   try {
@@ -140,7 +136,6 @@ void Clients::be_client(DurableEngine& engine, const DurableConfig& config, std:
     ++shared.worked;
   }
   ++shared.ended;
-  if (is_process) _exit(EXIT_SUCCESS);
 }
 
 }  // namespace timerbench

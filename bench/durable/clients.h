@@ -75,7 +75,7 @@ class Clients {
   };
 
   void be_client(DurableEngine& engine, const DurableConfig& config, std::size_t client,
-                 bool is_process, const Work& work);
+                 const Work& work);
 
   SharedArray<Shared> shared_{1};
   SharedArray<ClientReport> reports_;

@@ -78,8 +78,7 @@ class DisturbedRun : public BackendError {
 
 // Throws DoesNotStartAgain, which is a finding; DisturbedRun; other kinds of BackendError if the run
 // cannot go on; and Interrupted. `queue` is a name that nobody has used; `striking` is for how long a
-// fault strikes that is repeated. REQUIRES: left_out() is empty; this
-// process has one thread.
+// fault strikes that is repeated. REQUIRES: left_out() is empty; this process has one thread.
 void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& traits,
                LoopDisk* disk, OwnNetwork* network, const std::string& queue, std::uint64_t seed,
                std::chrono::nanoseconds striking, SurvivalLedger& ledger, const StopFlag& stop);

@@ -90,7 +90,7 @@ class ToldProcess {
   bool has_succeeded() const { return WIFEXITED(status_) && WEXITSTATUS(status_) == EXIT_SUCCESS; }
 
  private:
-  [[noreturn]] static void run(const std::function<void(const Tell&)>& work, int report) {
+  static void run(const std::function<void(const Tell&)>& work, int report) {
     try {
       work([report](DurableId id) {
         // Fewer bytes than a pipe takes as a whole.
@@ -100,7 +100,6 @@ class ToldProcess {
       fmt::print(stderr, "{}\n", error.what());
       _exit(EXIT_FAILURE);
     }
-    _exit(EXIT_SUCCESS);
   }
 
   pid_t process_ = 0;

@@ -16,8 +16,8 @@ import argparse
 from pathlib import Path
 from statistics import median
 
-from console import ArgumentParser, Failure, run_main, say
-from files import fill, path_argument
+from console import ArgumentParser, Failure, run_main
+from files import add_into, path_argument, say_or_fill
 from node_model import Check, Load, Node, Work, checks, node_of, queues, size_of_one
 from results.grid import read_files
 from results.realtime import RealtimeResults, load_files
@@ -47,10 +47,7 @@ def main() -> int:
         arguments.memory * GIB,
     )
     text = answer(results, load, arguments.results)
-    if arguments.into is None:
-        say(text)
-    else:
-        fill(arguments.into, "model", text)
+    say_or_fill(text, arguments.into, "model")
     return 0
 
 
@@ -274,7 +271,7 @@ def _parse() -> argparse.Namespace:
         default=DEFAULT.memory / GIB,
         help="GiB of a node for timers (default: 64)",
     )
-    parser.add_argument("--into", metavar="DOCUMENT", type=path_argument, help="write it into this")
+    add_into(parser)
     return parser.parse_args()
 
 

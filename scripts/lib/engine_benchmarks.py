@@ -31,7 +31,7 @@ from pathlib import Path
 from statistics import median
 
 from console import ArgumentParser, Failure, complain, run_main, say
-from files import fill, path_argument
+from files import add_into, say_or_fill
 from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.replays import markdown_table
 from words import digits, enumerated, grouped, machine_line
@@ -46,6 +46,7 @@ LONGEST_WAIT = 20.0  # seconds, for a server to answer
 FAR_AWAY = 4_102_444_800  # a deadline that nobody reaches: 2100 in seconds since 1970
 PAYLOAD = "x" * 16
 NONE = "–"
+FEWER = 0.9  # calls of ours, as a share of theirs, below which the answer names a queue
 
 
 @dataclass(frozen=True)
@@ -269,10 +270,7 @@ def main() -> int:
         say(f"{queue} ...")
         measured[queue], facts = measure(queue, arguments.rounds, arguments.seconds)
     text = answer(measured, arguments.rounds, arguments.seconds, facts)
-    if arguments.into is None:
-        say(text)
-    else:
-        fill(arguments.into, "engines", text)
+    say_or_fill(text, arguments.into, "engines")
     return 0
 
 
@@ -378,7 +376,7 @@ def answer(
             f"{WHAT_TO_DO}Where ours is slower, the figures of that queue are the client's as much "
             "as the engine's; take the ratio as the most that another client could gain.",
             markdown_table(titles, lines, names=2),
-            machine_line(facts),
+            machine_line(facts) + "\n",
         )
     )
 
@@ -390,7 +388,8 @@ def _sureness(measured: dict[str, dict[int, Measured]], rounds: int, seconds: fl
     off = max(_spread(values) for one in each for values in (one.ours, one.theirs) if values)
     return (
         f"Medians of {rounds} rounds of {digits(seconds)} s each, on one server and in turn. A round "
-        f"differs from its median by up to {100 * off:.0f}%."
+        f"differs from its median by up to {100 * off:.0f}%, so only less than {digits(FEWER)} times "
+        "theirs is told as fewer."
     )
 
 
@@ -398,7 +397,7 @@ def _in_short(measured: dict[str, dict[int, Measured]]) -> str:
     slower = {
         queue: min(ratios)
         for queue, both in measured.items()
-        if (ratios := [one.ratio for one in both.values() if one.ratio]) and min(ratios) < 0.9
+        if (ratios := [one.ratio for one in both.values() if one.ratio]) and min(ratios) < FEWER
     }
     if not slower:
         return "**Our clients make as many calls as the engines' own benchmarks, or more.**"
@@ -470,7 +469,7 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", metavar="N", type=int, default=3, help="default: 3")
     parser.add_argument("--seconds", metavar="S", type=float, default=2, help="default: 2")
-    parser.add_argument("--into", metavar="DOCUMENT", type=path_argument, help="write it into this")
+    add_into(parser)
     arguments = parser.parse_args()
     if arguments.rounds < 1 or not arguments.seconds >= 1:
         parser.error("--rounds and --seconds are 1 or more")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from console import Failure
+from console import Failure, say
 
 
 @contextlib.contextmanager
@@ -43,6 +43,19 @@ def fill(document: Path, name: str, text: str) -> None:
     whole = filled(document, name, text)
     with replacing(document) as partial:
         partial.write_text(whole, encoding="utf-8")
+
+
+def add_into(parser: argparse.ArgumentParser) -> None:
+    """Adds the option --into, whose value say_or_fill() takes."""
+    parser.add_argument("--into", metavar="DOCUMENT", type=path_argument, help="write it into this")
+
+
+def say_or_fill(text: str, document: Path | None, name: str) -> None:
+    """Prints this text, or writes it between the lines of a document if there is one; see fill()."""
+    if document is None:
+        say(text)
+    else:
+        fill(document, name, text)
 
 
 def make_folder(path: Path) -> None:

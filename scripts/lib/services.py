@@ -14,8 +14,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from console import ArgumentParser, Failure, run_main, say
-from files import fill, path_argument
+from console import ArgumentParser, Failure, run_main
+from files import add_into, path_argument, say_or_fill
 from results.grid import read_files
 from results.realtime import CONTROL, RealtimeResults, load_files
 from tables.chosen import Column, chosen_table, rough, rough_time
@@ -25,10 +25,7 @@ from words import digits
 def main() -> int:
     arguments = _parse()
     text = services_table(arguments.results)
-    if arguments.into is None:
-        say(text)
-    else:
-        fill(arguments.into, "services", text)
+    say_or_fill(text, arguments.into, "services")
     return 0
 
 
@@ -80,7 +77,7 @@ def _parse() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("results", metavar="RESULTS", type=path_argument, nargs="+")
-    parser.add_argument("--into", metavar="DOCUMENT", type=path_argument, help="write it into this")
+    add_into(parser)
     return parser.parse_args()
 
 

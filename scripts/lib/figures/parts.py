@@ -11,11 +11,11 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -238,7 +238,13 @@ def linestyle(precision: str) -> Any:
     return (0, DASHES[precision]) if DASHES[precision] else "-"
 
 
-def legend_below(figure: Figure, handles: Sequence[Line2D], columns: int, footer: float) -> None:
+def legend_below(
+    figure: Figure,
+    handles: Sequence[Artist],
+    columns: int,
+    footer: float,
+    handlelength: float = 2.6,
+) -> None:
     """Places the legend above the footer, whose height is `footer` inches."""
     figure.legend(
         handles=handles,
@@ -247,7 +253,7 @@ def legend_below(figure: Figure, handles: Sequence[Line2D], columns: int, footer
         ncols=columns,
         frameon=False,
         fontsize=LEGEND_SIZE,
-        handlelength=2.6,
+        handlelength=handlelength,
         columnspacing=1.6,
         labelspacing=0.3,
         borderpad=0,

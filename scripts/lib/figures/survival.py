@@ -13,6 +13,7 @@ from figures.parts import (
     INK,
     LEGEND_SIZE,
     footer_height,
+    legend_below,
     legend_height,
     width_of,
     write_footer,
@@ -74,8 +75,7 @@ def draw(results: SurvivalResults, width: float | None = None, is_paper: bool = 
     axes.tick_params(length=0, labeltop=True, labelbottom=False, pad=3)
     axes.set_xticks([x + 0.5 for x in range(len(faults))], labels, rotation=90)
     axes.set_yticks([y + 0.5 for y in range(len(rows))], results.backends)
-    texts = [tile_text(fate) for row in rows for fate in row if fate]
-    widest = max(width_of(text, TILE_SIZE) for text in texts)
+    widest = max(width_of(tile_text(fate), TILE_SIZE) for fate in results.fates.values())
     room = 0.92 * (wide - names - 0.15) / len(faults)
     size = TILE_SIZE * min(1, room / (widest or room))
     for y, row in enumerate(rows):
@@ -88,18 +88,8 @@ def draw(results: SurvivalResults, width: float | None = None, is_paper: bool = 
                 weight = "bold" if fate.breaches else "normal"
                 place = {"ha": "center", "va": "center", "fontsize": size, "color": INK}
                 axes.text(x + 0.5, y + 0.52, tile_text(fate), weight=weight, **place)
-    figure.legend(
-        handles=[Patch(color=COLOURS[one], label=one.value) for one in found],
-        loc="lower left",
-        bbox_to_anchor=(0.15 / wide, (below - 0.15 - legend) / high),
-        ncols=columns,
-        frameon=False,
-        fontsize=LEGEND_SIZE,
-        borderpad=0,
-        borderaxespad=0,
-        columnspacing=1.4,
-        handlelength=1.2,
-    )
+    patches = [Patch(color=COLOURS[one], label=one.value) for one in found]
+    legend_below(figure, patches, columns, below - 0.15 - legend, handlelength=1.2)
     if not is_paper:
         write_title(figure, "What durable timers survive", _note(results))
         write_footer(figure, results)
