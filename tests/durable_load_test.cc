@@ -348,9 +348,10 @@ TEST(DurableLoadTest, WorkersThatWaitAreCounted) {
   EXPECT_LT(memory.client_wakeups, 100U);
   EXPECT_GT(memory.server_wakeups.value(), 1U);
   EXPECT_GT(memory.server_living_cpu_seconds.value(), 0);
-  EXPECT_FALSE(memory.network_bytes.has_value());  // a unix socket
+  EXPECT_GT(memory.network_bytes.value(), 100U);  // over its unix socket
   const DurableFigures journal = measure_idle(load, contender<Wrapped>(), kGoOn);
   EXPECT_FALSE(journal.server_wakeups.has_value());  // the engine is in the process
+  EXPECT_FALSE(journal.network_bytes.has_value());
   const DurableFigures pair = measure_idle(load, contender<Wrapped>("redis_replica"), kGoOn);
   EXPECT_GT(pair.network_bytes.value(), 100U);
 }

@@ -51,7 +51,11 @@ class AnswerTest(unittest.TestCase):
 
     def test_the_answer_comes_first(self) -> None:
         parts = answer(self.MEASURED, 3, 2, self.FACTS).split("\n\n")
-        self.assertIn("or more, except with `postgres_off` (0.50 times theirs).", parts[0])
+        self.assertEqual(
+            parts[0],
+            "**Our clients make 0.50 to 2.00 times as many calls as the engines' own benchmarks; "
+            "fewer with `postgres_off` (0.50).**",
+        )
         self.assertRegex(parts[1], "^How sure: Medians of 3 rounds of 2.00 s each.* up to 9%")
         self.assertRegex(parts[2], "^What to do: ")
         rows = [[part.strip() for part in line.split("|")[1:-1]] for line in parts[3].splitlines()]
@@ -61,11 +65,22 @@ class AnswerTest(unittest.TestCase):
     def test_none_is_slower(self) -> None:
         self.assertRegex(
             answer({"redis_always": self.MEASURED["redis_always"]}, 3, 2, self.FACTS),
-            r"^\*\*Our clients .* or more\.\*\*",
+            r"^\*\*Our clients make 1\.00 to 1\.27 times .* benchmarks\.\*\*",
         )
 
     def test_one_round_tells_no_noise(self) -> None:
         self.assertIn("is not known", answer(self.MEASURED, 1, 2, self.FACTS))
+
+
+class WaitTest(unittest.TestCase):
+    def test_a_benchmark_that_hangs(self) -> None:
+        with mock.patch.object(engine_benchmarks, "LONGEST_RUN", 0.1):
+            with self.assertRaisesRegex(Failure, "sleep has not ended after 0.10 s"):
+                engine_benchmarks._run("sleep", 20)
+
+    def test_a_server_that_does_not_answer(self) -> None:
+        with mock.patch.object(engine_benchmarks, "LONGEST_WAIT", 0.1):
+            self.assertEqual(engine_benchmarks._asked("sleep", 20), "")
 
 
 class RealTest(unittest.TestCase):

@@ -333,12 +333,16 @@ TEST(SurvivalAudit, DrawsATimeLine) {
   ledger.add(Happening::fault);
   fire(ledger, 1);
   ledger.add(Happening::mended);
+  ledger.add(Happening::fault);
   const SurvivalTimeline line = timeline(ledger);
   ASSERT_GE(line.fired.size(), 3U);
   EXPECT_EQ(line.asked[0], 1U);
   EXPECT_EQ(line.fired[0], 0U);
-  EXPECT_GE(line.fault_seconds, 0.05);
-  EXPECT_GE(line.mended_seconds, line.fault_seconds);
+  ASSERT_EQ(line.strikes.size(), 2U);
+  EXPECT_GE(line.strikes[0].begin, 0.05);
+  EXPECT_GE(line.strikes[0].end, line.strikes[0].begin);
+  EXPECT_GE(line.strikes[1].begin, line.strikes[0].end);
+  EXPECT_EQ(line.strikes[1].end, std::nullopt);
 }
 
 // --- What breaks things ---
@@ -473,6 +477,7 @@ TEST(ProxyTest, BreaksConnectionsAsItIsTold) {
     };
     const auto answer = [&] { return Caller(path).ask(); };
     EXPECT_EQ(answer(), Caller::Answer::comes);
+    EXPECT_EQ(proxy.bytes(), 2U);  // a byte in each direction
     with(Proxy::Mode::refuse, [&] { EXPECT_EQ(answer(), Caller::Answer::connection_ended); });
     EXPECT_EQ(answer(), Caller::Answer::comes);
     with(Proxy::Mode::silence, [&] { EXPECT_EQ(answer(), Caller::Answer::does_not_come); });
@@ -1020,9 +1025,12 @@ TEST(FaultTest, WorkersAreKilledWhileTheyHoldTimers) {
 
 TEST(FaultTest, AFullDiskIsFelt) {
   if (const std::string reason = LoopDisk::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
-  const RealtimeFigures figures = run("disk_full", durable_contender("redis_everysec"));
-  EXPECT_EQ(counter(figures, "breaches"), 0) << figures.summary;
-  EXPECT_GT(counter(figures, "failed_calls"), 0);
+  // beanstalkd has room for 10 MB in a file that it has made before.
+  for (const char* const name : {"redis_everysec", "beanstalkd_f0", "journal_wheel_0"}) {
+    const RealtimeFigures figures = run("disk_full", durable_contender(name));
+    EXPECT_EQ(counter(figures, "breaches"), 0) << figures.summary;
+    EXPECT_GT(counter(figures, "failed_calls"), 0) << name;
+  }
 }
 
 TEST(FaultTest, AReplicaThatTakesOverIsFelt) {

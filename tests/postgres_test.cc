@@ -149,7 +149,8 @@ TEST_F(PostgresTest, DoesNotRepeatAnAddressThatItCannotRead) {
   for (const char* const where :
        {"postgresql://me:secret@[::1/db", "postgresql://me:secret@[::1]x/db", "me:secret@host/db",
         "postgresql://me:secret%zz@host/db", "user=me password=my secret host=x",
-        "postgresql://me:secret/or@127.0.0.1/db", "postgresql://me:x@secret@127.0.0.1/db"}) {
+        "postgresql://me:secret/or@127.0.0.1/db", "postgresql://me:x@secret@127.0.0.1/db",
+        "postgresql://me:12/secret@127.0.0.1/db", "postgresql://127.0.0.1:/secret@127.0.0.1/db"}) {
     const std::string error =
         error_of<BackendUnavailable>([&] { PostgresConnection(where, 2000ms); });
     expect_contains(error, {"its address cannot be read"});

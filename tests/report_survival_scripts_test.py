@@ -153,9 +153,19 @@ class SurvivalTest(ReportTest):
 
     def test_a_fault_that_was_never_mended(self) -> None:
         lines = timelines()
-        lines[f"faults/engine_stopped/5/{BROKEN}"][0]["timeline"]["mended_seconds"] = 0
+        lines[f"faults/engine_stopped/5/{BROKEN}"][0]["timeline"]["strikes"] = [[0.4, None]]
         self.open(self.page(distributions=lines), "survival")
         self.assertIn("fault, never mended", self.saved("SVG", "figure"))
+
+    def test_a_fault_that_struck_again_and_again(self) -> None:
+        lines = timelines()
+        lines[f"faults/engine_stopped/5/{BROKEN}"][0]["timeline"]["strikes"] = [
+            [0.1, 0.2],
+            [0.4, 0.5],
+            [0.7, None],
+        ]
+        self.open(self.page(distributions=lines), "survival")
+        self.assertIn("3 strikes", self.saved("SVG", "figure"))
 
     def test_an_engine_that_does_not_start_again(self) -> None:
         entries = [survived("power_cut", SAFE, "may lose all", lost=50, no_starts=2)]

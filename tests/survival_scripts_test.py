@@ -67,18 +67,25 @@ class LoadTest(SurvivalScratch):
         self.assertEqual((fate.runs, fate.lossy, fate.breaches, fate.worst_seed), (30, 1, 1, 7))
         self.assertEqual((fate.lost, fate.acknowledged), (1, 13_200))
         self.assertEqual(fate.maxima["latest_seconds"], 2)
+        self.assertEqual(fate.median_silent, 0.1)
         both = [write(self.folder, results()), self.folder / "again.json"]
         both[1].write_text(both[0].read_text())
         report = open_report(both)
         assert isinstance(report, SurvivalReport)
         self.assertEqual(report.results.fates["power_cut", SAFE].runs, 10)
 
-    def test_older_files_do_not_tell_how_many_runs_lost_some(self) -> None:
+    def test_older_files_tell_less(self) -> None:
         entry = survived("power_cut", SAFE, lost=1)
-        del entry["lossy"]
-        self.assertIsNone(
-            self.load([entry, survived("power_cut", SAFE)]).fates["power_cut", SAFE].lossy
-        )
+        del entry["lossy"], entry["median_silent_seconds"]
+        fate = self.load([entry]).fates["power_cut", SAFE]
+        self.assertEqual((fate.lossy, fate.median_silent), (None, None))
+        lines = {f"faults/power_cut/5/{SAFE}": [{"timeline": timeline()}]}
+        told = lines[f"faults/power_cut/5/{SAFE}"][0]["timeline"]
+        del told["strikes"]
+        told |= {"fault_seconds": 0.4, "mended_seconds": 0.8}
+        worst = self.load([entry], lines).fates["power_cut", SAFE].worst
+        assert worst
+        self.assertEqual(worst.strikes, [(0.4, 0.8)])
 
     def test_verdicts(self) -> None:
         entries = [
@@ -122,7 +129,7 @@ class LoadTest(SurvivalScratch):
         for change in ({"label": "exact"}, {"lost": -1}, {"runs": None}, {"name": "faults/x"}):
             with self.subTest(change), self.assertRaisesRegex(Failure, "json: .*is not a cell"):
                 self.load([good | change])
-        for change in ({"step_seconds": 0}, {"due": 7}, {"seed": "x"}, {"fault_seconds": None}):
+        for change in ({"step_seconds": 0}, {"due": 7}, {"seed": "x"}, {"strikes": [[None, 1]]}):
             distributions = {f"faults/power_cut/5/{SAFE}": [{"timeline": timeline() | change}]}
             with self.subTest(change), self.assertRaisesRegex(Failure, "not the distributions"):
                 self.load([good], distributions)
@@ -165,7 +172,9 @@ class TableTest(SurvivalScratch):
             self.assertIn(part, text)
         details = text[text.index("## engine_stopped") :].splitlines()
         self.assertRegex(details[2], r"\| seed of the worst run \| +outcome \|$")
-        self.assertRegex(details[4], rf"\| `{LOSSY}` .* 12 \| 5\.50 s \| 5\.25 s \| +1 \| +lost")
+        self.assertRegex(
+            details[4], rf"\| `{LOSSY}` .* 12 \| 5\.50 s \| 5\.25 s \| +100 ms \| +1 \| +lost"
+        )
         self.assertRegex(details[5], rf"\| `{BROKEN}` .* \| +4 \| +broke its promise")
 
     def test_each_reason_stands_once(self) -> None:
@@ -386,7 +395,7 @@ class CampaignTest(BenchScratch):
 
     def test_the_harness_counts(self) -> None:
         harness = identity._harness_sources(identity.FAULTS, ROOT)
-        for file in ("faults/faults.cc", "faults/survival_audit.cc", "faults/proxy.cc"):
+        for file in ("faults/faults.cc", "faults/survival_audit.cc", "durable/proxy.cc"):
             self.assertIn(ROOT / "bench" / file, harness)
         self.assertIn(ROOT / "impls" / "durable" / "worker.cc", harness)
 
@@ -421,7 +430,9 @@ class RealRunTest(SurvivalScratch):
             assert fate.worst
             self.assertGreater(fate.acknowledged, 0)
             self.assertEqual(fate.worst.acknowledged, fate.acknowledged)
-            self.assertGreaterEqual(fate.worst.mended, fate.worst.fault)
+            [(begin, end)] = fate.worst.strikes
+            assert end
+            self.assertGreaterEqual(end, begin)
         self.assertEqual(fates["engine_stopped", "journal_wheel_0"].verdict, Verdict.LEFT_OUT)
         self.assertIn("- it has no server: journal_wheel_0 in engine_stopped", report.markdown())
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -49,12 +50,14 @@ double per_timer(std::uint64_t more, std::uint64_t less, std::uint64_t timers) {
 struct DurableBench::Look {
   ProcessTreeUsage server;
   std::optional<std::uint64_t> syncs;
-  std::optional<TcpBytes> network;  // of the clients too
+  std::optional<TcpBytes> network;            // of the clients too
+  std::optional<std::uint64_t> socket_bytes;  // over unix sockets, if these are counted
 
-  std::uint64_t network_bytes(bool has_server) const {
-    if (!network) return 0;
+  // Nothing if there is no connection, or if the kernel does not tell.
+  std::optional<std::uint64_t> network_bytes(bool has_server) const {
+    if (!network || network->connections == 0) return socket_bytes;
     // What one end sends, the other receives.
-    return has_server ? network->sent : network->sent + network->received;
+    return network->sent + (has_server ? 0 : network->received) + socket_bytes.value_or(0);
   }
 };
 
@@ -115,6 +118,12 @@ Tick DurableBench::time_to_arm(std::uint64_t count) const {
   return static_cast<Tick>(static_cast<double>(count) * seconds_to_arm_ * 1e9);
 }
 
+void DurableBench::count_bytes_on_sockets() {
+  for (const auto& socket : engine_->sockets()) {
+    proxies_.push_back(std::make_unique<Proxy>(socket));
+  }
+}
+
 void DurableBench::run(Clients& clients, double seconds, const Clients::Work& work,
                        DurableFigures& figures, const StopFlag& stop) {
   Look before, after;
@@ -134,9 +143,8 @@ void DurableBench::run(Clients& clients, double seconds, const Clients::Work& wo
     figures.server_wakeups = growth(before.server.wakeups, after.server.wakeups);
   }
   if (before.syncs && after.syncs) figures.syncs = *after.syncs - *before.syncs;
-  if (after.network && after.network->connections > 0) {
-    figures.network_bytes =
-        growth(before.network_bytes(has_server), after.network_bytes(has_server));
+  if (const auto bytes = after.network_bytes(has_server)) {
+    figures.network_bytes = growth(before.network_bytes(has_server).value_or(0), *bytes);
   }
   for (std::size_t i = 0; i < clients.count(); ++i) {
     figures.timers += clients[i].timers();
@@ -159,12 +167,15 @@ void DurableBench::audit(std::uint64_t wanted, DurableFigures& figures) {
 
 DurableBench::Look DurableBench::look() {
   std::vector<pid_t> roots = engine_->processes();
-  Look look{.server = usage_of_trees(roots), .syncs = {}, .network = {}};
+  Look look{.server = usage_of_trees(roots), .syncs = {}, .network = {}, .socket_bytes = {}};
   if (engine_->is_restartable() && syncs_.counts(processes_of_trees(roots))) {
     look.syncs = syncs_.count();
   }
   roots.push_back(getpid());
   look.network = tcp_bytes_of(processes_of_trees(roots));
+  for (const auto& proxy : proxies_) {
+    look.socket_bytes = look.socket_bytes.value_or(0) + proxy->bytes();
+  }
   return look;
 }
 

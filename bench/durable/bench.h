@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "durable/clients.h"
 #include "durable/durable_load.h"
 #include "durable/engine.h"
+#include "durable/proxy.h"
 #include "durable/sync_counter.h"
 #include "system/stop.h"
 #include "system/temporary_folder.h"
@@ -37,6 +39,10 @@ class DurableBench {
   // How long a client takes to arm so many, 1000 with a call.
   Tick time_to_arm(std::uint64_t count) const;
 
+  // From now on what clients and servers send over unix sockets is counted. REQUIRES: no client is
+  // connected.
+  void count_bytes_on_sockets();
+
   // A queue of one process stays open, until this is called.
   void close() { keeper_.reset(); }
 
@@ -62,6 +68,7 @@ class DurableBench {
   const SyncCounter syncs_;
   std::unique_ptr<DurableEngine> engine_;
   std::unique_ptr<DurableQueue> keeper_;
+  std::vector<std::unique_ptr<Proxy>> proxies_;   // on the engine's sockets
   double seconds_to_arm_ = 0;                     // a timer, of those that were armed first
   double memory_a_timer_ = 0, disk_a_timer_ = 0;  // likewise
 };

@@ -195,6 +195,7 @@ DurableFigures measure_fire(const DurableLoad& load, std::uint64_t timers,
 DurableFigures measure_idle(const DurableLoad& load, const DurableContender& contender,
                             const StopFlag& stop) {
   DurableBench bench(load, contender);
+  bench.count_bytes_on_sockets();
   DurableLedger nothing(0);
   Clients workers(load.clients);
   DurableFigures figures;

@@ -55,8 +55,9 @@ struct DurableFigures {
   // How often the engine had the system write to the disk; nothing if it is a server of the user's, or
   // if its calls cannot be counted (see counting_syncs.h).
   std::optional<std::uint64_t> syncs{};
-  // Over TCP, between clients and servers, and among servers; nothing if there is no such
-  // connection, or if the kernel does not tell.
+  // Over TCP, between clients and servers, and among servers; of measure_idle() over unix sockets
+  // too, without what the network adds. Nothing if there is no such connection, or if the kernel does
+  // not tell.
   std::optional<std::uint64_t> network_bytes{};
   // Calls of the clients.
   Durations arm{};

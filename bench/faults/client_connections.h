@@ -1,6 +1,6 @@
 // The connections between the clients of an engine and its servers, which can be broken.
 //
-// Those over a unix socket are broken by a proxy in its place (faults/proxy.h), those over TCP by
+// Those over a unix socket are broken by a proxy in its place (durable/proxy.h), those over TCP by
 // the network that clients and servers are in (faults/own_network.h).
 #pragma once
 
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "durable/engine.h"
+#include "durable/proxy.h"
 #include "faults/own_network.h"
-#include "faults/proxy.h"
 
 namespace timerbench {
 

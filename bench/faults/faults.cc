@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "durable/proxy.h"
 #include "faults/fault.h"
-#include "faults/proxy.h"
 #include "system/entries.h"
 #include "system/process_tree.h"
 #include "system/stopped_trees.h"
@@ -330,10 +330,11 @@ std::span<const Fault> faults() {
        .possible = to_those_with_files,
        .strike = spoil_files},
       {.name = "disk_full",
-       .summary = "the disk is full until a call fails, for 5 s at most",
+       .summary = "the disk is full until a call fails, for 5 s at most, under load",
        .promised = keeps_all,
        .possible = to_those_with_files,
        .strike = fill_disk,
+       .is_busy = true,  // beanstalkd has room for 10 MB in its file
        .needs_disk = true},
       {.name = "memory_full",
        .summary = "the server may take no more memory until a call fails",

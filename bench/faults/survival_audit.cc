@@ -313,8 +313,10 @@ SurvivalTimeline timeline(const SurvivalLedger& ledger) {
       case Happening::asked: count(timeline.asked, entry.when); break;
       case Happening::armed: count(timeline.acknowledged, entry.when); break;
       case Happening::fired: count(timeline.fired, entry.when); break;
-      case Happening::fault: timeline.fault_seconds = seconds(begin, entry.when); break;
-      case Happening::mended: timeline.mended_seconds = seconds(begin, entry.when); break;
+      case Happening::fault: timeline.strikes.push_back({seconds(begin, entry.when), {}}); break;
+      case Happening::mended:
+        if (!timeline.strikes.empty()) timeline.strikes.back().end = seconds(begin, entry.when);
+        break;
       default: break;
     }
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,8 +50,11 @@ Survival audit(const SurvivalLedger& ledger, const SurvivalTerms& terms);
 struct SurvivalTimeline {
   double step_seconds = 0;
   std::vector<std::uint32_t> asked{}, acknowledged{}, due{}, fired{};
-  double fault_seconds = 0;  // since the begin
-  double mended_seconds = 0;
+  struct Strike {
+    double begin;               // seconds since the begin of the run
+    std::optional<double> end;  // when it was mended; nothing: it never was
+  };
+  std::vector<Strike> strikes{};
 };
 
 SurvivalTimeline timeline(const SurvivalLedger& ledger);

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "engines/scoped_variable.h"
 #include "faults/fault.h"
@@ -90,6 +91,12 @@ struct Run {
   }
 };
 
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
 class Runs {
  public:
   void add(Run run) {
@@ -102,6 +109,7 @@ class Runs {
     total_.failed_calls += one.failed_calls;
     total_.latest_seconds = std::max(total_.latest_seconds, one.latest_seconds);
     total_.silent_seconds = std::max(total_.silent_seconds, one.silent_seconds);
+    silent_seconds_.push_back(one.silent_seconds);
     breaches_ += one.breach.empty() ? 0 : 1;
     no_starts_ += run.no_start.empty() ? 0 : 1;
     not_back_ += one.is_back ? 0 : 1;
@@ -132,6 +140,7 @@ class Runs {
                      {"failed_calls", count(total_.failed_calls)},
                      {"latest_seconds", total_.latest_seconds},
                      {"silent_seconds", total_.silent_seconds},
+                     {"median_silent_seconds", median(silent_seconds_)},
                      {"worst_seed", count(worst_.seed)}}};
     figures.timeline = std::make_shared<nlohmann::json>(timeline());
     return figures;
@@ -157,14 +166,17 @@ class Runs {
   // Of the run that tells the most.
   nlohmann::json timeline() const {
     const SurvivalTimeline& line = worst_.timeline;
+    nlohmann::json strikes = nlohmann::json::array();
+    for (const auto& [begin, end] : line.strikes) {
+      strikes.push_back({begin, end ? nlohmann::json(*end) : nlohmann::json()});
+    }
     return {{"seed", worst_.seed},
             {"breach", worst_.survival.breach},
             {"no_start", worst_.no_start},
             {"acknowledged_timers", worst_.survival.acknowledged},
             {"lost_timers", worst_.survival.lost},
             {"step_seconds", line.step_seconds},
-            {"fault_seconds", line.fault_seconds},
-            {"mended_seconds", line.mended_seconds},
+            {"strikes", strikes},
             {"asked", line.asked},
             {"acknowledged", line.acknowledged},
             {"due", line.due},
@@ -175,6 +187,7 @@ class Runs {
   std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0, not_back_ = 0;
   std::uint64_t lossy_ = 0;  // runs that lost a timer
   std::uint64_t disturbed_ = 0;
+  std::vector<double> silent_seconds_{};  // of each run
   Run worst_{};
 };
 

@@ -45,7 +45,7 @@
 //   each call 1 round trip between the client and its bridge, and JSON of all its timers twice;
 //             etcd turns its JSON into gRPC
 //   on the server  O(log n); all keys and leases are in its memory: some 4 KB a timer and its
-//             payload, and each change stays in its file until somebody compacts it
+//             payload; on disk some 280 bytes, and each change stays there until somebody compacts it
 //   in the client  a process of Node.js of some 60 MB; each worker sees all events
 //   fsync     each grant, revocation and transaction before its answer; those that come together
 //             share one

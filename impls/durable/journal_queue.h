@@ -14,7 +14,7 @@
 //   fsync    1 for all calls that came during the one before, and, with `gather`, while it waited
 //   on disk  25 bytes a timer that is armed, and its payload, and as much when it is gone; at most
 //     1 MiB, or twice what is armed if that is more
-//   in memory some 150 bytes a timer and its payload
+//   in memory some 200 bytes a timer and its payload, up to 300 just after the tables have grown
 //   start    reads the file: 0.2 s for 10^6 timers
 //
 // What is acknowledged survives kill -9 and a power cut.

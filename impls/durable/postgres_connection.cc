@@ -20,10 +20,11 @@ std::string without_line_ends(std::string text) {
   return text;
 }
 
-// Whether it may be a part of the password of a URL: one with "/" or "@" that is not encoded.
+// Whether it may be a part of the password of a URL: one with "/" or "@" that is not encoded. What
+// follows "/" is taken for the database, with the "@" before the true host.
 bool may_have_a_password(std::string_view keyword, std::string_view value) {
   if (keyword == "port") return value.find_first_not_of("0123456789,") != value.npos;
-  return (keyword == "host" || keyword == "hostaddr") && value.find('@') != value.npos;
+  return keyword != "user" && keyword != "password" && value.find('@') != value.npos;
 }
 
 // libpq would repeat what it cannot read, and with it the password.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -15,16 +15,21 @@ namespace {
 constexpr std::string_view kInstall =
     "install it (apt-get install postgresql) or name a running one in TIMERBENCH_POSTGRES_URL";
 
-// Debian keeps the programs of each version apart, and not on PATH. Empty: they are on PATH.
+// Debian keeps the programs of each version apart, as in 9.6 and 15, and not on PATH. Empty: they are
+// on PATH.
 std::filesystem::path newest_programs() {
-  std::vector<std::filesystem::path> versions;
+  std::filesystem::path newest;
+  double newest_version = 0;
   std::error_code ignored;
-  for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", ignored)) {
-    if (std::filesystem::exists(version.path() / "bin/postgres", ignored)) {
-      versions.push_back(version.path() / "bin");
+  for (const auto& entry : std::filesystem::directory_iterator("/usr/lib/postgresql", ignored)) {
+    const double version = std::strtod(entry.path().filename().c_str(), nullptr);
+    if (version > newest_version &&
+        std::filesystem::exists(entry.path() / "bin/postgres", ignored)) {
+      newest_version = version;
+      newest = entry.path() / "bin";
     }
   }
-  return versions.empty() ? std::filesystem::path() : *std::ranges::max_element(versions);
+  return newest;
 }
 
 // $1 is the folder, and $2 the folder of the programs.

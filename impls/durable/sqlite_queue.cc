@@ -84,6 +84,10 @@ SqliteQueue::SqliteQueue(std::filesystem::path path, const DurableConfig& config
 SqliteQueue::~SqliteQueue() { sqlite3_close_v2(database_); }  // once the statements are gone
 
 void SqliteQueue::open() {
+  if (sqlite3_libversion_number() < kFirstVersion) {
+    throw BackendError(fmt::format("sqlite: its version {} has no RETURNING; take 3.35 or newer",
+                                   sqlite3_libversion()));
+  }
   if (sqlite3_open_v2(path_.c_str(), &database_,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                       nullptr) != SQLITE_OK) {

@@ -15,6 +15,7 @@
 //   fsync  1 a transaction with synchronous=FULL; with NORMAL only when the log is copied into the
 //     file, every kPagesOfLog pages
 //   some 60 bytes a timer on disk, and its payload
+//   in memory up to 2 MB of pages for each connection, however many timers there are
 //
 // What is acknowledged survives kill -9; with FULL also a power cut, with NORMAL all but what came
 // after the last checkpoint: up to 1000 calls, whatever number of timers each has armed.
@@ -46,6 +47,8 @@ class SqliteQueue final : public DurableQueue {
   static constexpr const char* kFile = __builtin_FILE();  // DurableTraits::file
 
   static constexpr Tick kPollInterval = 5'000'000;
+
+  static constexpr int kFirstVersion = 3'035'000;  // with RETURNING
 
   // SQLite synchronises its log when it has grown so long (PRAGMA wal_autocheckpoint). Each call that
   // changes something adds a page at least, so no more calls are acknowledged until then.

@@ -19,6 +19,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -42,7 +43,8 @@ DURABLE = ROOT / "impls" / "durable"
 
 CLIENTS = (1, 16)
 CALLS_OF_A_TIMER = 2  # of ours: it is armed and cancelled
-LONGEST_WAIT = 20.0  # seconds, for a server to answer
+LONGEST_WAIT = 20.0  # seconds, for a server to answer, or to end
+LONGEST_RUN = 300.0  # seconds, of a benchmark beyond the time that it is to measure
 FAR_AWAY = 4_102_444_800  # a deadline that nobody reaches: 2100 in seconds since 1970
 PAYLOAD = "x" * 16
 NONE = "–"
@@ -117,8 +119,7 @@ class Redis(Engine):
 
     def answers(self) -> bool:
         command = ["redis-cli", "-s", str(self._socket), "PING"]
-        ended = subprocess.run(command, capture_output=True, text=True)
-        return ended.stdout.strip() == "PONG"
+        return _asked(*command).strip() == "PONG"
 
     def calls_per_second(self, clients: int, seconds: float) -> float:
         redis = ("redis-cli", "-s", self._socket)
@@ -173,10 +174,7 @@ class Postgres(Engine):
         return f"host={self.folder} user=timerbench dbname=postgres"
 
     def answers(self) -> bool:
-        ready = subprocess.run(
-            [self._program("psql"), self.url, "-c", "SELECT 1"], capture_output=True
-        )
-        return ready.returncode == 0
+        return "1 row" in _asked(self._program("psql"), self.url, "-c", "SELECT 1")
 
     def calls_per_second(self, clients: int, seconds: float) -> float:
         psql = (self._program("psql"), self.url, "-q", "-c")
@@ -198,6 +196,7 @@ class Postgres(Engine):
             *(self._program("pgbench"), "-n", "-M", "prepared", "-c", clients, "-j", clients),
             *("-T", max(1, round(seconds)), "-f", script, self.url),
             environment={"PGOPTIONS": f"-c synchronous_commit={self.setting}"},
+            seconds=seconds,
         )
         found = re.search(r"^tps = ([\d.]+)", said, re.MULTILINE)
         if not found:
@@ -249,7 +248,7 @@ class Beanstalkd(Engine):
         return tried.returncode == 0
 
     def calls_per_second(self, clients: int, seconds: float) -> float:
-        return float(_run("ruby", "-e", BEANEATER, self.url, seconds))
+        return float(_run("ruby", "-e", BEANEATER, self.url, seconds, seconds=seconds))
 
 
 ENGINES: dict[str, tuple[type[Engine], str]] = {
@@ -308,8 +307,13 @@ def running(kind: type[Engine], setting: str) -> Iterator[Engine]:
                 time.sleep(0.05)
             yield engine
         finally:
-            server.terminate()
-            server.wait()
+            # PostgreSQL waits for no client then, and leaves no shared memory.
+            server.send_signal(signal.SIGINT)
+            try:
+                server.wait(LONGEST_WAIT)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait(LONGEST_WAIT)
 
 
 def ours(queue: str, engine: Engine, clients: int, seconds: float) -> tuple[float, dict[str, str]]:
@@ -323,6 +327,7 @@ def ours(queue: str, engine: Engine, clients: int, seconds: float) -> tuple[floa
             *(f"--sizes={clients}", f"--seconds={seconds}", "--benchmark_repetitions=1"),
             f"--benchmark_out={out}",
             environment={engine.url_variable: engine.url},
+            seconds=seconds,
         )
         content = json.loads(out.read_text())
     [entry] = content["benchmarks"]
@@ -399,13 +404,15 @@ def _in_short(measured: dict[str, dict[int, Measured]]) -> str:
         for queue, both in measured.items()
         if (ratios := [one.ratio for one in both.values() if one.ratio]) and min(ratios) < FEWER
     }
-    if not slower:
-        return "**Our clients make as many calls as the engines' own benchmarks, or more.**"
-    named = [f"`{queue}` ({digits(ratio)} times theirs)" for queue, ratio in slower.items()]
-    return (
-        f"**Our clients make as many calls as the engines' own benchmarks, or more, except with "
-        f"{enumerated(named, len(named))}.**"
+    ratios = [one.ratio for both in measured.values() for one in both.values() if one.ratio]
+    if not ratios:
+        return "**No benchmark of the engines was run.**"
+    text = (
+        f"Our clients make {digits(min(ratios))} to {digits(max(ratios))} times as many calls as the "
+        "engines' own benchmarks"
     )
+    named = [f"`{queue}` ({digits(ratio)})" for queue, ratio in slower.items()]
+    return f"**{text}{f'; fewer with {enumerated(named, len(named))}' if named else ''}.**"
 
 
 def _texts(one: Measured) -> list[str]:
@@ -434,20 +441,36 @@ def _start(*command: object) -> "subprocess.Popen[bytes]":
         raise Failure("there is no setpriv; install util-linux") from error
 
 
-def _run(*command: object, environment: dict[str, str] | None = None) -> str:
-    """Returns what it prints. Raises Failure if it fails."""
+def _asked(*command: object) -> str:
+    """Returns what a program prints that may not be answered yet; empty if it is not in time."""
+    try:
+        return subprocess.run(
+            [*map(str, command)], capture_output=True, text=True, timeout=LONGEST_WAIT
+        ).stdout
+    except subprocess.TimeoutExpired:
+        return ""
+
+
+def _run(*command: object, environment: dict[str, str] | None = None, seconds: float = 0) -> str:
+    """Returns what it prints. `seconds` is for how long it is to measure. Raises Failure if it fails, or
+    does not end.
+    """
+    name = Path(str(command[0])).name
     try:
         ended = subprocess.run(
             [*map(str, command)],
             env=os.environ | (environment or {}),
             capture_output=True,
             text=True,
+            timeout=LONGEST_RUN + seconds,
         )
     except FileNotFoundError as error:
         raise Failure(f"there is no {command[0]}; install it") from error
+    except subprocess.TimeoutExpired as error:
+        raise Failure(f"{name} has not ended after {digits(LONGEST_RUN + seconds)} s") from error
     if ended.returncode != 0:
         said = (ended.stderr.strip() or ended.stdout.strip() or "no word").splitlines()[0]
-        raise Failure(f"{Path(str(command[0])).name} failed: {said}")
+        raise Failure(f"{name} failed: {said}")
     return ended.stdout
 
 

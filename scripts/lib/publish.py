@@ -52,8 +52,8 @@ from tables.chosen import rough as rough_number
 from tables.durable import durable_answer, durable_table
 from tables.libraries import pays
 from tables.replays import markdown_table
-from tables.survival import answer_lines, broken_lines, chance
-from words import digits, enumerated, grouped, machine_line, power
+from tables.survival import answer_lines, broken_lines
+from words import enumerated, grouped, machine_line, power
 
 RESULTS = ROOT / "results"
 REPORT = RESULTS / "report.html"
@@ -295,7 +295,7 @@ def _runtimes(processes: Results) -> str:
 
 def _durable() -> str:
     said = "**Timers must outlive a crash or a power cut**: "
-    seen = "([what each loses](docs/durable.md#what-survives) when something breaks)"
+    seen = "([how sure, and what else breaks](docs/durable.md#what-survives))"
     folder = find("faults")
     fates = survival.load_files(read_files([folder])).fates if folder else {}
     crashes = {}
@@ -311,16 +311,15 @@ def _durable() -> str:
     each = min(cuts[queue].runs for queue in safe)
     told = (
         f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost nothing in {grouped(kills)} "
-        f"runs in which the engine was killed, nor in {grouped(each)} power cuts each (so, with 95 % "
-        f"confidence, each loses something in less than {digits(100 * chance(each))} % of such cuts)"
+        f"kills of the engine and {grouped(each)} power cuts each"
     )
     losing = sorted((fate for fate in cuts.values() if fate.lost), key=lambda fate: -fate.lost)
     if losing:
         first, *others = [
             (rough_number(fate.lost / fate.runs), f"of `{fate.queue}`") for fate in losing
         ]
-        taken = [f"the latest {first[0]} timers {first[1]}", *(f"{n} {of}" for n, of in others)]
-        told += f". A power cut took, on average, {enumerated(taken, 9)}"
+        taken = [f"{first[0]} timers {first[1]}", *(f"{n} {of}" for n, of in others)]
+        told += f"; on average a cut took {enumerated(taken, 9)}"
     return f"{told} {seen}.".replace("\u202f", NO_BREAK)
 
 

@@ -34,7 +34,7 @@ DURABLE = (
     "bench/replay/durations.cc",
     *(f"bench/workloads/{name}.h" for name in ("jobs", "orders")),
 )
-FAULTS = ("bench/faults", "impls/durable/worker.cc")
+FAULTS = ("bench/faults", "bench/durable/proxy.cc", "impls/durable/worker.cc")
 PROCESSES = ("bench/process", "bench/system/supervised_program.cc")
 VERDICTS = ("bench/verify", "bench/realtime/audited_service.cc", "bench/realtime/contention.cc")
 

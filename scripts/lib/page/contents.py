@@ -84,8 +84,10 @@ COUNTERS = {
         "worker_wakeups_per_hour": "wakeups of a worker in an idle hour",
         "server_wakeups_per_hour": "wakeups of the server in an idle hour",
         "cpu_ns_per_hour": "processor time of an idle hour",
+        "client_cpu_ns_per_hour": "clients' processor time of an idle hour",
+        "server_cpu_ns_per_hour": "server's processor time of an idle hour",
         "fsyncs_per_hour": "fsyncs of an idle hour",
-        "network_bytes_per_hour": "bytes over TCP in an idle hour",
+        "network_bytes_per_hour": "bytes sent in an idle hour",
         "bytes_in_memory": "bytes of a timer in memory",
         "bytes_on_disk": "bytes of a timer on disk",
         "restart_seconds": "seconds from kill -9 until what was due is handed out",
@@ -289,6 +291,7 @@ def _of_survival(results: survival.SurvivalResults) -> dict[str, Any]:
         "counters": survival.SUMS
         | {name: f"{title}, s" for name, title in survival.MAXIMA.items()}
         | {
+            survival.MEDIAN_SILENT: "silent in the median run, s",
             "lossy": "runs that lost a timer",
             "breaches": "runs that broke the promise",
             "no_starts": "runs after which the engine did not start again",
@@ -318,11 +321,14 @@ def _row_of_fate(results: survival.SurvivalResults, fate: survival.Fate) -> list
     values |= {name: getattr(fate, name) for name in ("breaches", "no_starts", "not_back")}
     if fate.lossy is not None:
         values["lossy"] = fate.lossy
+    if fate.median_silent is not None:
+        values[survival.MEDIAN_SILENT] = fate.median_silent
     counters = {name: [_rounded(value, 15)] for name, value in values.items()}
     run = fate.worst and {
         "step": _rounded(fate.worst.step, 4),
-        "fault": _rounded(fate.worst.fault, 4),
-        "mended": _rounded(fate.worst.mended, 4),
+        "strikes": [
+            [at if at is None else _rounded(at, 4) for at in both] for both in fate.worst.strikes
+        ],
         "breach": fate.worst.breach,
         "no_start": fate.worst.no_start,
         "acknowledged": fate.worst.acknowledged,

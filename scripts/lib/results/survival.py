@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 from console import Failure
@@ -31,6 +32,7 @@ SUMS = {
     "failed_calls": "failed calls",
 }
 MAXIMA = {"latest_seconds": "latest", "silent_seconds": "silent"}
+MEDIAN_SILENT = "median_silent_seconds"
 
 # The counts for each step of a time line, and what they are called.
 LINES = {"asked": "armed", "acknowledged": "acknowledged", "due": "due", "fired": "fired"}
@@ -57,8 +59,7 @@ class Timeline:
     acknowledged: int
     lost: int
     step: float  # seconds
-    fault: float  # seconds since the begin
-    mended: float
+    strikes: list[tuple[float, float | None]]  # begin and end in seconds; None: never mended
     lines: dict[str, list[int]]  # by LINES, all of one length
 
     @classmethod
@@ -66,10 +67,13 @@ class Timeline:
         """Raises one of Python's own errors if `content` is none."""
         lines = {name: [int(count) for count in content[name]] for name in LINES}
         steps = max(map(len, lines.values()))
-        step, fault, mended = (
-            float(content[name]) for name in ("step_seconds", "fault_seconds", "mended_seconds")
-        )
-        if not step > 0 or not all(map(math.isfinite, (step, fault, mended))):
+        step = float(content["step_seconds"])
+        strikes = [
+            (float(begin), None if end is None else float(end)) for begin, end in _strikes(content)
+        ]
+        if not step > 0 or not all(
+            math.isfinite(at) for both in ((step, 0), *strikes) for at in both if at is not None
+        ):
             raise ValueError(step)
         return cls(
             seed=int(content["seed"]),
@@ -78,8 +82,7 @@ class Timeline:
             acknowledged=int(content["acknowledged_timers"]),
             lost=int(content["lost_timers"]),
             step=step,
-            fault=fault,
-            mended=mended,
+            strikes=strikes,
             lines={name: counts + [0] * (steps - len(counts)) for name, counts in lines.items()},
         )
 
@@ -87,6 +90,14 @@ class Timeline:
     def rank(self) -> tuple[bool, bool, int]:
         """Runs that tell more are larger."""
         return bool(self.breach), bool(self.no_start), self.lost
+
+
+def _strikes(content: Any) -> Any:
+    """Returns the strikes of a timeline. Campaigns before 28 November 2026 tell only the last one."""
+    if "strikes" in content:
+        return content["strikes"]
+    fault, mended = content["fault_seconds"], content["mended_seconds"]
+    return [(fault, mended if mended > fault else None)]
 
 
 @dataclass
@@ -115,6 +126,7 @@ class Fate:
     lossy: int | None = None  # runs that lost a timer; None: an older file does not tell
     sums: dict[str, int] = field(default_factory=dict)  # by SUMS
     maxima: dict[str, float] = field(default_factory=dict)  # by MAXIMA; seconds
+    median_silent: float | None = None  # seconds, of a run; None: an older file does not tell
     worst: Timeline | None = None  # the run that tells the most, if it was recorded
     worst_seed: int | None = None
     failure: str = ""  # why there is no run
@@ -249,6 +261,7 @@ def _fate(fault: str, queue: str, cells: Sequence[SurvivalCell]) -> Fate:
         lossy=int(sum(lossy)) if len(lossy) == len(values("runs")) else None,
         sums={name: int(sum(values(name))) for name in SUMS},
         maxima={name: max(values(name)) for name in MAXIMA},
+        median_silent=median(silences) if (silences := values(MEDIAN_SILENT)) else None,
         worst=worst,
         worst_seed=worst.seed
         if worst

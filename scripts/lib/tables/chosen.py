@@ -42,13 +42,18 @@ def chosen_table(
     by_suite: Mapping[str, RealtimeResults],
     note: str = "an empty cell is not measured",
 ) -> str:
-    """Returns the table in Markdown, and what its marks mean. `what`: the title of the names. `note`: what
-    else is to be said below.
+    """Returns the table in Markdown, without empty columns, and what its marks mean. `what`: the title of
+    the names. `note`: what else is to be said below.
     """
+    told = {
+        column.title: texts
+        for column in columns
+        if any(texts := [column.text(by_suite, name) for name in contenders])
+    }
     lines = [
-        [f"`{name}`", *(column.text(by_suite, name) for column in columns)] for name in contenders
+        [f"`{name}`", *(texts[i] for texts in told.values())] for i, name in enumerate(contenders)
     ]
-    return f"{markdown_table([what, *(column.title for column in columns)], lines, names=1)}\n\n{MARKS}; {note}.\n"
+    return f"{markdown_table([what, *told], lines, names=1)}\n\n{MARKS}; {note}.\n"
 
 
 def rough(value: float) -> str:

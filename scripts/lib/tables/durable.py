@@ -8,7 +8,7 @@ from statistics import median
 from results.realtime import CONTROL, RealtimeResults
 from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.chosen import Column, chosen_table, rough, rough_time
-from words import enumerated
+from words import digits, enumerated
 
 
 def _column(
@@ -28,6 +28,8 @@ COLUMNS = (
     _column("fired/s, 4 workers", "workers", 4, "timers_per_second"),
     _column("late at 1 000/s, p50", "rate", 1_000, "lateness_p50_ns", rough_time),
     _column("p99", "rate", 1_000, "lateness_p99_ns", rough_time),
+    _column("p99.9", "rate", 1_000, "lateness_p99.9_ns", rough_time),
+    _column("max", "rate", 1_000, "lateness_max_ns", rough_time),
     _column("CPU of the server a timer", "clients", 16, "server_cpu_ns_per_timer", rough_time),
     _column("of the client", "clients", 16, "client_cpu_ns_per_timer", rough_time),
     _column("fsyncs a timer, 1 client", "clients", 1, "fsyncs_per_timer"),
@@ -84,6 +86,30 @@ def durable_answer(results: RealtimeResults) -> list[str]:
         + "Choose by what a power cut may take and by who shares the timers; then look at your own rate in "
         "the pictures. With one client what keeps all waits for the disk each time, so your disk decides: "
         "measure it.",
+        *_beside_bullmq(results),
+    ]
+
+
+# What keeps as much on the same engine, and what of it is compared.
+ON_REDIS, PEER = "redis_everysec", "bullmq"
+BESIDE_PEER = {
+    "arms and cancels {} times as many timers with one client": ("clients", 1),
+    "{} times as many with 16": ("clients", 16),
+    "and fires {} times as many with four workers": ("workers", 4),
+}
+
+
+def _beside_bullmq(results: RealtimeResults) -> list[str]:
+    told = []
+    for text, (scenario, size) in BESIDE_PEER.items():
+        ours, theirs = (
+            _value(results, scenario, size, name, "timers_per_second") for name in (ON_REDIS, PEER)
+        )
+        if not ours or not theirs:
+            return []
+        told.append(text.format(digits(ours / theirs)))
+    return [
+        f"Beside `{PEER}`, on the same engine with the same setting, `{ON_REDIS}` {', '.join(told)}."
     ]
 
 

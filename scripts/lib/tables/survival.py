@@ -35,12 +35,13 @@ ALL = f"all{MARKS[LOSES_ALL]}"  # the entry of what need not be run
 
 DETAILS = [
     *("queue", "promise", "runs", "runs that lost some", *SUMS.values(), *MAXIMA.values()),
-    *("seed of the worst run", "outcome"),
+    *("silent, median", "seed of the worst run", "outcome"),
 ]
 EXPLAINED = (
     "An entry is the number of acknowledged timers that never fired, of all that were acknowledged "
     "and not cancelled. latest: the most that a timer fired after its deadline. silent: the longest "
-    "time in which nobody fired a timer while one was due."
+    "time in which nobody fired a timer while one was due, in any run and in the median run. The "
+    "longest of all is the machine's as much as the engine's if many runs shared it (--jobs)."
 )
 
 
@@ -327,6 +328,7 @@ def _details(fate: Fate) -> list[str]:
         NOT_RUN if fate.lossy is None else grouped(fate.lossy),
         *(grouped(fate.sums[name]) for name in SUMS),
         *(time(1e9 * fate.maxima[name]) for name in MAXIMA),
+        NOT_RUN if fate.median_silent is None else time(1e9 * fate.median_silent),
         str(fate.worst_seed),
         fate.verdict.value + (f" ({BROKEN})" if fate.breaches else ""),
     ]

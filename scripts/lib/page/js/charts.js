@@ -185,14 +185,14 @@ const whiskers = {
   },
 };
 
-// Draws labelled lines across, a band along the axis, and a span from top to bottom, as
+// Draws labelled lines across, a band along the axis, and spans from top to bottom, as
 // options.plugins.marks says.
 const marks = {
   id: 'marks',
   beforeDatasetsDraw(
     chart,
     _,
-    {lines = [], band = null, span = null, ink = '#888', shade = '#ddd'},
+    {lines = [], band = null, spans = [], ink = '#888', shade = '#ddd'},
   ) {
     const {
       ctx,
@@ -217,9 +217,9 @@ const marks = {
       ctx.closePath();
       ctx.fill();
     }
-    if (span) {
+    ctx.fillStyle = shade;
+    for (const span of spans) {
       const [from, to] = span.map((at) => x.getPixelForValue(at));
-      ctx.fillStyle = shade;
       ctx.fillRect(from, area.top, to - from, area.height);
     }
     ctx.strokeStyle = ctx.fillStyle = ink;

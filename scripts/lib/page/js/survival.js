@@ -200,6 +200,12 @@ function chosenCard(campaign, queue, fault, cell) {
   );
 }
 
+// Of a campaign that tells it.
+function silentText(cell) {
+  const median = cell.value('median_silent_seconds');
+  return median === null ? '' : `, in the median run for ${time(1e9 * median)}`;
+}
+
 function factsOfCell(campaign, cell) {
   const {verdict} = cell;
   const facts = [['Outcome', [h('span', {class: `tile ${verdict}`}, campaign.verdicts[verdict])]]];
@@ -217,7 +223,7 @@ function factsOfCell(campaign, cell) {
       ],
       [
         'Late',
-        `${seconds('latest_seconds')} behind the deadline at most; nobody fired for ${seconds('silent_seconds')} while a timer was due`,
+        `${seconds('latest_seconds')} behind the deadline at most; nobody fired for ${seconds('silent_seconds')} while a timer was due${silentText(cell)}`,
       ],
     );
     if (cell.value('no_starts'))
@@ -271,21 +277,28 @@ function runCard(campaign, cell) {
   });
 }
 
-function timelineChart(campaign, run, steps, at, theme, width) {
-  const isMended = run.mended > run.fault;
-  const gap = run.mended - run.fault;
-  const isNarrow = gap < 0.2 * at(steps.length); // the words have no room beside each other
-  const marked = !isMended
-    ? [{at: run.fault, text: 'fault, never mended'}]
-    : isNarrow
+function strikeLines(strikes, length) {
+  if (strikes.length > 1)
+    return strikes.map(([begin], i) => ({
+      at: begin,
+      text: i === 0 ? `${strikes.length} strikes` : '',
+    }));
+  return strikes.flatMap(([begin, end]) => {
+    if (end === null) return [{at: begin, text: 'fault, never mended'}];
+    const hasRoom = end - begin >= 0.2 * length; // for words beside each other
+    return hasRoom
       ? [
-          {at: run.fault, text: ''},
-          {at: run.mended, text: `fault, mended after ${time(1e9 * gap)}`},
+          {at: begin, text: 'fault'},
+          {at: end, text: 'mended'},
         ]
       : [
-          {at: run.fault, text: 'fault'},
-          {at: run.mended, text: 'mended'},
+          {at: begin, text: ''},
+          {at: end, text: `fault, mended after ${time(1e9 * (end - begin))}`},
         ];
+  });
+}
+
+function timelineChart(campaign, run, steps, at, theme, width) {
   const datasets = PARTS.flatMap(({axis, lines, colour}) =>
     lines.map((name, i) => ({
       label: campaign.lines[name],
@@ -331,8 +344,8 @@ function timelineChart(campaign, run, steps, at, theme, width) {
       marks: {
         ink: theme.ink,
         shade: theme.shade,
-        lines: marked,
-        span: isMended ? [run.fault, run.mended] : null,
+        lines: strikeLines(run.strikes, at(steps.length)),
+        spans: run.strikes.map(([begin, end]) => [begin, end ?? at(steps.length)]),
       },
     },
   });

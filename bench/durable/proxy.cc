@@ -1,7 +1,8 @@
-#include "faults/proxy.h"
+#include "durable/proxy.h"
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -9,13 +10,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "core/descriptor.h"
 #include "system/child_process.h"
 
 namespace timerbench {
@@ -23,6 +24,12 @@ namespace {
 
 [[noreturn]] void fail(const char* call) {
   throw std::system_error(errno, std::generic_category(), call);
+}
+
+int make_eventfd() {
+  const int file = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (file < 0) fail("eventfd");
+  return file;
 }
 
 sockaddr_un address_of(const std::filesystem::path& path) {
@@ -41,13 +48,14 @@ class Pipe {
   int end(std::size_t i) const { return ends_[i]; }
 
   // From an end to the other, which gets nothing if it is `swallowed`. Returns whether that went
-  // well.
-  bool carry(std::size_t from, bool swallowed) const {
+  // well; counts what comes through.
+  bool carry(std::size_t from, bool swallowed, std::atomic<std::uint64_t>& count) const {
     std::array<char, 1 << 16> bytes;
     const ssize_t size = recv(ends_[from], bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (size < 0) return errno == EAGAIN || errno == EINTR;
     if (size == 0) return false;
     if (swallowed) return true;
+    count.fetch_add(static_cast<std::uint64_t>(size), std::memory_order_relaxed);
     for (ssize_t sent = 0; sent < size;) {
       const ssize_t more = send(ends_[1 - from], bytes.data() + sent,
                                 static_cast<std::size_t>(size - sent), MSG_NOSIGNAL);
@@ -86,7 +94,8 @@ Proxy::Moved::Moved(std::filesystem::path path)
 
 Proxy::Moved::~Moved() { rename(behind.c_str(), socket.c_str()); }
 
-Proxy::Proxy(std::filesystem::path socket) : moved_(std::move(socket)) {
+Proxy::Proxy(std::filesystem::path socket)
+    : moved_(std::move(socket)), changed_(make_eventfd(), "eventfd") {
   struct stat status {};
   if (stat(moved_.behind.c_str(), &status) != 0) fail("stat");
   const int opened = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -107,12 +116,18 @@ Proxy::~Proxy() {
   waitpid(process_, nullptr, 0);
 }
 
-void Proxy::run(int listener) const {
-  constexpr int kLookMs = 2;  // for another mode
+void Proxy::set(Mode mode) {
+  shared_[0].mode = mode;
+  eventfd_write(changed_.fd, 1);
+}
+
+void Proxy::run(int listener) {
   std::vector<Pipe> pipes;
   std::vector<pollfd> files;
   for (Mode before = Mode::pass;;) {
-    const Mode mode = mode_[0].load(std::memory_order_relaxed);
+    eventfd_t changes = 0;
+    eventfd_read(changed_.fd, &changes);
+    const Mode mode = shared_[0].mode;
     // What was dropped between them cannot be made up for.
     const bool breaks = mode == Mode::refuse || (mode == Mode::pass && before != Mode::pass);
     before = mode;
@@ -120,19 +135,21 @@ void Proxy::run(int listener) const {
       if (breaks) pipe.close();
     }
     std::erase_if(pipes, [](const Pipe& pipe) { return !pipe.is_open(); });
-    files.assign(1, {.fd = listener, .events = POLLIN, .revents = 0});
+    files.assign({{.fd = listener, .events = POLLIN, .revents = 0},
+                  {.fd = changed_.fd, .events = POLLIN, .revents = 0}});
+    const std::size_t first = files.size();  // of the pipes
     for (const Pipe& pipe : pipes) {
       for (std::size_t i = 0; i < 2; ++i) {
         const bool listens = mode != Mode::silence;
         files.push_back({.fd = listens ? pipe.end(i) : -1, .events = POLLIN, .revents = 0});
       }
     }
-    poll(files.data(), files.size(), kLookMs);
+    poll(files.data(), files.size(), /*timeout=*/-1);
     for (std::size_t i = 0; i < pipes.size(); ++i) {
       for (std::size_t end = 0; end < 2 && pipes[i].is_open(); ++end) {
-        if (files[1 + 2 * i + end].revents == 0) continue;
+        if (files[first + 2 * i + end].revents == 0) continue;
         const bool swallowed = end == 1 && mode == Mode::swallow_answers;
-        if (!pipes[i].carry(end, swallowed)) pipes[i].close();
+        if (!pipes[i].carry(end, swallowed, shared_[0].bytes)) pipes[i].close();
       }
     }
     if ((files[0].revents & POLLIN) != 0) {

@@ -1,4 +1,5 @@
-// A proxy between the clients of a server and its unix socket, which can break their connections.
+// A proxy between the clients of a server and its unix socket, which counts what they send, and can
+// break their connections.
 //
 // It takes the place of the socket, and puts it back at the end; so clients notice nothing.
 #pragma once
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "core/descriptor.h"
 #include "durable/shared_array.h"
 
 namespace timerbench {
@@ -28,12 +30,15 @@ class Proxy {
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
 
-  // In effect some milliseconds later. What was held back by `silence` is dropped with its
+  // In effect as soon as the process runs. What was held back by `silence` is dropped with its
   // connection: to pass again closes the connections of before.
-  void set(Mode mode) { mode_[0].store(mode, std::memory_order_relaxed); }
+  void set(Mode mode);
+
+  // That came through so far, in both directions.
+  std::uint64_t bytes() const { return shared_[0].bytes.load(std::memory_order_relaxed); }
 
  private:
-  [[noreturn]] void run(int listener) const;
+  [[noreturn]] void run(int listener);
 
   // The server's socket, which has another name meanwhile.
   struct Moved {
@@ -45,8 +50,14 @@ class Proxy {
     const std::filesystem::path socket, behind;
   };
 
-  SharedArray<std::atomic<Mode>> mode_{1};
+  struct Shared {
+    std::atomic<Mode> mode{Mode::pass};
+    std::atomic<std::uint64_t> bytes{0};
+  };
+
+  SharedArray<Shared> shared_{1};
   const Moved moved_;
+  const Descriptor changed_;  // an eventfd: there is another mode
   pid_t process_ = 0;
 };
 
