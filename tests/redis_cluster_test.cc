@@ -615,7 +615,7 @@ TEST(LoopbackPortTest, IsKeptForTheServer) {
 }
 
 TEST(PrivateRedisCluster, HidesItsPasswordAndListensOnLoopback) {
-  for (std::size_t i = 0; i < PrivateRedisCluster::kNodes; ++i) {
+  for (std::size_t i = 0; i < TheCluster::get().nodes(); ++i) {
     PrivateRedisServer& node = TheCluster::get().node(i);
     const std::string arguments = read(fmt::format("/proc/{}/cmdline", node.process()));
     EXPECT_NE(arguments.find("redis-server"), arguments.npos) << arguments;
@@ -641,7 +641,7 @@ TEST(PrivateRedisCluster, EndsWhenTheProgramIsKilled) {
   if (program == 0) {
     PrivateRedisCluster cluster;
     std::string text;
-    for (std::size_t i = 0; i < PrivateRedisCluster::kNodes; ++i) {
+    for (std::size_t i = 0; i < cluster.nodes(); ++i) {
       text += fmt::format("{} {}\n", cluster.node(i).process(), cluster.node(i).folder().string());
     }
     if (write(report[1], text.data(), text.size()) < 0) std::abort();
@@ -658,7 +658,7 @@ TEST(PrivateRedisCluster, EndsWhenTheProgramIsKilled) {
     servers.emplace_back(process, folder.data());
   }
   std::fclose(in);
-  EXPECT_EQ(servers.size(), PrivateRedisCluster::kNodes);
+  EXPECT_EQ(servers.size(), TheCluster::get().nodes());
   for (const auto& [server, path] : servers) EXPECT_TRUE(std::filesystem::exists(path));
   kill(program, SIGKILL);
   waitpid(program, nullptr, 0);
@@ -671,9 +671,21 @@ TEST(PrivateRedisCluster, EndsWhenTheProgramIsKilled) {
   }));
 }
 
+TEST(PrivateRedisCluster, HasAsManyMastersAsAreAskedFor) {
+  PrivateRedisCluster cluster(1);
+  EXPECT_EQ(cluster.masters().size(), 1U);
+  EXPECT_EQ(cluster.processes().size(), 2U);
+  RedisConnection connection(cluster.endpoints()[0]);
+  connection.call(REDIS_REPLY_STATUS, {"SET", "any", "key"});
+  for (const std::size_t masters : {0, 9}) {
+    expect_contains(error_of<BackendError>([&] { PrivateRedisCluster{masters}; }),
+                    {"masters; take 1 to 8"});
+  }
+}
+
 TEST(PrivateRedisCluster, SaysThatNoMasterIsLeftToBeKilled) {
   PrivateRedisCluster cluster;
-  for (std::size_t i = 0; i < PrivateRedisCluster::kNodes; ++i) cluster.node(i).kill();
+  for (std::size_t i = 0; i < cluster.nodes(); ++i) cluster.node(i).kill();
   expect_contains(error_of<BackendUnavailable>([&] { cluster.kill_master(); }),
                   {"no node that runs is a master"});
 }

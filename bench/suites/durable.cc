@@ -11,7 +11,9 @@
 
 #include "durable/durable_load.h"
 #include "durable/plan.h"
+#include "durable/redis_engine.h"
 #include "services/timer_service.h"
+#include "suites/cell_failure.h"
 #include "suites/realtime_suite.h"
 #include "system/stop.h"
 #include "workloads/jobs.h"
@@ -19,6 +21,8 @@
 
 namespace timerbench {
 namespace {
+
+constexpr std::string_view kCluster = "redis_cluster", kClusterThatWaits = "redis_cluster_wait";
 
 using Measure = std::function<DurableFigures(const DurableLoad&, const DurableContender&)>;
 
@@ -140,8 +144,31 @@ DurableLoadScenario shards_of_a_cluster() {
         load.shards = size;
       },
       fire);
-  shards.contenders = {"redis_cluster", "redis_cluster_wait"};
+  shards.contenders = {kCluster, kClusterThatWaits};
   return shards;
+}
+
+// The contender with so many masters. Throws CellFailure if the cluster is the user's.
+DurableContender with_masters(const DurableContender& contender, std::size_t masters) {
+  if (contender.is_of_user()) throw CellFailure("skipped: the nodes are the user's");
+  const bool waits = contender.traits.name == kClusterThatWaits;
+  return redis_cluster(contender.traits.name, contender.traits.summary, waits ? 1 : 0, masters);
+}
+
+DurableLoadScenario nodes_of_a_cluster() {
+  return {.name = "nodes",
+          .summary =
+              "each of 16 clients arms a timer and cancels it, again and again, on so many masters "
+              "with "
+              "a replica each",
+          .sizes = {1, 2, 3},
+          .contenders = {kCluster, kClusterThatWaits},
+          .measure = [](const DurableContender& contender, std::uint64_t size,
+                        const RealtimeOptions& options) {
+            const DurableLoad load{.clients = 16, .seconds = options.seconds};
+            return figures_of(measure_churn(load, with_masters(contender, size), interrupted()),
+                              ranking(contender.traits));
+          }};
 }
 
 DurableFigures churn(const DurableLoad& load, const DurableContender& contender) {
@@ -210,7 +237,7 @@ DurableSuite durable_suite() {
   return {
       .name = "durable",
       .summary = "timers that outlive the process: what they cost, and how late they fire",
-      .size_is = "clients, timers a call, bytes, shards, timers per second or timers",
+      .size_is = "clients, timers a call, bytes, shards, masters, timers per second or timers",
       .largest_size = 10'000'000,
       .scenarios =
           {scenario("clients",
@@ -223,7 +250,7 @@ DurableSuite durable_suite() {
            scenario("workers",
                     "20 000 timers are due; so many workers claim and complete 100 a time",
                     {1, 4, 16}, set(&DurableLoad::clients), fire),
-           shards_of_a_cluster(),
+           shards_of_a_cluster(), nodes_of_a_cluster(),
            planned("rate",
                    "so many timers a second are armed, half a second to 1.5 s before they are due",
                    {100, 1'000, 10'000}, {.batch = 100},

@@ -165,12 +165,13 @@ inline DurableContender redis_replica(std::string_view name, std::string_view su
 // A private cluster, or the user's, of which no node is killed.
 class RedisClusterEngine final : public DurableEngine {
  public:
-  explicit RedisClusterEngine(int replicas) : replicas_(replicas) {
+  // `masters`: of a private cluster.
+  RedisClusterEngine(int replicas, std::size_t masters) : replicas_(replicas) {
     if (const char* url = users_url(kRedisClusterUrlVariable)) {
       nodes_.push_back(RedisEndpoint::parse(url, kRedisClusterUrlVariable));
       RedisCluster probe(nodes_);
     } else {
-      private_.emplace();
+      private_.emplace(masters);
       nodes_ = private_->endpoints();
     }
     switches_.emplace(nodes_);
@@ -223,8 +224,8 @@ class RedisClusterEngine final : public DurableEngine {
   std::optional<RedisSwitches> switches_;
 };
 
-inline DurableContender redis_cluster(std::string_view name, std::string_view summary,
-                                      int replicas) {
+inline DurableContender redis_cluster(std::string_view name, std::string_view summary, int replicas,
+                                      std::size_t masters = PrivateRedisCluster::kMasters) {
   return {.traits = {.name = name,
                      .summary = summary,
                      .engine = "redis-server",
@@ -236,8 +237,8 @@ inline DurableContender redis_cluster(std::string_view name, std::string_view su
                      .resolution = 1000,
                      .file = RedisQueue::kFile},
           .start =
-              [replicas](const std::filesystem::path&) {
-                return std::make_unique<RedisClusterEngine>(replicas);
+              [replicas, masters](const std::filesystem::path&) {
+                return std::make_unique<RedisClusterEngine>(replicas, masters);
               },
           .users_variable = kRedisClusterUrlVariable};
 }

@@ -27,9 +27,13 @@ std::string text_in(const RedisConnection::Reply& reply) { return {reply->str, r
 
 }  // namespace
 
-PrivateRedisCluster::PrivateRedisCluster() {
+PrivateRedisCluster::PrivateRedisCluster(std::size_t masters) : masters_(masters) {
+  if (masters < 1 || masters > kMostMasters) {
+    throw BackendError(
+        fmt::format("there cannot be {} masters; take 1 to {}", masters, kMostMasters));
+  }
   const std::string password = random_password();
-  for (std::size_t i = 0; i < kNodes; ++i) {
+  for (std::size_t i = 0; i < nodes(); ++i) {
     const std::string host = fmt::format("127.0.0.{}", kFirstAddress + i);
     endpoints_.push_back(endpoint_at(ports_.emplace_back(host), password));
     bus_ports_.emplace_back(host);
@@ -54,23 +58,23 @@ PrivateRedisCluster::PrivateRedisCluster() {
 
 void PrivateRedisCluster::introduce() {
   RedisConnection first(endpoints_[0]);
-  for (std::size_t i = 0; i < kNodes; ++i) {
+  for (std::size_t i = 0; i < nodes(); ++i) {
     RedisConnection connection(endpoints_[i]);
     // Different from the beginning, so that they need not find out that they are equal.
     connection.call(REDIS_REPLY_STATUS, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
-    if (i < kMasters) {
+    if (i < masters_) {
       connection.call(REDIS_REPLY_STATUS,
-                      {"CLUSTER", "ADDSLOTSRANGE", std::to_string(i * kRedisSlots / kMasters),
-                       std::to_string((i + 1) * kRedisSlots / kMasters - 1)});
+                      {"CLUSTER", "ADDSLOTSRANGE", std::to_string(i * kRedisSlots / masters_),
+                       std::to_string((i + 1) * kRedisSlots / masters_ - 1)});
     }
     if (i == 0) continue;
     first.call(REDIS_REPLY_STATUS,
                {"CLUSTER", "MEET", endpoints_[i].host, std::to_string(endpoints_[i].port),
                 std::to_string(bus_ports_[i].number())});
   }
-  for (std::size_t i = kMasters; i < kNodes; ++i) {
+  for (std::size_t i = masters_; i < nodes(); ++i) {
     const std::string master = [&] {
-      RedisConnection connection(endpoints_[i - kMasters]);
+      RedisConnection connection(endpoints_[i - masters_]);
       return redis_node_id(connection);
     }();
     RedisConnection replica(endpoints_[i]);
@@ -93,7 +97,7 @@ std::vector<pid_t> PrivateRedisCluster::processes() {
 
 std::vector<RedisEndpoint> PrivateRedisCluster::masters() {
   std::vector<RedisEndpoint> masters;
-  for (std::size_t i = 0; i < kNodes; ++i) {
+  for (std::size_t i = 0; i < nodes(); ++i) {
     if (is_master(i)) masters.push_back(endpoints_[i]);
   }
   return masters;
@@ -102,21 +106,21 @@ std::vector<RedisEndpoint> PrivateRedisCluster::masters() {
 std::chrono::milliseconds PrivateRedisCluster::kill_master() {
   const auto running_masters = [this] {
     std::size_t count = 0;
-    for (std::size_t i = 0; i < kNodes; ++i) count += nodes_[i]->running() && is_master(i) ? 1 : 0;
+    for (std::size_t i = 0; i < nodes(); ++i) count += nodes_[i]->running() && is_master(i) ? 1 : 0;
     return count;
   };
   for (std::size_t looked_at = 0; !nodes_[next_victim_]->running() || !is_master(next_victim_);) {
-    if (++looked_at == kNodes) {
+    if (++looked_at == nodes()) {
       throw BackendUnavailable("redis cluster: no node that runs is a master; see their logs");
     }
-    next_victim_ = (next_victim_ + 1) % kNodes;
+    next_victim_ = (next_victim_ + 1) % nodes();
   }
   const auto start = SteadyTime::now();
   nodes_[next_victim_]->kill();
-  await("it does not replace a dead master", [&] { return running_masters() == kMasters; });
+  await("it does not replace a dead master", [&] { return running_masters() == masters_; });
   const auto took =
       std::chrono::duration_cast<std::chrono::milliseconds>(SteadyTime::now() - start);
-  next_victim_ = (next_victim_ + 1) % kNodes;
+  next_victim_ = (next_victim_ + 1) % nodes();
   return took;
 }
 
@@ -127,10 +131,10 @@ void PrivateRedisCluster::mend() {
   await("its nodes do not agree", [&] {
     const std::string view = view_of(0);
     bool is_agreed = !view.empty();
-    for (std::size_t i = 1; i < kNodes && is_agreed; ++i) is_agreed = view_of(i) == view;
+    for (std::size_t i = 1; i < nodes() && is_agreed; ++i) is_agreed = view_of(i) == view;
     return is_agreed;
   });
-  for (std::size_t i = 0; i < kNodes; ++i) {
+  for (std::size_t i = 0; i < nodes(); ++i) {
     if (is_master(i)) await_redis_replica(endpoints_[i]);
   }
 }

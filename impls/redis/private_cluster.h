@@ -1,4 +1,4 @@
-// A private Redis Cluster of three masters with a replica each, on 127.0.0.11 to 127.0.0.16.
+// A private Redis Cluster of masters with a replica each, on 127.0.0.11 and the addresses after it.
 // No node keeps timers on disk.
 //
 // The password keeps clients out, but the nodes talk to each other on ports of their own (the cluster
@@ -23,13 +23,15 @@ namespace timerbench {
 
 class PrivateRedisCluster {
  public:
-  static constexpr std::size_t kMasters = 3;
-  static constexpr std::size_t kNodes = 2 * kMasters;
+  static constexpr std::size_t kMasters = 3;  // the fewest that can agree that one of them is dead
+  static constexpr std::size_t kMostMasters = 8;
 
   // Returns when all nodes agree and each master has a replica with a copy, which takes 2 to 3 s: a
-  // node waits for 2 s before it believes that the cluster is well. Throws BackendUnavailable.
-  PrivateRedisCluster();
+  // node waits for 2 s before it believes that the cluster is well. Throws BackendUnavailable; and
+  // BackendError if there cannot be so many masters.
+  explicit PrivateRedisCluster(std::size_t masters = kMasters);
 
+  std::size_t nodes() const { return 2 * masters_; }
   // Of all nodes, the first masters first. They stay the same.
   const std::vector<RedisEndpoint>& endpoints() const { return endpoints_; }
   PrivateRedisServer& node(std::size_t i) { return *nodes_[i]; }
@@ -55,6 +57,7 @@ class PrivateRedisCluster {
   template <class Condition>
   void await(std::string_view what, Condition&& condition);
 
+  const std::size_t masters_;
   std::vector<RedisEndpoint> endpoints_;
   std::deque<LoopbackPort> ports_, bus_ports_;
   std::vector<std::unique_ptr<PrivateRedisServer>> nodes_;

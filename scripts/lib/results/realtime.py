@@ -42,6 +42,7 @@ SIZES_OF_DURABLE = {
     "payload": "bytes",
     "workers": "workers",
     "shards": "shards",
+    "nodes": "masters",
     "rate": "timers per second",
     "orders": "orders",
     "jobs": "jobs",
