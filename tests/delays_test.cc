@@ -52,9 +52,10 @@ TEST(DelaysTest, AreWrittenAsTheyAreRead) {
 }
 
 TEST(DelaysTest, WhatCannotBeUnderstoodIsRefused) {
-  for (const char* text : {"", "often", "constant", "constant 1s 2s", "uniform 2s 1s",
-                           "constant 0s", "pareto 1ms 0 1s", "pareto 2s 1 1s", "pareto 1ms x 1s",
-                           "bimodal 1ms 1s 1.1", "lognormal 2s 1s", "rising 1ms 1s"}) {
+  for (const char* text :
+       {"", "often", "constant", "constant 1s 2s", "uniform 2s 1s", "constant 0s",
+        "pareto 1ms 0 1s", "choice 1s 2s 0", "pareto 2s 1 1s", "pareto 1ms x 1s",
+        "bimodal 1ms 1s 1.1", "lognormal 2s 1s", "rising 1ms 1s"}) {
     EXPECT_THROW(Delays{text}, ParameterError) << text;
   }
 }
@@ -72,6 +73,25 @@ TEST(DelaysTest, UniformIsFlatWithBothEnds) {
   ASSERT_EQ(counts.size(), 5U);
   EXPECT_EQ(counts.begin()->first, 3U);
   for (const auto& [delay, count] : counts) EXPECT_NEAR(count, 20'000, 600) << delay;
+}
+
+TEST(DelaysTest, TriangularRises) {
+  const auto values = draws("triangular 1ms 1s");
+  EXPECT_EQ(std::ranges::max(values), 1000U);
+  EXPECT_NEAR(share_below(values, 501), 0.25, 0.01);
+  EXPECT_NEAR(share_below(values, 751), 0.5625, 0.01);
+}
+
+TEST(DelaysTest, ChoiceHasSoManyEquallyLikely) {
+  std::map<std::uint32_t, int> seen;
+  for (const std::uint32_t value : draws("choice 1s 5s 5")) ++seen[value];
+  ASSERT_EQ(seen.size(), 5U);
+  for (const std::uint32_t value : {1000, 2000, 3000, 4000, 5000}) {
+    EXPECT_NEAR(seen[value], 20'000, 1000) << value;
+  }
+  for (const char* text : {"choice 1s 5s 1", "choice 1ms 5ms 6"}) {
+    EXPECT_THROW(draws(text), ParameterError) << text;
+  }
 }
 
 TEST(DelaysTest, LognormalHasItsQuartiles) {

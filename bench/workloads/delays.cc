@@ -105,6 +105,8 @@ Delays::Delays(std::string_view text) {
   static constexpr Form kForms[] = {
       {"constant", Kind::constant, "d", "constant 30s"},
       {"uniform", Kind::uniform, "dd", "uniform 1ms 60s"},
+      {"triangular", Kind::triangular, "dd", "triangular 1ms 60s"},
+      {"choice", Kind::choice, "ddn", "choice 1s 60s 1000"},
       {"loguniform", Kind::loguniform, "dd", "loguniform 1s 1h"},
       {"exponential", Kind::exponential, "d", "exponential 10s"},
       {"lognormal", Kind::lognormal, "dd", "lognormal 20ms 60ms"},
@@ -161,7 +163,16 @@ DelaySampler::DelaySampler(const Delays& delays, double unit_ns)
       }
       break;
     case Kind::uniform:
+    case Kind::triangular:
     case Kind::camel: last_ = in_ticks(delays, 1, unit_ns); break;
+    case Kind::choice:
+      last_ = in_ticks(delays, 1, unit_ns);
+      choices_ = static_cast<std::uint64_t>(given[2]);
+      if (choices_ < 2 || choices_ > last_ - first_ + 1) {
+        throw ParameterError(fmt::format("'{}': there are 2 to {} delays to choose from",
+                                         delays.text(), last_ - first_ + 1));
+      }
+      break;
     case Kind::loguniform:
       fine_ = std::llround(given[0] / unit_ns * kFine);
       octaves_ = std::llround(std::log2(given[1] / given[0]) * kFine);
@@ -219,6 +230,8 @@ std::uint64_t DelaySampler::draw(Random& random) {
   switch (kind_) {
     case Kind::constant: return first_;
     case Kind::uniform: return between(first_, last_);
+    case Kind::triangular: return std::max(between(first_, last_), between(first_, last_));
+    case Kind::choice: return first_ + between(0, choices_ - 1) * (last_ - first_) / (choices_ - 1);
     case Kind::loguniform: {
       const auto range = static_cast<std::int64_t>(random.next() >> 32);  // of 2^32
       return std::min(last_, times_power_of_two(fine_, range * octaves_ >> kFineBits) >> kFineBits);

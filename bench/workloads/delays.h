@@ -2,6 +2,8 @@
 //
 //   constant 30s                 always the same
 //   uniform 1ms 60s              between the two, whole ticks
+//   triangular 1ms 60s           between the two, the later the likelier: the larger of two uniform ones
+//   choice 1s 60s 1000           one of so many that are spread evenly from the first to the second
 //   loguniform 1s 1h             between the two, every octave as likely as the next
 //   exponential 10s              with that mean, at least a tick
 //   lognormal 20ms 60ms          with that median and upper quartile
@@ -51,6 +53,8 @@ class Delays {
   enum class Kind {
     constant,
     uniform,
+    triangular,
+    choice,
     loguniform,
     exponential,
     lognormal,
@@ -86,7 +90,8 @@ class DelaySampler {
 
   Kind kind_;
   std::uint64_t first_, last_ = 0, step_ = 0;  // in ticks
-  double share_ = 0;                           // of the first mode
+  std::uint64_t choices_ = 0;
+  double share_ = 0;  // of the first mode
   // In units of 2^-16: the median or least value in ticks, and how often a deviation of 1, or the
   // whole range, doubles it.
   std::uint64_t fine_ = 0;

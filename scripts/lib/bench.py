@@ -1,7 +1,7 @@
 """Runs a campaign: builds, verifies, and measures a suite in rounds. Then it prints the cheapest
 backends and the table, and draws the figures. A terminal shows the table from the first round on.
 
-The suites smoke, quick, full, timeouts, events, adversarial, resolution, kernel, map, paper,
+The suites smoke, quick, full, timeouts, events, adversarial, resolution, delays, kernel, map, paper,
 ablation and peers measure what operations cost. They replay traces as fast as each structure
 allows. Four suites measure on the wall clock and need a quiet machine, and one breaks things:
   accuracy     how late timers fire, at which load, and why
