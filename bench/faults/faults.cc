@@ -516,6 +516,11 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   wait(scene, 300ms);
   crew.end_producers();
   await_end(scene, plan);
+  constexpr std::uint64_t kAlmostNothing = 1 << 20;
+  if (disk != nullptr && disk->free_bytes() < kAlmostNothing) {
+    throw BackendError(fmt::format("the run has filled its disk of {} MiB, so it tells nothing",
+                                   LoopDisk::kBytes >> 20));
+  }
   if (const std::string error = crew.end(); !error.empty()) throw BackendError(error);
   // A master that is too slow for the others is replaced, and what it alone has is lost.
   if (fault.promised(traits.promise) == Kept::all && engine.masters() != masters) {

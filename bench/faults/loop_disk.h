@@ -19,7 +19,7 @@ namespace timerbench {
 
 class LoopDisk {
  public:
-  static constexpr std::uint64_t kBytes = std::uint64_t{256} << 20;
+  static constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
 
   // Why this process cannot have one; empty if it can.
   static std::string unavailable();
@@ -39,6 +39,8 @@ class LoopDisk {
   // Puts back what has reached the disk at the time of the call. Whoever has files open keeps those
   // of the disk as it was, and what they write is lost. REQUIRES: nobody writes meanwhile.
   void cut_power();
+
+  std::uint64_t free_bytes() const;
 
   // Takes all space that is free, and gives it back.
   void fill();
