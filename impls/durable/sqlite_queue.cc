@@ -98,7 +98,13 @@ void SqliteQueue::open() {
       [](void* queue, int tries) { return int{static_cast<SqliteQueue*>(queue)->wait(tries)}; },
       this);
   run("PRAGMA journal_mode = WAL");
-  run(fmt::format("PRAGMA wal_autocheckpoint = {}", kPagesOfLog).c_str());
+  sqlite3_wal_hook(
+      database_,
+      [](void* queue, sqlite3*, const char*, int pages) {
+        if (pages >= kPagesOfLog) static_cast<SqliteQueue*>(queue)->begin_log_anew();
+        return SQLITE_OK;
+      },
+      this);
   synchronise(synchronous_);
   run(fmt::format("CREATE TABLE IF NOT EXISTS {} (id INTEGER PRIMARY KEY, due INTEGER NOT NULL, "
                   "deadline INTEGER NOT NULL, holder INTEGER NOT NULL, payload BLOB NOT NULL)",
@@ -118,6 +124,11 @@ void SqliteQueue::open() {
   first_ = prepare("SELECT min(due) FROM {}");
   size_ = prepare("SELECT count(*) FROM {}");
   version_ = prepare("PRAGMA data_version");
+}
+
+void SqliteQueue::begin_log_anew() {
+  // If others do not let it happen, the next call tries again.
+  sqlite3_wal_checkpoint_v2(database_, nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
 }
 
 bool SqliteQueue::wait(int tries) {
