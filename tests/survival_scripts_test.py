@@ -79,6 +79,8 @@ class LoadTest(SurvivalScratch):
         del entry["lossy"], entry["median_silent_seconds"]
         fate = self.load([entry]).fates["power_cut", SAFE]
         self.assertEqual((fate.lossy, fate.median_silent), (None, None))
+        both = self.load([entry, survived("power_cut", SAFE)]).fates["power_cut", SAFE]
+        self.assertIsNone(both.lossy)
         lines = {f"faults/power_cut/5/{SAFE}": [{"timeline": timeline()}]}
         told = lines[f"faults/power_cut/5/{SAFE}"][0]["timeline"]
         del told["strikes"]

@@ -26,9 +26,9 @@ namespace {
   throw std::system_error(errno, std::generic_category(), call);
 }
 
-int make_eventfd() {
-  const int file = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (file < 0) fail("eventfd");
+// `file`: what the call has returned.
+int opened(int file, const char* call) {
+  if (file < 0) fail(call);
   return file;
 }
 
@@ -95,12 +95,12 @@ Proxy::Moved::Moved(std::filesystem::path path)
 Proxy::Moved::~Moved() { rename(behind.c_str(), socket.c_str()); }
 
 Proxy::Proxy(std::filesystem::path socket)
-    : moved_(std::move(socket)), changed_(make_eventfd(), "eventfd") {
+    : moved_(std::move(socket)),
+      changed_(opened(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd"), "eventfd") {
   struct stat status {};
   if (stat(moved_.behind.c_str(), &status) != 0) fail("stat");
-  const int opened = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (opened < 0) fail("socket");
-  const Descriptor listener(opened, "socket");
+  const Descriptor listener(opened(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"),
+                            "socket");
   const sockaddr_un address = address_of(moved_.socket);
   constexpr int kBacklog = 64;
   if (bind(listener.fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {

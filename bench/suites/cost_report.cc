@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "suites/median.h"
+
 namespace timerbench {
 namespace {
 
@@ -133,11 +135,7 @@ std::string verdict(const std::vector<CostCell>& ranked, std::size_t of) {
 
 }  // namespace
 
-double CostCell::median() const {
-  std::vector<double> sorted = rounds;
-  std::ranges::sort(sorted);
-  return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
-}
+double CostCell::median() const { return timerbench::median(rounds); }
 
 double CostCell::least() const { return std::ranges::min(rounds); }
 double CostCell::greatest() const { return std::ranges::max(rounds); }

@@ -19,6 +19,7 @@
 #include "engines/scoped_variable.h"
 #include "faults/fault.h"
 #include "suites/cell_failure.h"
+#include "suites/median.h"
 #include "suites/realtime_suite.h"
 #include "system/stop.h"
 #include "system/temporary_folder.h"
@@ -90,12 +91,6 @@ struct Run {
                       survival.fired_after_cancel, survival.fired_twice, survival.silent_seconds);
   }
 };
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 class Runs {
  public:

@@ -55,7 +55,8 @@
 // the next three seconds). So if nothing follows, that is half a minute, until the kernel writes by
 // itself. And it does not synchronise a file that is full before it begins the next one: the end of
 // each file of 10 MB, up to 50 ms, is lost with a power cut of the half minute after (seen in 37 of
-// 100 cuts under load: 25 jobs of each 2100 were missing, and later ones were there). Reserving and releasing are not written: after a restart, what was held is due.
+// 100 cuts under load: 25 jobs of each 2100 were missing, and later ones were there). Reserving and
+// releasing are not written: after a restart, what was held is due.
 //
 // The binlog holds instants, not delays. So after kill -9 and a restart of 1.12 each job becomes
 // ready when it would have anyway, or at once if that has passed (seen: delays of 2, 6 and 10 s, and

@@ -53,6 +53,14 @@ IF = {
 WITHOUT_SERVER = {"journal_": "in one process", "sqlite_": "in a file of one machine"}
 SERVER = "on a server"
 
+# What keeps as much on the same engine, and what of it is compared.
+ON_REDIS, PEER = "redis_everysec", "bullmq"
+BESIDE_PEER = {
+    "arms and cancels {} times as many timers with one client": ("clients", 1),
+    "{} times as many with 16": ("clients", 16),
+    "and fires {} times as many with four workers": ("workers", 4),
+}
+
 NOTE = (
     "an empty cell is not measured, or 0. `control` is the machine itself. CPU is of a timer with 16 clients; "
     "bytes and *back after* with 10⁶ pending timers: from `kill -9` until the 64 timers that were due have been "
@@ -88,15 +96,6 @@ def durable_answer(results: RealtimeResults) -> list[str]:
         "measure it.",
         *_beside_bullmq(results),
     ]
-
-
-# What keeps as much on the same engine, and what of it is compared.
-ON_REDIS, PEER = "redis_everysec", "bullmq"
-BESIDE_PEER = {
-    "arms and cancels {} times as many timers with one client": ("clients", 1),
-    "{} times as many with 16": ("clients", 16),
-    "and fires {} times as many with four workers": ("workers", 4),
-}
 
 
 def _beside_bullmq(results: RealtimeResults) -> list[str]:
