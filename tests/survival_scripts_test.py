@@ -124,7 +124,13 @@ class LoadTest(SurvivalScratch):
         assert fate.worst
         self.assertEqual((fate.worst_seed, fate.worst.lost, fate.breach), (2, 3, WHY))
         self.assertEqual(set(map(len, fate.worst.lines.values())), {50})
-        self.assertIn("--sizes=1 --seed=2", fate.repeat_line)
+        self.assertTrue(fate.repeat_line.endswith("--sizes=1 --seed=2"))
+
+    def test_the_line_that_repeats_many_strikes_tells_for_how_long(self) -> None:
+        line = timeline(7) | {"seconds": 600, "strikes": [[0.4, 0.8], [1.4, 1.8]]}
+        distributions = {f"faults/power_cut/5/{SAFE}": [{"timeline": line}]}
+        fate = self.load([survived("power_cut", SAFE)], distributions).fates["power_cut", SAFE]
+        self.assertTrue(fate.repeat_line.endswith("--sizes=1 --seed=7 --seconds=600"))
 
     def test_whatever_is_no_cell_or_no_time_line_is_refused_by_name(self) -> None:
         good = survived("power_cut", SAFE)

@@ -480,6 +480,24 @@ TEST(WorkloadTest, KeepaliveServesItsRateOfRequests) {
               0.02);
 }
 
+// In finer ticks the same happens, but no two requests share an instant.
+TEST(WorkloadTest, KeepaliveIsTheSameInNanoseconds) {
+  const auto in_ticks_of = [](const char* resolution) {
+    return stat_trace(generate("keepalive", {.size = 10'000,
+                                             .settings = {{"timeout", "4s"},
+                                                          {"requests_per_100k_s", "22500"},
+                                                          {"resolution", resolution}}}));
+  };
+  const TraceStat ms = in_ticks_of("1ms"), ns = in_ticks_of("1ns");
+  const auto expect_near = [](auto one, auto other) {
+    EXPECT_NEAR(static_cast<double>(one), static_cast<double>(other),
+                0.01 * static_cast<double>(other));
+  };
+  expect_near(ns.duration, ms.duration * 1'000'000);
+  expect_near(ns.moved, ms.moved);
+  expect_near(ns.fired, ms.fired);
+}
+
 TEST(WorkloadTest, ConnectionsAreAsOldAtFirstAsLater) {
   // Of 7.5 exponential silences: a request sees e^-7.5 / (1 - e^-7.5) time-outs.
   const Trace trace = generate("idle_connections", {.size = 100'000, .items = 1});

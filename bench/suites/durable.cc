@@ -11,7 +11,6 @@
 
 #include "durable/durable_load.h"
 #include "durable/plan.h"
-#include "durable/redis_engine.h"
 #include "services/timer_service.h"
 #include "suites/cell_failure.h"
 #include "suites/realtime_suite.h"
@@ -151,16 +150,14 @@ DurableLoadScenario shards_of_a_cluster() {
 // The contender with so many masters. Throws CellFailure if the cluster is the user's.
 DurableContender with_masters(const DurableContender& contender, std::size_t masters) {
   if (contender.is_of_user()) throw CellFailure("skipped: the nodes are the user's");
-  const bool waits = contender.traits.name == kClusterThatWaits;
-  return redis_cluster(contender.traits.name, contender.traits.summary, waits ? 1 : 0, masters);
+  return contender.with_masters(masters);
 }
 
 DurableLoadScenario nodes_of_a_cluster() {
   return {.name = "nodes",
           .summary =
-              "each of 16 clients arms a timer and cancels it, again and again, on so many masters "
-              "with "
-              "a replica each",
+              "each of 16 clients arms a timer and cancels it, again and again, on so many "
+              "masters with a replica each",
           .sizes = {1, 2, 3},
           .contenders = {kCluster, kClusterThatWaits},
           .measure = [](const DurableContender& contender, std::uint64_t size,

@@ -82,6 +82,7 @@ class BreakableEngine {
 struct Run {
   std::uint64_t seed = 0;
   Survival survival{};
+  double seconds = 0;  // for which a repeated fault strikes
   SurvivalTimeline timeline{};
   std::string no_start{};  // why the engine did not start again; empty: it did
 
@@ -166,6 +167,7 @@ class Runs {
       strikes.push_back({begin, end ? nlohmann::json(*end) : nlohmann::json()});
     }
     return {{"seed", worst_.seed},
+            {"seconds", worst_.seconds},
             {"breach", worst_.survival.breach},
             {"no_start", worst_.no_start},
             {"acknowledged_timers", worst_.survival.acknowledged},
@@ -201,7 +203,7 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
     throw_if_interrupted();
     if (!breakable) breakable.emplace(fault, contender);
     SurvivalLedger ledger;
-    Run run{.seed = options.seed + i + disturbed * kOtherSeeds};
+    Run run{.seed = options.seed + i + disturbed * kOtherSeeds, .seconds = options.seconds};
     try {
       run_fault(fault, breakable->engine(), contender.traits, breakable->disk(),
                 breakable->network(), fmt::format("run_{}", run.seed), run.seed, striking, ledger,

@@ -23,11 +23,13 @@ struct Keepalive {
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
   std::uint32_t requests_per_100k_s = 3000;
   std::uint32_t measured_seconds = 60;
+  std::chrono::nanoseconds resolution = kDefaultResolution;
 
   Parameters parameters() {
     return {{"timeout", &timeout, "after which a silent connection is dropped"},
             {"requests_per_100k_s", &requests_per_100k_s, "a second, of 10^5 connections"},
-            {"measured_seconds", &measured_seconds, "of requests, unless items are told"}};
+            {"measured_seconds", &measured_seconds, "of requests, unless items are told"},
+            {"resolution", &resolution, kMeaningOfResolution}};
   }
 
   Trace generate(const WorkloadOptions& options) const { return generate_as(*this, options); }
@@ -44,6 +46,7 @@ struct Keepalive {
     const std::uint64_t requests =
         options.items != 0 ? options.items : requests_a_second * measured_seconds;
     TraceWriter trace(self, options);
+    const auto tick_ns = static_cast<std::uint64_t>(resolution.count());
     const std::uint32_t timeout_ticks = trace.ticks(timeout);
 
     Random random(options.seed);
@@ -53,19 +56,22 @@ struct Keepalive {
     // Connections begin with the ages that they keep: silent for an exponential time, cut off at
     // the time-out. An exponential time has no memory, so the cut-off one is its remainder on
     // division by the time-out.
-    const std::uint32_t mean_silence = 100'000'000 / requests_per_100k_s;
+    const std::uint32_t mean_silence_ms = 100'000'000 / requests_per_100k_s;
+    const auto in_ns = [](std::uint64_t ms) {  // of 2^-32 ms
+      return (ms >> 32) * 1'000'000 + ((ms & 0xFFFF'FFFF) * 1'000'000 >> 32);
+    };
     for (TimerId id = 0; id < size; ++id) {
-      const std::uint64_t silence = random.exponential(mean_silence) >> 32;
+      const std::uint64_t silence = in_ns(random.exponential(mean_silence_ms)) / tick_ns;
       world.arm(id, static_cast<std::uint32_t>(timeout_ticks - silence % timeout_ticks));
     }
     std::uint64_t arrival_ns = 0;
     const auto serve_next = [&] {
-      world.pass_time_to(arrival_ns / 1'000'000, arm);
+      world.pass_time_to(arrival_ns / tick_ns, arm);
       arm(random.below(size));
       return arrival_ns += (random.exponential(mean_gap_ns / gap_unit_ns) >> 32) * gap_unit_ns;
     };
     // The structure gets its history: a request of each connection, or a time-out's length of them.
-    const std::uint64_t timeout_ns = timeout_ticks * std::uint64_t{1'000'000};
+    const std::uint64_t timeout_ns = timeout_ticks * tick_ns;
     for (TimerId i = 0; i < size && serve_next() < timeout_ns; ++i) continue;
     trace.end_setup();
     for (std::uint64_t i = 0; i < requests; ++i) serve_next();

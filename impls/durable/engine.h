@@ -72,6 +72,8 @@ struct DurableContender {
   DurableTraits traits;
   // Files are put into `folder`, which must exist and outlive the engine. Throws BackendUnavailable.
   std::function<std::unique_ptr<DurableEngine>(const std::filesystem::path& folder)> start;
+  // The same engine with so many masters, of a cluster; empty: it has no such setting.
+  std::function<DurableContender(std::size_t masters)> with_masters{};
   // Of the environment, which may name a server of the user's; nullptr: none does.
   const char* users_variable = nullptr;
 

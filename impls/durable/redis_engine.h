@@ -240,6 +240,8 @@ inline DurableContender redis_cluster(std::string_view name, std::string_view su
               [replicas, masters](const std::filesystem::path&) {
                 return std::make_unique<RedisClusterEngine>(replicas, masters);
               },
+          .with_masters =
+              [=](std::size_t count) { return redis_cluster(name, summary, replicas, count); },
           .users_variable = kRedisClusterUrlVariable};
 }
 

@@ -58,6 +58,7 @@ class Timeline:
     no_start: str  # why the engine did not start again; empty: it did
     acknowledged: int
     lost: int
+    seconds: float  # for which a repeated fault strikes; 0: an older file does not tell
     step: float  # seconds
     strikes: list[tuple[float, float | None]]  # begin and end in seconds; None: never mended
     lines: dict[str, list[int]]  # by LINES, all of one length
@@ -81,6 +82,7 @@ class Timeline:
             no_start=str(content["no_start"]),
             acknowledged=int(content["acknowledged_timers"]),
             lost=int(content["lost_timers"]),
+            seconds=float(content.get("seconds", 0)),
             step=step,
             strikes=strikes,
             lines={name: counts + [0] * (steps - len(counts)) for name, counts in lines.items()},
@@ -167,10 +169,13 @@ class Fate:
     @property
     def repeat_line(self) -> str:
         """The command that repeats the worst run."""
-        return (
+        line = (
             f"scripts/bench {SUITE} --workloads={self.fault} --backends={self.queue} --sizes=1 "
             f"--seed={self.worst_seed}"
         )
+        if self.worst and self.worst.seconds and len(self.worst.strikes) > 1:
+            line += f" --seconds={self.worst.seconds:g}"
+        return line
 
 
 @dataclass

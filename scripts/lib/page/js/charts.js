@@ -192,7 +192,7 @@ const marks = {
   beforeDatasetsDraw(
     chart,
     _,
-    {lines = [], band = null, spans = [], ink = '#888', shade = '#ddd'},
+    {lines = [], band = null, spans = [], ink = '#888', shade = '#ddd', paper = '#fff'},
   ) {
     const {
       ctx,
@@ -222,25 +222,38 @@ const marks = {
       const [from, to] = span.map((at) => x.getPixelForValue(at));
       ctx.fillRect(from, area.top, to - from, area.height);
     }
-    ctx.strokeStyle = ctx.fillStyle = ink;
+    ctx.strokeStyle = ink;
     ctx.lineWidth = 1;
-    ctx.font = `11px ${Chart.defaults.font.family}`;
-    ctx.textBaseline = 'middle';
-    for (const {at, text} of lines) {
-      const across = x.getPixelForValue(at);
-      if (across < area.left || across > area.right) continue;
-      ctx.setLineDash([3, 3]);
+    ctx.setLineDash([3, 3]);
+    const seen = lines
+      .map(({at, text}) => ({across: x.getPixelForValue(at), text}))
+      .filter(({across}) => area.left <= across && across <= area.right);
+    for (const {across} of seen) {
       ctx.beginPath();
       ctx.moveTo(across, area.top);
       ctx.lineTo(across, area.bottom);
       ctx.stroke();
-      const isLeft = across + 4 + ctx.measureText(text).width > area.right;
-      ctx.textAlign = isLeft ? 'right' : 'left';
-      ctx.fillText(text, across + (isLeft ? -4 : 4), area.top + 8);
+    }
+    ctx.font = `11px ${Chart.defaults.font.family}`;
+    ctx.textBaseline = 'middle';
+    ctx.textAlign = 'left';
+    for (const {across, text} of seen.filter(({text}) => text)) {
+      const {width} = ctx.measureText(text);
+      const left = across + 4 + width > area.right ? across - 4 - width : across + 4;
+      ctx.fillStyle = paper; // other lines may be behind the text
+      ctx.fillRect(left - 2, area.top + 1, width + 4, 14);
+      ctx.fillStyle = ink;
+      ctx.fillText(text, left, area.top + 8);
     }
     ctx.restore();
   },
 };
+
+// The plugin's options for what is drawn, if anything is.
+function marksOf(theme, drawn) {
+  if (!drawn) return {};
+  return {marks: {ink: theme.faint, shade: theme.shade, paper: theme.paper, ...drawn}};
+}
 
 const MARKER_ROOM = 15; // pixels of a marker beside the name in a tile
 
@@ -668,7 +681,7 @@ function linesChart(theme, width, {datasets, xTitle, xText, xs, ticks = xs, y, m
     options: optionsOf(theme, width, {
       names: datasets.map(({label}) => label),
       scales: {x: logScale(theme, xTitle, xText, xs, ticks), y},
-      plugins: drawn ? {marks: {ink: theme.faint, shade: theme.shade, ...drawn}} : {},
+      plugins: marksOf(theme, drawn),
     }),
   };
 }
@@ -720,7 +733,7 @@ function dotsChart(theme, width, {points, styles, title, unit, reach = [], marks
           },
         }),
       },
-      plugins: drawn ? {marks: {ink: theme.faint, shade: theme.shade, ...drawn}} : {},
+      plugins: marksOf(theme, drawn),
     }),
   };
 }

@@ -344,6 +344,7 @@ function timelineChart(campaign, run, steps, at, theme, width) {
       marks: {
         ink: theme.ink,
         shade: theme.shade,
+        paper: theme.paper,
         lines: strikeLines(run.strikes, at(steps.length)),
         spans: run.strikes.map(([begin, end]) => [begin, end ?? at(steps.length)]),
       },
