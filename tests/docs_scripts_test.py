@@ -24,11 +24,12 @@ from scripts_testing import ROOT
 from survival_testing import CONTEXT, survived
 
 import findings
+import limit_tables
 import publish
 import published
 from console import Failure
 from results.grid import packed
-from results.replays import load
+from results.replays import Results, load
 from services import services_table
 from tables.libraries import libraries_table
 from words import grouped
@@ -330,6 +331,64 @@ class FindingsTest(unittest.TestCase):
             told = findings.findings()
         self.assertIn(f"## {len(findings.FINDINGS)}. ", told)
         self.assertNotIn("redis", told)
+
+
+class LimitTest(unittest.TestCase):
+    def loads(self, **costs: dict[str, float]) -> str:
+        """Returns the table for campaigns of 10^6 timers. `costs`: of a backend by SUITE__WORKLOAD."""
+        granular = ("log_wheel_256", "log_ring_65536", "ring_512", "ring_65536")
+        entries: dict[str, list[dict[str, object]]] = {suite: [] for suite in limit_tables.SUITES}
+        for cell, of_backends in costs.items():
+            suite, workload = cell.split("__")
+            for backend, ns in {"log_calendar_256": 1, "scan": 1, **of_backends}.items():
+                entry = {"label": f"{'granular' if backend in granular else 'exact'}, per fire"}
+                name = f"{suite}/{workload}/1000000/{backend}"
+                entries[suite].append({**entry, "name": name, "items": 1, "ns_per_item": ns})
+        with tempfile.TemporaryDirectory() as folder:
+            by_suite = {}
+            for suite, own in entries.items():
+                file = Path(folder) / f"{suite}.json"
+                file.write_text(json.dumps({"context": {}, "benchmarks": own}))
+                by_suite[suite] = load([file])
+            with (
+                mock.patch.object(limit_tables, "costs_of", by_suite.__getitem__),
+                mock.patch.object(limit_tables, "SIZES", (1_000_000,)),
+            ):
+                return limit_tables.loads()
+
+    def test_the_rival_is_the_cheapest_without_logs_and_a_load_counts_once(self) -> None:
+        even = {"log_wheel_256": 10, "ring_65536": 10.9}
+        told = self.loads(
+            timeouts__ahead={
+                "log_wheel_256": 10,
+                "log_ring_65536": 1,
+                "ring_65536": 30,
+                "ring_512": 20,
+            },
+            timeouts__behind={"log_wheel_256": 10, "ring_65536": 5, "ring_512": 8},
+            events__even=even,
+            adversarial__even={"log_wheel_256": 10, "ring_65536": 1},
+        )
+        row = next(line for line in told.splitlines() if "log_wheel_256" in line)
+        self.assertEqual(
+            [cell.strip() for cell in row.strip("|").split("|")],
+            ["`log_wheel_256`", "10⁶", "1", "1", "1", "1.1", "0.50 `behind`", "2.0 `ahead`"],
+        )
+        self.assertIn("- `log_wheel_256` with 10⁶ timers: 0.50 `behind` (`ring_65536`).", told)
+        self.assertIn("- `log_calendar_256` with 10⁶ timers: none.", told)
+
+    def test_an_answer_that_does_not_hold_any_more_is_refused(self) -> None:
+        def slower(suite: str) -> Results:
+            results = load([published.latest(suite)])
+            for (_, _, backend), cell in results.cells.items():
+                if backend.startswith("log_wheel"):
+                    cell.costs = [100 * cost for cost in cell.costs]
+            return results
+
+        limit_tables.answer()
+        with mock.patch.object(limit_tables, "costs_of", slower):
+            with self.assertRaisesRegex(Failure, "log_wheel_256 is ahead in less than half"):
+                limit_tables.answer()
 
 
 class ServicesTest(unittest.TestCase):

@@ -1,10 +1,13 @@
-// The distribution in which lateness is kept.
+// The distribution in which lateness is kept, and calls of which some are timed.
 #include "replay/durations.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "realtime/sampled_calls.h"
 
 namespace timerbench {
 namespace {
@@ -72,6 +75,27 @@ TEST(DurationsTest, JsonHoldsEveryDurationOnce) {
   EXPECT_EQ(json["edges"].front(), 0.0);
   EXPECT_EQ(json["edges"].back(), 5e12);
   EXPECT_EQ(Durations().to_json()["counts"].size(), 0U);
+}
+
+TEST(SampledCallsTest, NoPlaceInABatchIsMissed) {
+  constexpr int kBatches = 4'000;
+  std::array<int, 32> timed{};
+  SampledCalls sampled(/*mean_gap=*/32, /*seed=*/1);
+  for (int batch = 0; batch < kBatches; ++batch) {
+    for (int& place : timed) {
+      const std::uint64_t before = sampled.durations().count();
+      sampled([] {});
+      place += static_cast<int>(sampled.durations().count() - before);
+    }
+  }
+  for (const int count : timed) EXPECT_NEAR(count, kBatches / 32, kBatches / 64);
+  EXPECT_NEAR(static_cast<double>(sampled.durations().count()), kBatches, kBatches / 20);
+}
+
+TEST(SampledCallsTest, EveryCallCanBeTimed) {
+  SampledCalls sampled(/*mean_gap=*/1, /*seed=*/1);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(sampled([i] { return i; }), i);
+  EXPECT_EQ(sampled.durations().count(), 100U);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "replay/sampled_calls.h"
+#include "realtime/sampled_calls.h"
 #include "system/cpu_time.h"
 #include "workloads/random.h"
 

@@ -56,7 +56,7 @@ struct Backend {
 
   // The replays of the other passes; see tails.h and memory.h.
   std::function<Tails(const QueueConfig&, std::span<const Op> setup, std::span<const Op> measured,
-                      std::vector<float>& least, const StopFlag&)>
+                      LeastTimes& least, const StopFlag&)>
       replay_tails{};
   std::function<MemoryUse(const QueueConfig&, std::span<const Op> setup,
                           std::span<const Op> measured, const StopFlag&)>

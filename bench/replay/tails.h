@@ -1,10 +1,9 @@
-// The tails pass: how long single calls take. It times every advance(), and a random one in 64 of
-// the other operations.
+// The tails pass: how long single calls take. It times every advance(), schedule() and cancel().
 //
 // A clock read costs as much as an operation, so these figures are never mixed with costs, and the
 // cost of two reads is reported with them. Any call may be long because the machine was busy. But
-// every replay of a trace does the same work in the same advance(). So the shortest of several
-// replays is the time of the advance() itself.
+// every replay of a trace does the same work in the same call. So the shortest of several replays is
+// the time of the call itself.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +17,6 @@
 #include "core/timer_queue.h"
 #include "replay/durations.h"
 #include "replay/replay.h"
-#include "replay/sampled_calls.h"
 #include "system/stop.h"
 #include "trace/op.h"
 #include "trace/outcome.h"
@@ -35,10 +33,18 @@ struct AdvanceCall {
   std::uint32_t level = 0;
 };
 
+// The shortest time of each call in the replays of a trace so far, in ns and in the order of the
+// trace; empty at first.
+struct LeastTimes {
+  std::vector<float> advance, schedule, cancel;
+};
+
 struct Tails {
   Outcome outcome;  // of all operations, setup included
   Durations advance, schedule, cancel;
-  AdvanceCall worst;                  // the longest, of the shortest time of each
+  AdvanceCall worst;          // the longest, of the shortest time of each
+  double worst_schedule = 0;  // likewise, in ns; 0: there was none
+  double worst_cancel = 0;
   std::vector<AdvanceCall> timeline;  // the longest in each stretch of operations, likewise
   bool explained = false;             // the backend reports moved, passed and level
   // The most things that the backend kept in order at the beginning of an advance() or at the end.
@@ -47,14 +53,41 @@ struct Tails {
   bool stopped = false;  // before the end: the figures are invalid
 };
 
+// The calls of one kind in a replay.
+class TimedCalls {
+ public:
+  explicit TimedCalls(std::vector<float>& least) : least_(least) {}
+
+  // Adds the next one. Returns its shortest time.
+  double add(double ns) {
+    durations_.add(ns);
+    const auto value = static_cast<float>(ns);
+    if (count_ == least_.size()) least_.push_back(value);
+    float& least = least_[count_++];
+    least = std::min(least, value);
+    worst_ = std::max<double>(worst_, least);
+    return least;
+  }
+
+  const Durations& durations() const { return durations_; }
+  double worst() const { return worst_; }  // the longest, of the shortest time of each
+
+ private:
+  std::vector<float>& least_;
+  std::size_t count_ = 0;
+  double worst_ = 0;
+  Durations durations_;
+};
+
 template <TimerQueue Queue>
 class TailsRecorder {
  public:
-  // `least`: the shortest time of each advance() in earlier replays, in ns; empty at first.
-  TailsRecorder(Queue& queue, std::size_t ops, std::vector<float>& least)
+  TailsRecorder(Queue& queue, std::size_t ops, LeastTimes& least)
       : queue_(queue),
         stretch_(std::max<std::size_t>(1, (ops + kStretches - 1) / kStretches)),
-        least_(least) {}
+        advances_(least.advance),
+        schedules_(least.schedule),
+        cancels_(least.cancel) {}
 
   std::size_t advance(Tick now, Outcome& outcome, std::uint64_t op) {
     count_queued();
@@ -62,9 +95,8 @@ class TailsRecorder {
     const auto start = Clock::now();
     const std::size_t fired = queue_.advance(now, DigestFires(outcome, now));
     const double ns = since(start);
-    tails_.advance.add(ns);
     const AdvanceWork after = work();
-    const AdvanceCall call{least_of_all(ns),
+    const AdvanceCall call{advances_.add(ns),
                            op,
                            fired,
                            after.moved - before.moved,
@@ -81,16 +113,24 @@ class TailsRecorder {
   }
 
   void schedule(TimerId id, Tick deadline) {
-    schedules_([&] { queue_.schedule(id, deadline); });
+    const auto start = Clock::now();
+    queue_.schedule(id, deadline);
+    schedules_.add(since(start));
   }
   bool cancel(TimerId id) {
-    return cancels_([&] { return queue_.cancel(id); });
+    const auto start = Clock::now();
+    const bool was_pending = queue_.cancel(id);
+    cancels_.add(since(start));
+    return was_pending;
   }
 
   // REQUIRES: called once, last.
   Tails take() {
+    tails_.advance = advances_.durations();
     tails_.schedule = schedules_.durations();
     tails_.cancel = cancels_.durations();
+    tails_.worst_schedule = schedules_.worst();
+    tails_.worst_cancel = cancels_.worst();
     count_queued();
     return std::move(tails_);
   }
@@ -98,7 +138,6 @@ class TailsRecorder {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kStretches = 500;
-  static constexpr std::uint32_t kMeanGap = 64;
 
   static double since(Clock::time_point start) {
     return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
@@ -115,19 +154,9 @@ class TailsRecorder {
     }
   }
 
-  double least_of_all(double ns) {
-    const auto value = static_cast<float>(ns);
-    if (advances_ == least_.size()) least_.push_back(value);
-    float& least = least_[advances_++];
-    return least = std::min(least, value);
-  }
-
   Queue& queue_;
   std::size_t stretch_;
-  std::vector<float>& least_;
-  std::size_t advances_ = 0;
-  SampledCalls schedules_{kMeanGap, 1};
-  SampledCalls cancels_{kMeanGap, 2};
+  TimedCalls advances_, schedules_, cancels_;
   Tails tails_;
 };
 
@@ -138,7 +167,7 @@ double clock_cost_ns();
 // a trace.
 template <TimerQueue Queue>
 Tails replay_tails(const QueueConfig& config, std::span<const Op> setup,
-                   std::span<const Op> measured, std::vector<float>& least, const StopFlag& stop) {
+                   std::span<const Op> measured, LeastTimes& least, const StopFlag& stop) {
   Queue queue(config);
   Tick now = config.start;
   Outcome outcome = replay(queue, setup, now, stop);

@@ -17,7 +17,7 @@
 namespace timerbench {
 namespace {
 
-// The shortest of these replays shows what an advance() takes without disturbance.
+// The shortest of these replays shows what a call takes without disturbance.
 constexpr int kReplays = 3;
 
 // Adds the counters KIND_count, KIND_p50_ns ... KIND_max_ns; percentiles need enough samples.
@@ -87,7 +87,7 @@ auto Campaign::replay_in_time(Cell& cell, Replay&& replay) {
 
 void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
   measure_once(cell, state, [&](const QueueConfig& config, const Trace& trace) {
-    std::vector<float> least;
+    LeastTimes least;
     Tails tails;
     for (int i = 0; i < kReplays; ++i) {
       Tails once = replay_in_time(cell, [&](const StopFlag& stop) {
@@ -110,6 +110,8 @@ void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
         state.counters["worst_level"] = static_cast<double>(tails.worst.level);
       }
     }
+    if (tails.worst_schedule > 0) state.counters["schedule_worst_ns"] = tails.worst_schedule;
+    if (tails.worst_cancel > 0) state.counters["cancel_worst_ns"] = tails.worst_cancel;
     if (tails.most_queued) state.counters["most_queued"] = static_cast<double>(*tails.most_queued);
     state.counters["clock_ns"] = tails.clock_ns;
     tails_[cell.name].push_back(std::move(tails));

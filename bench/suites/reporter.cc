@@ -123,9 +123,12 @@ std::string describe_tails(const std::vector<benchmark::BenchmarkReporter::Run>&
     const auto found = counters.find(name);
     return found == counters.end() ? std::string("-") : fmt::format("{:.0f}", found->second.value);
   };
-  return fmt::format("advance p50 {} p99.9 {} max {} ns, worst by itself {} ({} fired, {} moved)",
-                     text("advance_p50_ns"), text("advance_p99.9_ns"), text("advance_max_ns"),
-                     text("worst_ns"), text("worst_fired"), text("worst_moved"));
+  return fmt::format(
+      "advance p50 {} p99.9 {} max {} ns; longest by itself: advance {} ({} fired, {} moved), "
+      "schedule {}, "
+      "cancel {}",
+      text("advance_p50_ns"), text("advance_p99.9_ns"), text("advance_max_ns"), text("worst_ns"),
+      text("worst_fired"), text("worst_moved"), text("schedule_worst_ns"), text("cancel_worst_ns"));
 }
 
 std::string describe_memory(const std::vector<benchmark::BenchmarkReporter::Run>& runs) {

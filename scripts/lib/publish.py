@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import distributed
+import limit_tables
 from console import ArgumentParser, Failure, run_main, say
 from files import fill, filled, replacing, shown
 from findings import findings
@@ -364,6 +365,12 @@ PARTS = (
     ("README.md", "answers", answers),
     ("README.md", "table", table),
     ("docs/findings.md", "findings", findings),
+    ("docs/limit.md", "answer", limit_tables.answer),
+    ("docs/limit.md", "ratios", limit_tables.ratios),
+    ("docs/limit.md", "ticks", limit_tables.ticks),
+    ("docs/limit.md", "loads", limit_tables.loads),
+    ("docs/limit.md", "advances", limit_tables.advances),
+    ("docs/limit.md", "ideas", limit_tables.ideas),
     ("docs/services.md", "services", services),
     ("docs/durable.md", "queues", queues),
     ("docs/durable.md", "survival", survivors),

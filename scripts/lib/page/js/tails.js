@@ -59,7 +59,7 @@ function drawTails(view) {
       remake: campaign.remakeOf('tails'),
       note:
         'Read the axis as one in so many: one call in ten takes longer than the duration at 10. Lines end where fewer than ten samples are left; ' +
-        'at the end the longest, with whatever the machine did meanwhile. A clock read is part of each. Every advance is timed, of the other calls one in 64.',
+        'at the end the longest, with whatever the machine did meanwhile. A clock read is part of each.',
       cells: measured,
       quantity: call,
       longest: (cell) => cell.value(`${call}_max_ns`),
@@ -173,7 +173,7 @@ function worstCard(campaign, where, cells) {
   return h(
     'section',
     {class: 'card'},
-    h('h3', {}, `${where}: the longest advance, and what it did`),
+    h('h3', {}, `${where}: the longest advance and what it did, and the longest other calls`),
     h(
       'p',
       {class: 'note'},
@@ -199,6 +199,11 @@ function worstCard(campaign, where, cells) {
         {title: 'passed', value: value('worst_passed')},
         {title: 'level', value: value('worst_level')},
         {title: 'most queued', value: value('most_queued')},
+        ...['schedule', 'cancel'].map((call) => ({
+          title: `longest ${call}`,
+          value: value(`${call}_worst_ns`),
+          text: (cell) => inUnit(cell.value(`${call}_worst_ns`), time),
+        })),
         {
           title: 'a clock read',
           value: value('clock_ns'),

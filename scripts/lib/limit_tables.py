@@ -1,0 +1,281 @@
+"""The tables of docs/limit.md, with the figures of the published campaigns."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+
+from console import Failure
+from published import FEW, MANY, ROOT, bullet, costs, costs_of, latest, paragraph, rough
+from results.passes import PASSES, PassResults, load_pass
+from results.replays import FLOOR, HARNESS, Results
+from tables.chosen import rough as two_digits
+from tables.chosen import rough_time
+from tables.replays import markdown_table
+from words import enumerated, grouped, power
+
+OURS = {"granular": "log_wheel_256", "exact": "log_calendar_256"}
+LOGS = "log_"
+CASCADING = "kafka_wheel_256"  # moves a whole bucket at once
+SUITES = ("timeouts", "events", "adversarial")
+A_TENTH = 0.1  # a difference that counts
+
+SIZES = (FEW, 10_000, 100_000, 1_000_000)  # of SUITES
+# A campaign for each size, both of one machine and with all loads of the suite full.
+FEWER_TIMERS, MANY_TIMERS = "limit-1M", "limit"
+SOURCES = {FEW: FEWER_TIMERS, 100_000: FEWER_TIMERS, 1_000_000: FEWER_TIMERS, MANY: MANY_TIMERS}
+
+
+@dataclass(frozen=True)
+class Lead:
+    """A backend of logs beside the cheapest other of its precision that has none."""
+
+    workload: str
+    cost: float
+    rival: str
+    of_rival: float
+
+    @property
+    def ratio(self) -> float:
+        return self.of_rival / self.cost
+
+    @property
+    def is_ahead(self) -> bool:
+        return self.cost < (1 - A_TENTH) * self.of_rival
+
+    @property
+    def is_behind(self) -> bool:
+        return self.cost > (1 + A_TENTH) * self.of_rival
+
+    def __str__(self) -> str:
+        return f"{two_digits(self.ratio)} `{self.workload}`"
+
+
+def answer() -> str:
+    """Returns what logs are worth with the most timers, and how often that was measured."""
+    granular, exact = (_lead_at("hold", MANY, precision) for precision in OURS)
+    arming = _lead_at("fill", MANY, "granular")
+    if not granular or not exact or not arming:
+        raise Failure(f"results: no campaign has hold and fill with {power(MANY)} timers")
+    for precision in OURS:
+        of_all = list(_leads_of_all(SIZES[-1], precision))
+        if 2 * sum(lead.is_ahead for lead in of_all) <= len(of_all):
+            raise Failure(
+                f"docs/limit.md: {OURS[precision]} is ahead in less than half of the loads of "
+                f"{power(SIZES[-1])} timers in the latest campaigns; write another answer into "
+                "scripts/lib/limit_tables.py"
+            )
+    of_few = list(_leads_of_all(FEW, "granular"))
+    longest = {
+        name: max((_tail(load, name, "worst_ns"), load) for load in _tails().scenarios)
+        for name in (OURS["granular"], CASCADING)
+    }
+    [ours, load], [theirs, other] = longest.values()
+    fired = _tail(load, OURS["granular"], "worst_fired")
+    moved = _tail(other, CASCADING, "worst_moved")
+    told = (
+        f"**From {power(SIZES[-1])} timers on, most loads cost least with buckets that are append-only logs "
+        f"of ids: `log_wheel` and `log_ring` (granular), and `log_calendar` (exact).** At {power(MANY)} a "
+        f"fire and the next timer (`hold`) take {rough(granular.cost)} with `log_wheel` and "
+        f"{rough(exact.cost)} with `log_calendar`; the best ring or wheel of lists takes "
+        f"{two_digits(granular.ratio)} times as long, and the best other exact structure "
+        f"{two_digits(exact.ratio)} times. Where the clock goes tick by tick the longest `advance()` of "
+        f"`log_wheel` takes {rough(ours)}, and fires {grouped(round(fired))} timers; that of `{CASCADING}` "
+        f"takes {rough(theirs)}, and moves {grouped(round(moved))}. With {power(FEW)} timers "
+        f"`log_wheel` is behind in {sum(lead.is_behind for lead in of_few)} of {len(of_few)} loads, and "
+        f"where timers are only armed (`fill`) with any number: at {power(MANY)} `{arming.rival}` takes "
+        f"{two_digits(arming.ratio)} of its time."
+    )
+    fewest = {
+        suite: min(
+            cell.measured_rounds for cell in costs_of(suite).cells.values() if cell.has_figure
+        )
+        for suite in (FEWER_TIMERS, MANY_TIMERS)
+    }
+    sure = (
+        f"How sure: medians of {fewest[FEWER_TIMERS]} or more rounds with {power(FEW)} to {power(SIZES[-1])} timers "
+        f"and of {fewest[MANY_TIMERS]} or more with {power(MANY)}, on a virtual machine of grade "
+        f"{costs_of(MANY_TIMERS).facts['grade']}. On [other hosts](#two-hosts) a ratio may be twice as large, so only "
+        "large ratios mean something."
+    )
+    return f"{paragraph(told)}\n\n{paragraph(sure)}\n"
+
+
+def ratios() -> str:
+    """Returns how many times as cheap each of OURS is as the best other, for the loads of the suite
+    full.
+    """
+    workloads = [name for name in costs_of(MANY_TIMERS).workloads if _lead_at(name, MANY, "exact")]
+    table = _ratios(workloads, list(SOURCES), _lead_at)
+    return f"{table}\n\n{_campaigns(FEWER_TIMERS, MANY_TIMERS)}\n"
+
+
+def ticks() -> str:
+    """Returns the same for the loads of the suite resolution, and for the recordings in it."""
+    results = costs_of("resolution")
+
+    def lead(workload: str, size: int, precision: str) -> Lead | None:
+        return _lead(results, workload, size, precision)
+
+    sizes = max((results.sizes(name) for name in results.workloads), key=len)
+    workloads = [name for name in results.workloads if results.sizes(name) == sizes]
+    recorded = [
+        f"{enumerated([two_digits(one.ratio) for one in leads], 9)} in `{name}`"
+        for name in results.workloads
+        if name not in workloads
+        for size in results.sizes(name)
+        if (leads := [found for precision in OURS if (found := lead(name, size, precision))])
+    ]
+    ours = enumerated([f"`{name}`" for name in OURS.values()], 9)
+    told = f"In the kernel's recordings the ratios of {ours} are {enumerated(recorded, 9)}."
+    return f"{_ratios(workloads, sizes, lead)}\n\n{paragraph(told)}\n\n{_campaigns('resolution')}\n"
+
+
+def loads() -> str:
+    """Returns in how many loads of SUITES each of OURS is ahead or behind, and where it is behind."""
+    lines, behind = [], []
+    for precision, ours in OURS.items():
+        for size in SIZES:
+            leads = sorted(_leads_of_all(size, precision), key=lambda lead: lead.ratio)
+            ahead = sum(lead.is_ahead for lead in leads)
+            worse = [lead for lead in leads if lead.is_behind]
+            lines.append(
+                [
+                    f"`{ours}`" if size == SIZES[0] else "",
+                    power(size),
+                    *map(str, (ahead, len(leads) - ahead - len(worse), len(worse))),
+                    two_digits(median(lead.ratio for lead in leads)),
+                    str(leads[0]),
+                    str(leads[-1]),
+                ]
+            )
+        # Those of the most timers, which is what the logs are for.
+        told = [f"{lead} (`{lead.rival}`)" for lead in worse] or ["none"]
+        behind.append(bullet(f"`{ours}` with {power(size)} timers: {', '.join(told)}."))
+    titles = ["", "timers", "ahead", "even", "behind", "median ratio", "least", "most"]
+    table = markdown_table(titles, lines)
+    listed = "\n".join(behind)
+    return (
+        f"{table}\n\nThese are behind, and the best other:\n\n{listed}\n\n{_campaigns(*SUITES)}\n"
+    )
+
+
+def advances() -> str:
+    """Returns the longest advance() with the most timers, and what it did."""
+    columns = [
+        ("log_wheel_256", "worst_ns"),
+        ("log_wheel_256", "worst_fired"),
+        ("log_wheel_256", "worst_moved"),
+        ("log_calendar_256", "worst_ns"),
+        ("ring_65536", "worst_ns"),
+        ("kafka_wheel_256", "worst_ns"),
+        ("kafka_wheel_256", "worst_moved"),
+    ]
+    lines = sorted(
+        ([_tail(name, *column) for column in columns], name) for name in _tails().scenarios
+    )
+    titles = [
+        f"`{backend}`" if counter == "worst_ns" else counter.removeprefix("worst_")
+        for backend, counter in columns
+    ]
+    rows = [
+        [
+            f"`{name}`",
+            *(
+                rough_time(figure) if counter == "worst_ns" else grouped(round(figure))
+                for (_, counter), figure in zip(columns, figures)
+            ),
+        ]
+        for figures, name in lines
+    ]
+    return markdown_table(["", *titles], rows, names=1) + "\n"
+
+
+@cache
+def _tails() -> PassResults:
+    return load_pass(latest("tails") / PASSES["tails"])
+
+
+def _tail(workload: str, backend: str, counter: str) -> float:
+    """Returns what a counter says of the longest advance() with the most timers."""
+    cell = _tails().cell(workload, MANY, backend)
+    found = cell.value(counter) if cell else None
+    if found is None:
+        raise Failure(f"results: no {counter} of {backend} on {workload} at {power(MANY)} timers")
+    return found
+
+
+def ideas() -> str:
+    """Returns what each design of the suite ablation costs, as a multiple of log_wheel_256."""
+    results = costs_of("ablation")
+    size = max(size for name in results.workloads for size in results.sizes(name))
+    ours = OURS["granular"]
+
+    def cost(workload: str, backend: str) -> float | None:
+        cell = results.cell(workload, size, backend)
+        return cell.cost if cell and cell.has_figure else None
+
+    own = {name: found for name in results.workloads if (found := cost(name, ours))}
+    lines = [[f"`{ours}`, ns", *map(two_digits, own.values())]]
+    for backend in sorted(set(results.backends) - {ours, HARNESS}):
+        told = []
+        for name, ns in own.items():
+            theirs = cost(name, backend)
+            stores = backend != FLOOR or (name, size) in results.floors
+            told.append(f"{theirs / ns:.2f}" if theirs and stores else "–")
+        lines.append([f"`{backend}`", *told])
+    return markdown_table([f"{power(size)} timers", *own], lines, names=1) + "\n"
+
+
+def _ratios(
+    workloads: Sequence[str],
+    sizes: Sequence[int],
+    lead_of: Callable[[str, int, str], Lead | None],
+) -> str:
+    """Returns a table of them, with the best other at the last size."""
+    lines = []
+    for precision, ours in OURS.items():
+        for workload in workloads:
+            leads = [lead_of(workload, size, precision) for size in sizes]
+            told = [
+                f"{two_digits(lead.ratio)} ({two_digits(lead.cost)})" if lead else "–"
+                for lead in leads
+            ]
+            last = leads[-1]
+            rival = f"`{last.rival}`, {two_digits(last.of_rival)}" if last else "–"
+            name = f"`{ours}`: " if workload == workloads[0] else ""
+            lines.append([f"{name}`{workload}`", *told, rival])
+    titles = ["", *map(power, sizes), f"best other at {power(sizes[-1])}"]
+    return markdown_table(titles, lines, names=1)
+
+
+def _campaigns(*suites: str) -> str:
+    """Returns links to the tables of campaigns."""
+    told = [f"[{suite}](../{latest(suite).relative_to(ROOT)}/table.md)" for suite in suites]
+    return f"The campaigns: {', '.join(told)}."
+
+
+def _lead_at(workload: str, size: int, precision: str) -> Lead | None:
+    """Returns that of the campaign of this size."""
+    return _lead(costs_of(SOURCES[size]), workload, size, precision)
+
+
+def _lead(results: Results, workload: str, size: int, precision: str) -> Lead | None:
+    """Returns None if the campaign does not have the load with so many timers."""
+    if size not in results.sizes(workload):
+        return None
+    found = costs(results, workload, precision, size)
+    ours = found.get(OURS[precision])
+    rival = next((name for name in found if not name.startswith(LOGS)), None)
+    return Lead(workload, ours, rival, found[rival]) if ours and rival else None
+
+
+def _leads_of_all(size: int, precision: str) -> Iterator[Lead]:
+    """Yields one for each load; a load of two suites counts once."""
+    seen = set()
+    for suite in SUITES:
+        for workload in costs_of(suite).workloads:
+            lead = _lead(costs_of(suite), workload, size, precision)
+            if lead and workload not in seen:
+                seen.add(workload)
+                yield lead
