@@ -359,10 +359,10 @@ PacedPlan::PacedPlan(Trace trace, double seconds) : trace_(std::move(trace)) {
   };
   for (const Op op : trace_.setup()) replay(op, IgnoreExpiry{});
   start = now;
-  Model pending = model;
-  pending.advance(kNever - 1, [&](TimerId id, Tick deadline) {
-    before_.push_back({id, instant(deadline - start)});
-  });
+  for (TimerId id = 0; id < info.capacity; ++id) {
+    if (model.pending(id)) before_.push_back({id, instant(model.deadline(id) - start)});
+  }
+  std::ranges::stable_sort(before_, {}, &PendingTimer::deadline);
 
   const Tick last =
       seconds > 0 ? start + static_cast<Tick>(seconds * kSecond / info.unit_ns) : kNever;

@@ -2,11 +2,10 @@
 // timer queue. It is the reference of every check and the simulator of the generators, never a
 // contender.
 //
-//   schedule, cancel O(log n)   advance O(fired log n)   next_wakeup O(1), exact
+//   schedule O(log n)   cancel, advance O(fired)   next_wakeup O(1), exact
 #pragma once
 
-#include <absl/container/btree_set.h>
-
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -23,18 +22,19 @@ class Model {
                                  .paper = ""};
 
   explicit Model(const QueueConfig& config)
-      : now_(config.start), deadlines_(config.capacity, kNever) {}
+      : now_(config.start), places_(config.capacity, pending_.end()) {}
+  Model(const Model&) = delete;  // the end is that of this set
+  Model& operator=(const Model&) = delete;
 
   void schedule(TimerId id, Tick deadline) {
     cancel(id);
-    deadlines_[id] = deadline;
-    pending_.emplace(deadline, id);
+    places_[id] = pending_.emplace(deadline, id).first;
   }
 
   bool cancel(TimerId id) {
     if (!pending(id)) return false;
-    pending_.erase({deadlines_[id], id});
-    deadlines_[id] = kNever;
+    pending_.erase(places_[id]);
+    places_[id] = pending_.end();
     return true;
   }
 
@@ -45,8 +45,7 @@ class Model {
     std::size_t fired = 0;
     for (; !pending_.empty() && pending_.begin()->first <= now; ++fired) {
       const auto [deadline, id] = *pending_.begin();
-      pending_.erase(pending_.begin());
-      deadlines_[id] = kNever;
+      cancel(id);
       sink(id, deadline);
     }
     return fired;
@@ -56,16 +55,17 @@ class Model {
   std::size_t size() const { return pending_.size(); }
 
   Tick now() const { return now_; }
-  bool pending(TimerId id) const { return deadlines_[id] != kNever; }
-  Tick deadline(TimerId id) const { return deadlines_[id]; }
+  bool pending(TimerId id) const { return places_[id] != pending_.end(); }
+  Tick deadline(TimerId id) const { return pending(id) ? places_[id]->first : kNever; }
   // The id of the timer that fires next. REQUIRES: size() > 0.
   TimerId next_id() const { return pending_.begin()->second; }
 
  private:
+  using Pending = std::set<std::pair<Tick, TimerId>>;
+
   Tick now_;
-  std::vector<Tick> deadlines_;  // by id; kNever: not pending
-  // Makes traces of 10^6 timers 2.6 times as fast as std::set.
-  absl::btree_set<std::pair<Tick, TimerId>> pending_;
+  Pending pending_;
+  std::vector<Pending::iterator> places_;  // by id; the end: not pending
 };
 static_assert(TimerQueue<Model>);
 
