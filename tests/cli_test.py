@@ -569,7 +569,9 @@ class CliTest(unittest.TestCase):
         for call in ("schedule", "cancel"):
             self.assertGreaterEqual(entry[f"{call}_max_ns"], entry[f"{call}_worst_ns"])
             self.assertGreater(entry[f"{call}_worst_ns"], 0)
-            self.assertGreaterEqual(entry[f"{call}_count"], 3 * 20_000)  # every call of three replays
+            self.assertGreaterEqual(
+                entry[f"{call}_count"], 3 * 20_000
+            )  # every call of three replays
         self.assertNotIn("ns_per_item", entry)
         beside = json.loads((self.folder / "out.distributions.json").read_text())
         repetition = beside["own/churn/10000/kafka_wheel_256"][0]
