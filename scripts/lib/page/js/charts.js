@@ -250,7 +250,7 @@ const marks = {
 };
 
 // The plugin's options for what is drawn, if anything is.
-function marksOf(theme, drawn) {
+function markOptions(theme, drawn) {
   if (!drawn) return {};
   return {marks: {ink: theme.faint, shade: theme.shade, paper: theme.paper, ...drawn}};
 }
@@ -681,7 +681,7 @@ function linesChart(theme, width, {datasets, xTitle, xText, xs, ticks = xs, y, m
     options: optionsOf(theme, width, {
       names: datasets.map(({label}) => label),
       scales: {x: logScale(theme, xTitle, xText, xs, ticks), y},
-      plugins: marksOf(theme, drawn),
+      plugins: markOptions(theme, drawn),
     }),
   };
 }
@@ -733,7 +733,7 @@ function dotsChart(theme, width, {points, styles, title, unit, reach = [], marks
           },
         }),
       },
-      plugins: marksOf(theme, drawn),
+      plugins: markOptions(theme, drawn),
     }),
   };
 }
