@@ -125,8 +125,7 @@ std::string describe_tails(const std::vector<benchmark::BenchmarkReporter::Run>&
   };
   return fmt::format(
       "advance p50 {} p99.9 {} max {} ns; longest by itself: advance {} ({} fired, {} moved), "
-      "schedule {}, "
-      "cancel {}",
+      "schedule {}, cancel {}",
       text("advance_p50_ns"), text("advance_p99.9_ns"), text("advance_max_ns"), text("worst_ns"),
       text("worst_fired"), text("worst_moved"), text("schedule_worst_ns"), text("cancel_worst_ns"));
 }

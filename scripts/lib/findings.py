@@ -16,7 +16,9 @@ from published import (
     NO_BREAK,
     ROOT,
     SIZE,
+    LOGS,
     best_of_libraries,
+    best_without_logs,
     cheapest,
     costs,
     costs_of,
@@ -26,8 +28,9 @@ from published import (
     rough,
     services_of,
     survivors,
+    tails,
+    value_of,
 )
-from results.passes import PASSES, PassResults, load_pass
 from results.realtime import RealtimeResults, load_files
 from results.grid import read_files
 from results.replays import MARGIN, Results
@@ -39,7 +42,6 @@ from words import digits, enumerated, power, times_less
 
 HEAPS = ("heap", "radix")  # families
 WHEELS = ("wheel", "ring")
-LOGS = "log_"
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _logs() -> Finding:
     gains = []
     for workload in workloads:
         found = costs(limit, workload, "granular", MANY)
-        best, cost = next((n, c) for n, c in found.items() if not n.startswith(LOGS))
+        best, cost = best_without_logs(limit, workload, "granular", MANY)
         gains.append((workload, found["log_wheel_256"], best, cost))
     _holds(all(own < cost for _, own, _, cost in gains), "log_wheel_256 leads at 10⁷ timers")
     told = [
@@ -207,15 +209,10 @@ def _logs() -> Finding:
 
 
 def _worst_calls() -> Finding:
-    tails: PassResults = load_pass(latest("tails") / PASSES["tails"])
-    workloads = [name for name in tails.scenarios if name in ("churn", "keepalive", "hold")]
+    workloads = [name for name in tails().scenarios if name in ("churn", "keepalive", "hold")]
 
     def longest(workload: str, backend: str) -> float:
-        cell = tails.cell(workload, MANY, backend)
-        value = cell.value("worst_ns") if cell else None
-        if value is None:
-            raise Failure(f"results: no tails of {backend} on {workload} at {power(MANY)} timers")
-        return value
+        return value_of(tails(), workload, MANY, backend, "worst_ns")
 
     pairs = [
         (name, longest(name, "kafka_wheel_256"), longest(name, "log_wheel_256"))
@@ -325,19 +322,11 @@ def _reach() -> Finding:
 # --- Threads and waiting ---------------------------------------------------------------------------
 
 
-def _value(results: RealtimeResults, scenario: str, size: int, name: str, counter: str) -> float:
-    cell = results.cell(scenario, size, name)
-    value = cell.value(counter) if cell else None
-    if value is None:
-        raise Failure(f"results: {name} has no {counter} in {scenario} at {power(size)}")
-    return value
-
-
 def _locks() -> Finding:
     contention = services_of("contention")
 
     def calls(name: str, threads: int) -> float:
-        return _value(contention, "own", threads, name, "calls_per_second") / 1e6
+        return value_of(contention, "own", threads, name, "calls_per_second") / 1e6
 
     one, slots, shards = (
         "locked_kafka_wheel_256",
@@ -383,7 +372,7 @@ def _waits() -> Finding:
     def late(how: str) -> tuple[float, float, float]:
         names = ("lateness_p50_ns", "lateness_p99_ns", "cpu_share")
         p50, p99, cpu = (
-            _value(accuracy, f"wait_{how}", FEW, "locked_binary_heap", name) for name in names
+            value_of(accuracy, f"wait_{how}", FEW, "locked_binary_heap", name) for name in names
         )
         return p50, p99, cpu
 
@@ -436,7 +425,7 @@ def _durable() -> Finding:
     few, many = 1, max(durable.sizes("clients"))
 
     def rate(name: str, clients: int) -> float:
-        return _value(durable, "clients", clients, name, "timers_per_second")
+        return value_of(durable, "clients", clients, name, "timers_per_second")
 
     def lost(name: str) -> str:
         cut: Fate | None = faults.fates.get((POWER_CUT, name))
@@ -474,7 +463,7 @@ def _durable() -> Finding:
 
 
 def _sync_ns(durable: RealtimeResults) -> float:
-    return _value(durable, "clients", 1, "journal_wheel_0", "arm_p50_ns")
+    return value_of(durable, "clients", 1, "journal_wheel_0", "arm_p50_ns")
 
 
 FINDINGS: tuple[Callable[[], Finding], ...] = (

@@ -2,12 +2,22 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from statistics import median
 
 from console import Failure
-from published import FEW, MANY, ROOT, bullet, costs, costs_of, latest, paragraph, rough
-from results.passes import PASSES, PassResults, load_pass
+from published import (
+    FEW,
+    MANY,
+    ROOT,
+    best_without_logs,
+    bullet,
+    costs_of,
+    latest,
+    paragraph,
+    rough,
+    tails,
+    value_of,
+)
 from results.replays import FLOOR, HARNESS, Results
 from tables.chosen import rough as two_digits
 from tables.chosen import rough_time
@@ -15,7 +25,6 @@ from tables.replays import markdown_table
 from words import enumerated, grouped, power
 
 OURS = {"granular": "log_wheel_256", "exact": "log_calendar_256"}
-LOGS = "log_"
 CASCADING = "kafka_wheel_256"  # moves a whole bucket at once
 SUITES = ("timeouts", "events", "adversarial")
 TICK_BY_TICK = ("drain", "churn", "idle_connections", "keepalive", "hold")
@@ -205,18 +214,9 @@ def advances() -> str:
     return markdown_table(["", *titles], rows, names=1) + "\n"
 
 
-@cache
-def _tails() -> PassResults:
-    return load_pass(latest("tails") / PASSES["tails"])
-
-
 def _tail(workload: str, backend: str, counter: str) -> float:
     """Returns what a counter says of the longest advance() with the most timers."""
-    cell = _tails().cell(workload, MANY, backend)
-    found = cell.value(counter) if cell else None
-    if found is None:
-        raise Failure(f"results: no {counter} of {backend} on {workload} at {power(MANY)} timers")
-    return found
+    return value_of(tails(), workload, MANY, backend, counter)
 
 
 def ideas() -> str:
@@ -278,9 +278,10 @@ def _lead(results: Results, workload: str, size: int, precision: str) -> Lead | 
     ours = results.cell(workload, size, OURS[precision])
     if not ours or not ours.has_figure:
         return None
-    found = costs(results, workload, precision, size)
-    rival = next((name for name in found if not name.startswith(LOGS)), None)
-    return Lead(workload, ours.cost, rival, found[rival]) if rival else None
+    try:
+        return Lead(workload, ours.cost, *best_without_logs(results, workload, precision, size))
+    except Failure:
+        return None
 
 
 def _leads_of_all(size: int, precision: str) -> Iterator[Lead]:

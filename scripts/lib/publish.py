@@ -31,7 +31,9 @@ from published import (
     NO_BREAK,
     ROOT,
     SIZE,
+    LOGS,
     best_of_libraries,
+    best_without_logs,
     bullet,
     cheapest,
     costs,
@@ -78,7 +80,6 @@ PICTURES = {  # of durable queues
 }
 
 PRECISIONS = ("granular", "exact")
-LOGS = "log_"
 CRASHES = ("engine_killed", "engine_killed_repeatedly", POWER_CUT)
 RUNTIMES = {"Go's": "go_runtime_timers", "Node's": "node_timers", "Java's": "java_priority_queue"}
 
@@ -332,7 +333,7 @@ def _many(full: Results, limit: Results) -> str:
         ("exact", "log_calendar_256", "exact structure"),
     ):
         found = costs(limit, "hold", precision, MANY)
-        best = min(cost for name, cost in found.items() if not name.startswith(LOGS))
+        _, best = best_without_logs(limit, "hold", precision, MANY)
         told.append(f"`{ours}` {rough(found[ours])}, and the best other {other} {rough(best)}")
     return (
         f"**Few timers or many**: with {power(FEW)} timers a structure without logs is the cheapest in "

@@ -11,11 +11,13 @@ from pathlib import Path
 from console import Failure
 from results import realtime, replays, survival
 from results.grid import read_files
+from results.passes import PASSES, PassResults, load_pass
 from results.realtime import RealtimeResults
 from results.replays import MARGIN, Results
 from results.survival import SurvivalResults
 from style import LIBRARY
 from tables.chosen import rough_time
+from words import power
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = re.compile(r"^\d+-\d+-\d+-[a-z]+-[a-z]+-")  # its date and its machine
@@ -24,6 +26,7 @@ WIDTH = 110
 NO_BREAK = "\u00a0"  # becomes a space when lines are broken
 
 MAIN = "full"  # the suite that a reader meets first
+LOGS = "log_"  # backends whose buckets are append-only logs
 
 FEW = 1_000
 SIZE = 100_000
@@ -77,6 +80,33 @@ def costs(results: Results, workload: str, precision: str, size: int) -> dict[st
     if not found:
         raise Failure(f"results: nobody has a figure for {workload} of {size} timers, {precision}")
     return dict(sorted(found.items(), key=lambda one: one[1]))
+
+
+def best_without_logs(
+    results: Results, workload: str, precision: str, size: int
+) -> tuple[str, float]:
+    """Returns the cheapest backend that has no logs, and its cost."""
+    for name, cost in costs(results, workload, precision, size).items():
+        if not name.startswith(LOGS):
+            return name, cost
+    raise Failure(f"results: only logs have a figure for {workload} of {size} timers, {precision}")
+
+
+@cache
+def tails() -> PassResults:
+    """Loads how long single calls take, of the latest campaign that tells."""
+    return load_pass(latest("tails") / PASSES["tails"])
+
+
+def value_of(
+    results: PassResults | RealtimeResults, scenario: str, size: int, name: str, counter: str
+) -> float:
+    """Returns a counter of a backend or service."""
+    cell = results.cell(scenario, size, name)
+    value = cell.value(counter) if cell else None
+    if value is None:
+        raise Failure(f"results: {name} has no {counter} in {scenario} at {power(size)}")
+    return value
 
 
 def cheapest(
