@@ -2,6 +2,7 @@
 // whole runs, with sound queues and with such as break their promise.
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -794,16 +795,19 @@ TEST(FaultTest, AProducerIsKilledWhileItWaitsForAnAnswer) {
   EXPECT_GT(count(ledger, Happening::asked), count(ledger, Happening::armed));
 }
 
-// Makes a file longer, writes its first block again, and then what it does into a .log.
+// Makes a file longer, writes its first block again, and then what it does into a .log: from a time
+// on, like an engine that acknowledges first and writes later.
 struct WritesTheFirstBlock : Wrapped {
   using Wrapped::Wrapped;
   static inline std::filesystem::path folder;
+  static inline std::chrono::steady_clock::time_point from;
   void schedule(std::span<const DurableTimer> timers) override {
     queue_->schedule(timers);
+    if (std::chrono::steady_clock::now() < from) return;
     std::filesystem::resize_file(folder / "file",
                                  std::filesystem::file_size(folder / "file") + 512);
     std::fstream file(folder / "file", std::ios::in | std::ios::out);
-    file << std::string(500, static_cast<char>('a' + timers[0].id % 26));
+    file << fmt::format("{:0500}", timers[0].id);  // never the same again
     file.close();
     std::ofstream(folder / "bridges.log", std::ios::app) << 'x';
   }
@@ -816,9 +820,10 @@ struct HasAFolder : WrappedEngine {
   }
 };
 
-TEST(FaultTest, WhatIsSpoiltWasWrittenLast) {
+void expect_that_the_last_block_is_spoilt(std::chrono::milliseconds writes_after) {
   const Scratch folder, timers;
   WritesTheFirstBlock::folder = folder.path();
+  WritesTheFirstBlock::from = std::chrono::steady_clock::now() + writes_after;
   const std::string old(2000, '-');
   folder.write("file", old);
   HasAFolder engine(durable_contender("journal_wheel_0").start(timers.path()),
@@ -834,6 +839,12 @@ TEST(FaultTest, WhatIsSpoiltWasWrittenLast) {
   EXPECT_EQ(file.substr(512), old.substr(512) + std::string(file.size() - old.size(), '\0'));
   EXPECT_NE(file.substr(500, 12), old.substr(500, 12));
   EXPECT_EQ(log, std::string(log.size(), 'x'));
+}
+
+TEST(FaultTest, WhatIsSpoiltWasWrittenLast) { expect_that_the_last_block_is_spoilt(0ms); }
+
+TEST(FaultTest, AnEngineThatWritesLaterIsAwaited) {
+  expect_that_the_last_block_is_spoilt(/*writes_after=*/1500ms);
 }
 
 // It never says that it holds nothing more.

@@ -210,7 +210,12 @@ void overwrite(const fs::path& path, std::size_t begin, std::size_t size, std::m
 // not at the end, but where the file that was changed last is not as it was a moment before.
 void spoil_files(FaultScene& scene) {
   const auto before = read_files(scene.engine.folders());
-  await_another(scene, Happening::armed, 100ms);
+  const auto begin_of_wait = std::chrono::steady_clock::now();
+  // An engine may acknowledge first and write later: PostgreSQL does, with synchronous_commit off.
+  do {
+    await_another(scene, Happening::armed, 100ms);
+  } while (read_files(scene.engine.folders()) == before &&
+           std::chrono::steady_clock::now() < begin_of_wait + kLongestFault);
   scene.crew.kill();
   scene.engine.kill();
   const auto now = read_files(scene.engine.folders());
