@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
@@ -54,6 +55,11 @@ def forbid_timerfd() -> None:
     no_new_privileges, set_seccomp, with_filter = 38, 22, 2
     if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(set_seccomp, with_filter, filter_of):
         raise OSError(ctypes.get_errno(), "prctl")
+
+
+def accepts(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def wait_for(condition: Callable[[], T]) -> T:
@@ -1275,6 +1281,32 @@ class CliTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"redis_zset\s+unavailable: .*127.0.0.1:1")
         self.assertRegex(done.stdout, r"ring_512 +[0-9.]+\s")
         self.assertIn("unavailable", out.read_text())
+
+    def test_a_password_is_in_no_message_and_in_no_result(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        options = f"--port {port} --bind 127.0.0.1 --requirepass s3cret --save".split()
+        server = subprocess.Popen(
+            ["redis-server", *options, ""], cwd=self.folder, stdout=subprocess.DEVNULL
+        )
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        wait_for(lambda: accepts(port))
+        out = self.folder / "out.json"
+        for password, has_figure in (("s3cret", True), ("gu3ss", False)):
+            done = timerbench(
+                "run",
+                "--workloads=fill",
+                "--sizes=100",
+                "--backends=redis_zset,ring_512",
+                "--benchmark_repetitions=1",
+                f"--benchmark_out={out}",
+                env=os.environ | {"TIMERBENCH_REDIS_URL": f"redis://:{password}@127.0.0.1:{port}"},
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("unavailable: " not in done.stdout, has_figure, done.stdout)
+            for told in (done.stdout, done.stderr, out.read_text()):
+                self.assertNotIn(password, told)
 
     def test_a_kernel_without_timerfd_spoils_only_what_needs_it(self) -> None:
         out = self.folder / "out.json"

@@ -334,16 +334,19 @@ class FindingsTest(unittest.TestCase):
 
 
 class LimitTest(unittest.TestCase):
-    def table_of_loads(self, **costs: dict[str, float]) -> str:
-        """Returns the table for campaigns of 10^6 timers. `costs`: of a backend by SUITE__WORKLOAD."""
-        granular = ("log_wheel_256", "log_ring_65536", "ring_512", "ring_65536")
-        entries: dict[str, list[dict[str, object]]] = {suite: [] for suite in limit_tables.SUITES}
+    @contextlib.contextmanager
+    def campaigns(self, **costs: dict[str, float]) -> Iterator[None]:
+        """Has campaigns of 10^6 timers published. `costs`: of a backend by SUITE__WORKLOAD."""
+        precisions = {"one_store": "none", "log_calendar_256": "exact", "scan": "exact"}
+        entries: dict[str, list[dict[str, object]]] = {}
         for cell, of_backends in costs.items():
             suite, workload = cell.split("__")
             for backend, ns in {"log_calendar_256": 1, "scan": 1, **of_backends}.items():
-                entry = {"label": f"{'granular' if backend in granular else 'exact'}, per fire"}
+                entry = {"label": f"{precisions.get(backend, 'granular')}, per insert"}
                 name = f"{suite}/{workload}/1000000/{backend}"
-                entries[suite].append({**entry, "name": name, "items": 1, "ns_per_item": ns})
+                entries.setdefault(suite, []).append(
+                    {**entry, "name": name, "items": 1, "ns_per_item": ns}
+                )
         with tempfile.TemporaryDirectory() as folder:
             by_suite = {}
             for suite, own in entries.items():
@@ -353,13 +356,20 @@ class LimitTest(unittest.TestCase):
             with (
                 mock.patch.object(limit_tables, "costs_of", by_suite.__getitem__),
                 mock.patch.object(limit_tables, "SIZES", (1_000_000,)),
+                mock.patch.object(limit_tables, "SIZES_OF_MAIN", (1_000_000,)),
+                mock.patch.object(limit_tables, "MANY", 1_000_000),
                 mock.patch.object(limit_tables, "latest", lambda suite: ROOT / "results" / suite),
             ):
-                return limit_tables.loads()
+                yield
+
+    def row(self, table: str, name: str) -> list[str]:
+        """Returns the cells of the first line that begins with this."""
+        line = next(line for line in table.splitlines() if line.startswith(f"| `{name}`"))
+        return [cell.strip() for cell in line.strip("|").split("|")]
 
     def test_the_rival_is_the_cheapest_without_logs_and_a_load_counts_once(self) -> None:
         even = {"log_wheel_256": 10, "ring_65536": 10.9}
-        told = self.table_of_loads(
+        with self.campaigns(
             timeouts__ahead={
                 "log_wheel_256": 10,
                 "log_ring_65536": 1,
@@ -369,14 +379,68 @@ class LimitTest(unittest.TestCase):
             timeouts__behind={"log_wheel_256": 10, "ring_65536": 5, "ring_512": 8},
             events__even=even,
             adversarial__even={"log_wheel_256": 10, "ring_65536": 1},
-        )
-        row = next(line for line in told.splitlines() if "log_wheel_256" in line)
+        ):
+            told = limit_tables.loads()
         self.assertEqual(
-            [cell.strip() for cell in row.strip("|").split("|")],
+            self.row(told, "log_wheel_256"),
             ["`log_wheel_256`", "10⁶", "1", "1", "1", "1.09", "0.50 `behind`", "2.0 `ahead`"],
         )
         self.assertIn("- `log_wheel_256` with 10⁶ timers: 0.50 `behind` (`ring_65536`).", told)
         self.assertIn("- `log_calendar_256` with 10⁶ timers: none.", told)
+
+    def test_a_ratio_is_that_of_the_best_other_to_the_log(self) -> None:
+        costs = {"log_wheel_256": 40, "ring_512": 90, "ring_65536": 100}
+        with self.campaigns(full__hold=costs, full__fill={"log_wheel_256": 40, "ring_512": 4}):
+            told = limit_tables.ratios()
+        self.assertEqual(
+            self.row(told, "log_wheel_256`: `hold"),
+            ["`log_wheel_256`: `hold`", "2.2 (40)", "`ring_512`, 90"],
+        )
+        self.assertEqual(self.row(told, "fill"), ["`fill`", "0.10 (40)", "`ring_512`, 4.0"])
+        self.assertEqual(
+            self.row(told, "log_calendar_256`: `hold"),
+            ["`log_calendar_256`: `hold`", "1.00 (1.0)", "`scan`, 1.0"],
+        )
+
+    def test_what_the_campaign_of_ticks_has_at_one_size_only_is_a_recording(self) -> None:
+        costs = {"log_wheel_256": 40, "ring_512": 90}
+        entry = {"label": "granular, per fire", "items": 1}
+        with self.campaigns(resolution__hold_us=costs, resolution__hold_ns=costs):
+            results = limit_tables.costs_of("resolution")
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "recorded.json"
+                entries = [
+                    {**entry, "name": f"resolution/nginx/77/{backend}", "ns_per_item": ns}
+                    for backend, ns in {"log_wheel_256": 10, "ring_512": 70}.items()
+                ]
+                file.write_text(json.dumps({"context": {}, "benchmarks": entries}))
+                results.cells.update(load([file]).cells)
+            told = limit_tables.ticks()
+        self.assertEqual(self.row(told, "hold_ns"), ["`hold_ns`", "2.2 (40)", "`ring_512`, 90"])
+        self.assertIn("are 7.0 in `nginx`.", told.replace("\n", " "))
+        self.assertNotIn("| `nginx`", told)
+
+    def test_ideas_are_multiples_of_the_wheel(self) -> None:
+        costs = {"log_wheel_256": 40, "log_wheel_64": 50, "one_store": 4}
+        with self.campaigns(ablation__hold=costs):
+            told = limit_tables.ideas()
+        self.assertEqual(self.row(told, "log_wheel_256"), ["`log_wheel_256`, ns", "40"])
+        self.assertEqual(self.row(told, "log_wheel_64"), ["`log_wheel_64`", "1.25"])
+        self.assertEqual(self.row(told, "one_store"), ["`one_store`", "0.10"])
+
+    def test_advances_are_told_from_the_shortest_on(self) -> None:
+        def tell(_: object, workload: str, size: int, backend: str, counter: str) -> float:
+            self.assertEqual(size, limit_tables.MANY)
+            longest = {"churn": 3000, "drain": 1000}.get(workload, 2000)
+            return longest if backend == "log_wheel_256" and counter == "worst_ns" else 7000
+
+        with mock.patch.object(limit_tables, "value_of", tell):
+            told = limit_tables.advances()
+        self.assertEqual(
+            self.row(told, "drain")[:4], ["`drain`", "1.0 µs", "7\u202f000", "7\u202f000"]
+        )
+        names = [line.split("`")[1] for line in told.splitlines()[2:]]
+        self.assertEqual([names[0], names[-1]], ["drain", "churn"])
 
     def test_an_answer_that_does_not_hold_any_more_is_refused(self) -> None:
         @functools.cache

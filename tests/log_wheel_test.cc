@@ -5,9 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <string>
 #include <vector>
 
+#include "print_backend.h"
+#include "queues/log_calendar.h"
 #include "queues/log_ring.h"
+#include "replay/make_backend.h"
+#include "verify/contract.h"
+#include "verify/differential.h"
 
 namespace timerbench {
 namespace {
@@ -335,6 +342,44 @@ TEST(LogWheelTest, WakesUpNowForWhatIsOverdue) {
   wheel.schedule(0, 900);
   EXPECT_EQ(wheel.next_wakeup(), 1'015u);
 }
+
+// An advance() that finds nothing to do leaves the hand where it is.
+TEST(LogWheelTest, WakesUpNowForWhatBecameOverdueInIdleTime) {
+  Wheel wheel({.capacity = 1});
+  wheel.advance(5, IgnoreExpiry{});
+  wheel.advance(100, IgnoreExpiry{});
+  wheel.schedule(0, 50);
+  EXPECT_EQ(wheel.next_wakeup(), 100u);
+  EXPECT_EQ(fired_by(wheel, 100), std::vector<TimerId>{0});
+}
+
+// With such bounds the few timers of a random trace suffice for buckets that cascade in parts, and
+// for sweeps.
+constexpr LogDesign kTight{.lines = 1, .at_once = 4, .slack = 4};
+constexpr LogDesign kTightCalendar{.at_once = 4, .slack = 4};
+constexpr LogDesign kTightRing{.lines = 1, .slack = 4, .is_ring = true};
+
+class TightTest : public testing::TestWithParam<Backend> {};
+
+TEST_P(TightTest, KeepsTheContract) {
+  for (const ContractScenario& scenario : contract()) {
+    SCOPED_TRACE(scenario.name);
+    EXPECT_NO_THROW(scenario.run(GetParam()));
+  }
+  const StopFlag never = false;
+  const DifferentialResult result =
+      test_differentially(GetParam(), /*seed=*/1, std::chrono::seconds(2), never);
+  EXPECT_FALSE(result.counterexample)
+      << to_text(*result.counterexample, GetParam().traits.name, "timerbench");
+}
+
+INSTANTIATE_TEST_SUITE_P(Designs, TightTest,
+                         testing::Values(make_backend<LogWheel<4, kTight>>(),
+                                         make_backend<LogWheel<64, kTight>>(),
+                                         make_backend<LogRing<16, kTightRing>>(),
+                                         make_backend<LogCalendar<4, kTightCalendar>>(),
+                                         make_backend<LogCalendar<64, kTightCalendar>>()),
+                         [](const auto& info) { return std::string(info.param.traits.name); });
 
 // Only so that a slot stands for one bucket: that of the hand has what is overdue.
 TEST(LogWheelTest, WhatIsOverdueDoesNotDisturbWhatIsAWholeLevelAhead) {

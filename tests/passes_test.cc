@@ -82,9 +82,9 @@ TEST(TailsTest, EveryBackendDoesTheSameAsInACostRun) {
 TEST(TailsTest, TheWorstIsFoundWithItsPlaceAndWhatItDid) {
   const Trace trace = generate("drain", {.size = 1'000, .settings = {{"delay", "constant 500ms"}}});
   const Tails tails = tails_of<SlowOnce<500>>(trace, 3);
-  EXPECT_GE(tails.worst.ns, 2e6);
-  EXPECT_EQ(tails.worst.op, 499U);
-  EXPECT_EQ(tails.worst.fired, 1'000U);
+  EXPECT_GE(tails.worst_advance.ns, 2e6);
+  EXPECT_EQ(tails.worst_advance.op, 499U);
+  EXPECT_EQ(tails.worst_advance.fired, 1'000U);
   EXPECT_EQ(tails.timeline.size(), 500U);
   EXPECT_EQ(tails.timeline.back().op, 499U);
 }
@@ -133,16 +133,16 @@ TEST(TailsTest, TheWorstIsFoundInTheMiddleOfItsStretchToo) {
   const Trace trace = generate("drain", {.size = 10, .settings = {{"delay", "constant 1s"}}});
   for (const Tails& tails :
        {tails_of<SlowOnce<500>>(trace, 3), tails_of<SlowOnce<501>>(trace, 3)}) {
-    EXPECT_GE(tails.worst.ns, 2e6);
-    EXPECT_EQ(tails.worst.fired, 0U);
+    EXPECT_GE(tails.worst_advance.ns, 2e6);
+    EXPECT_EQ(tails.worst_advance.fired, 0U);
     ASSERT_EQ(tails.timeline.size(), 500U);
     const auto longest = std::ranges::max_element(tails.timeline, {}, &AdvanceCall::ns);
-    EXPECT_EQ(longest->ns, tails.worst.ns);
-    EXPECT_EQ(longest->op, tails.worst.op);
+    EXPECT_EQ(longest->ns, tails.worst_advance.ns);
+    EXPECT_EQ(longest->op, tails.worst_advance.op);
     EXPECT_EQ(longest - tails.timeline.begin(), static_cast<std::ptrdiff_t>(longest->op / 2));
   }
-  EXPECT_EQ(tails_of<SlowOnce<500>>(trace, 3).worst.op, 499U);
-  EXPECT_EQ(tails_of<SlowOnce<501>>(trace, 3).worst.op, 500U);
+  EXPECT_EQ(tails_of<SlowOnce<500>>(trace, 3).worst_advance.op, 499U);
+  EXPECT_EQ(tails_of<SlowOnce<501>>(trace, 3).worst_advance.op, 500U);
 }
 
 TEST(TailsTest, OfSeveralReplaysTheLeastIsKept) {
@@ -151,7 +151,7 @@ TEST(TailsTest, OfSeveralReplaysTheLeastIsKept) {
   least.advance.assign(1'000, 0.5F);  // no clock tells so little
   const Tails tails =
       replay_tails<Model>({.capacity = 10}, trace.setup(), trace.measured(), least, kNoStop);
-  EXPECT_EQ(tails.worst.ns, 0.5);
+  EXPECT_EQ(tails.worst_advance.ns, 0.5);
   EXPECT_GT(tails.advance.max(), 0.5);
 }
 
@@ -187,7 +187,7 @@ TEST(TailsTest, WhatAnAdvanceDidIsNotWhatThoseBeforeItDid) {
   least = {};
   const Tails scanned =
       replay_tails<Scan>({.capacity = 100}, setup, std::span(ticks), least, kNoStop);
-  EXPECT_LE(scanned.worst.passed, 100U);
+  EXPECT_LE(scanned.worst_advance.passed, 100U);
   for (const AdvanceCall& call : scanned.timeline) {
     EXPECT_EQ(call.passed + call.fired, 100U) << call.op;  // it walks the whole array
   }

@@ -237,11 +237,22 @@ TEST(BTree, StaysAsItWasWhenMemoryRunsOut) {
   EXPECT_TRUE(std::equal(fired.begin(), fired.end(), expected.begin(), expected.end()));
 }
 
-TYPED_TEST(OwnMemory, HoldsNoTimerOrIsRefusedWithTheMemoryForAll) {
-  TypeParam queue(QueueConfig{.capacity = 0});
+template <class Queue>
+void expect_none_and_too_many() {
+  Queue queue(QueueConfig{.capacity = 0});
   EXPECT_EQ(queue.advance(1'000'000, IgnoreExpiry{}), 0U);
   EXPECT_EQ(queue.next_wakeup(), kNever);
-  EXPECT_THROW(TypeParam(QueueConfig{.capacity = 0xFFFF'FFFE}), std::bad_alloc);
+  EXPECT_THROW(Queue(QueueConfig{.capacity = 0xFFFF'FFFE}), std::bad_alloc);
+}
+
+TYPED_TEST(OwnMemory, HoldsNoTimerOrIsRefusedWithTheMemoryForAll) {
+  expect_none_and_too_many<TypeParam>();
+}
+
+TEST(OthersMemory, HoldsNoTimerOrIsRefusedWithTheMemoryForAll) {
+  expect_none_and_too_many<BinaryHeap>();
+  expect_none_and_too_many<BTree>();
+  expect_none_and_too_many<Skiplist>();
 }
 
 #ifndef NDEBUG
@@ -404,9 +415,14 @@ TYPED_TEST(ShortOfMemory, StaysAsItWasWhenArmingFails) {
   }
 }
 
-TEST(LogWheel, StaysAsItWasWhenMemoryRunsOutWhileArming) {
+template <class Queue>
+class Logs : public testing::Test {};
+using QueuesOfLogs = testing::Types<LogWheel<256>, LogRing<512>, LogCalendar<256>>;
+TYPED_TEST_SUITE(Logs, QueuesOfLogs);
+
+TYPED_TEST(Logs, StayAsTheyWereWhenMemoryRunsOutWhileArming) {
   constexpr TimerId kTimers = 900;
-  LogWheel<256> queue({.capacity = kTimers});
+  TypeParam queue(QueueConfig{.capacity = kTimers});
   // Each timer has a bucket of its own.
   const auto deadline = [](TimerId id) { return id < 500 ? 1 + id : 256 * (id - 490); };
   TimerId armed = 0;
@@ -485,6 +501,46 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweep) {
   }
 }
 
+// The bucket that begins next has timers that were all moved by one store, each to a bucket of its
+// own. Those of level 2 are the first that go there. Then one more timer, whose entries die there,
+// makes a sweep of it.
+TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweepThatUsesAnotherLevel) {
+  constexpr TimerId kTimers = 1'500;
+  const auto deadline = [](TimerId id) -> Tick {
+    if (id < 510) return 2 + id;
+    return id < 1'020 ? 512 + 256 * (id - 510) : 131'072 + 65'536 * (id - 1'020);
+  };
+  const auto sweep_fails = [&](std::size_t allocations_left) {
+    LogWheel<256> queue({.capacity = kTimers + 1});
+    queue.schedule(kTimers, 0);
+    queue.advance(0, IgnoreExpiry{});  // so there is memory to sort it
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1);
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, deadline(id));
+    bool failed = false;
+    is_out_of_memory = true;
+    last_allocations = allocations_left;
+    try {
+      for (int i = 0; i < 2'500; ++i) {
+        for (const Tick due : {1, 0}) queue.schedule(kTimers, due);
+        queue.advance(0, IgnoreExpiry{});
+      }
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    is_out_of_memory = false;
+    last_allocations = 0;
+    queue.cancel(kTimers);
+    EXPECT_EQ(queue.size(), kTimers);
+    for (TimerId id = 0; id < kTimers; ++id) {
+      EXPECT_EQ(queue.advance(deadline(id), IgnoreExpiry{}), 1U) << id << ' ' << allocations_left;
+    }
+    return failed;
+  };
+  std::size_t failures = 0;
+  while (sweep_fails(failures) && !HasFailure()) ++failures;
+  EXPECT_GT(failures, 8U);
+}
+
 template <class Queue>
 class OrderedLogs : public testing::Test {
  protected:
@@ -528,8 +584,7 @@ class OrderedLogs : public testing::Test {
   }
 };
 
-using QueuesThatSortWhatIsOverdue = testing::Types<LogWheel<256>, LogRing<512>, LogCalendar<256>>;
-TYPED_TEST_SUITE(OrderedLogs, QueuesThatSortWhatIsOverdue);
+TYPED_TEST_SUITE(OrderedLogs, QueuesOfLogs);
 
 TYPED_TEST(OrderedLogs, LoseNothingWhenThereIsNoMemoryToSortWhatIsOverdue) {
   constexpr TimerId kTimers = 100;

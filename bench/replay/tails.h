@@ -42,7 +42,7 @@ struct LeastTimes {
 struct Tails {
   Outcome outcome;  // of all operations, setup included
   Durations advance, schedule, cancel;
-  AdvanceCall worst;          // the longest, of the shortest time of each
+  AdvanceCall worst_advance;  // the longest, of the shortest time of each
   double worst_schedule = 0;  // likewise, in ns; 0: there was none
   double worst_cancel = 0;
   std::vector<AdvanceCall> timeline;  // the longest in each stretch of operations, likewise
@@ -102,7 +102,7 @@ class TailsRecorder {
                            after.moved - before.moved,
                            after.passed - before.passed,
                            after.moved != before.moved ? after.level : 0};
-    if (call.ns > tails_.worst.ns) tails_.worst = call;
+    if (call.ns > tails_.worst_advance.ns) tails_.worst_advance = call;
     const std::size_t stretch = op / stretch_;
     if (tails_.timeline.empty() || tails_.timeline.back().op / stretch_ != stretch) {
       tails_.timeline.push_back(call);

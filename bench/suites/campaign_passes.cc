@@ -102,12 +102,12 @@ void Campaign::measure_tails(Cell& cell, benchmark::State& state) {
     count(state, "schedule", tails.schedule);
     count(state, "cancel", tails.cancel);
     if (!tails.timeline.empty()) {  // otherwise no advance() was measured
-      state.counters["worst_ns"] = tails.worst.ns;
-      state.counters["worst_fired"] = static_cast<double>(tails.worst.fired);
+      state.counters["worst_ns"] = tails.worst_advance.ns;
+      state.counters["worst_fired"] = static_cast<double>(tails.worst_advance.fired);
       if (tails.explained) {
-        state.counters["worst_moved"] = static_cast<double>(tails.worst.moved);
-        state.counters["worst_passed"] = static_cast<double>(tails.worst.passed);
-        state.counters["worst_level"] = static_cast<double>(tails.worst.level);
+        state.counters["worst_moved"] = static_cast<double>(tails.worst_advance.moved);
+        state.counters["worst_passed"] = static_cast<double>(tails.worst_advance.passed);
+        state.counters["worst_level"] = static_cast<double>(tails.worst_advance.level);
       }
     }
     if (tails.worst_schedule > 0) state.counters["schedule_worst_ns"] = tails.worst_schedule;

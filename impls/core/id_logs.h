@@ -46,13 +46,14 @@ class IdLogs {
   // Has room for so many ids from the beginning, and gets more by blocks.
   explicit IdLogs(std::size_t ids) { add_block(ids / kIds + kBlock); }
 
-  // Gets the memory that it needs to take ids out of logs into one, and to append those of this one
-  // to so many logs.
+  // Gets enough chunks to gather the ids of other logs in one, and to spread them over so many logs
+  // then. Both give a chunk back for each that they fill, but for the last one of each log; take()
+  // wants kIds to be free, and the chunk that is being read and the first of the one log are two.
   void reserve(std::size_t logs) {
     while (free_count_ < logs + 2 + kIds) add_block(kBlock);
   }
 
-  // The same if all ids are taken out, and so many are left in the one.
+  // The same if all logs are gathered, and the one has at most so many ids then.
   void reserve_for_all(std::size_t ids, std::size_t logs) {
     while (chunks_ < ids / kIds + 2 + logs + kIds) add_block(kBlock);
   }

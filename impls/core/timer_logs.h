@@ -17,7 +17,7 @@
 // Nothing is appended to it meanwhile, so that no advance() has to move all of it.
 //
 // Invariants:
-//   1. Granule g is the g-th multiple of the granularity.
+//   1. Granule g is the g-th multiple of the granularity; the last one ends at kNever - 1.
 //   2. A timer's look is where its live entry is: the first granule of a bucket, or what the queue
 //      has given it; kNever if it has none. A pending timer has a live entry. All other entries are
 //      dead; dead_ counts them.
@@ -26,16 +26,18 @@
 //      appended to.
 //   4. A bucket is queued if and only if it has entries. next() is the first granule of the first
 //      queued bucket, or kNever.
-//   5. While more entries are dead than half of the pending timers and kSlack, each new entry and
+//   5. While more entries are dead than half of the pending timers and `slack`, each new entry and
 //      each tidy() sweeps.
-// A dead entry that its timer's look happens to name is taken for the live one, which then is dead
-// itself.
+// A cancelled timer may have a live entry too, which waits until the timer is armed again. If a
+// timer gets a look at which it has a dead entry as well, the two are alike: the one that is looked
+// at first serves, and the other is dropped.
 //
 // So entries are bounded, whatever the caller does. At most one for each id waits, that of its
 // pending or cancelled timer. Beside these, at most half as many as there are pending timers and
-// kSlack are dead; some per cent more while a sweep goes round. When timers fire or are cancelled
+// `slack` are dead; some per cent more while a sweep goes round. When timers fire or are cancelled
 // the bound falls, and what is too much is swept by the new entries and tidy() that follow, not by
-// calls of one store. No chunk is given back.
+// calls of one store. No chunk is given back. Timers that were due when they were armed take 16
+// bytes more each while they are put in order, and that memory stays too.
 #pragma once
 
 #include <algorithm>
@@ -59,6 +61,7 @@ struct LogDesign {
   std::size_t lines = 4;         // of a chunk; a processor that reads one has the next on their way
   int chunks_ahead = 2;          // timers are fetched so many chunks before they are looked at
   std::size_t at_once = 800;     // a bucket of more entries is cascaded ahead
+  std::size_t slack = 1024;      // so many dead entries do not matter
   bool leaves_the_entry = true;  // when a timer is cancelled or moved later; else it dies
   bool is_ring = false;
 };
@@ -70,14 +73,14 @@ class TimerLogs {
   static constexpr unsigned kBits = std::countr_zero(Slots);
   static constexpr unsigned kLevels = kDesign.is_ring ? 1 : (64 + kBits - 1) / kBits;
   static constexpr std::size_t kBuckets = kDesign.is_ring ? Slots : 2 * Slots;  // of a level
-  static constexpr std::size_t kSlack = 1024;  // dead entries that do not matter
-  static constexpr std::size_t kSwept = 26;    // entries that a call sweeps, or a few more
+  static constexpr std::size_t kSwept = 26;  // entries that a call sweeps, or a few more
   using Logs = IdLogs<kDesign.lines>;
 
  public:
   using Log = typename Logs::Log;
 
   static constexpr std::size_t kAll = ~std::size_t{0};
+  static constexpr std::size_t kChunk = Logs::kIds;  // ids of a chunk
 
   struct Timer {
     Tick deadline = kNever;  // kNever: not pending
@@ -342,7 +345,7 @@ class TimerLogs {
   Log& log(Bucket bucket) { return logs_of_buckets_[number(bucket)]; }
   const Log& log(Bucket bucket) const { return logs_of_buckets_[number(bucket)]; }
   static std::size_t number(Bucket bucket) { return bucket.level * kBuckets + bucket.slot(); }
-  std::size_t most_dead() const { return kSlack + size_ / 2; }
+  std::size_t most_dead() const { return kDesign.slack + size_ / 2; }
 
   Bucket bucket_of(Tick due) const {
     if constexpr (kDesign.is_ring) {
@@ -474,7 +477,8 @@ class TimerLogs {
     };
     std::size_t entries = 0;
     for_each_bucket([&](Bucket bucket) { entries += size(bucket); });
-    logs_.reserve(std::min(entries, level_count_ * kBuckets));
+    // Each may go to another bucket, and on levels that have not been used so far.
+    logs_.reserve(std::min(entries, kLevels * kBuckets));
     Log live;
     for_each_bucket([&](Bucket bucket) { take_live(bucket, live); });
     append_all(live);

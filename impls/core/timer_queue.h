@@ -28,7 +28,8 @@
 //  9. next_wakeup() is never later than the next instant at which something is due, and kNever if
 //     and only if nothing is pending. It may be earlier; such empty wakeups are counted and
 //     reported. It does not walk the population.
-// 10. The sink must not call back into the queue. Whoever wants to re-arm collects first.
+// 10. The sink must not call back into the queue, nor throw: what is due could be lost. Whoever wants
+//     to re-arm collects first, in memory that is reserved.
 //
 // Precision::early is the one licence to break rule 1, by less than one granule: Kafka rounds down.
 // Such a backend is measured and labelled, and never ranked with the others.

@@ -27,7 +27,8 @@ constexpr const char* kStart = R"(cd "$0" && rm -f localhost:* && exec etcd \
 void probe(const std::filesystem::path& socket_path) {
   constexpr std::string_view kRequest = "GET /health HTTP/1.0\r\n\r\n";
   constexpr int kPatienceMs = 2000;
-  const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  // A server whose queue of clients is full refuses at once.
+  const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   std::ranges::copy(socket_path.native(), address.sun_path);
   std::string answer;

@@ -42,15 +42,14 @@
 //
 // Good: for a steady load of delays that are spread evenly, where every day has a timer or two.
 // Bad: when the separation of the first timers says little of the others. The width stays wrong
-//   until the next resize, and then days are too short (the hand passes a year of empty buckets
-//   for one fire) or too long (an insert walks a long list). Measured, with 100 ticks for each
-//   timer: a fire and insert cost a third to a half of ordered_map's for exponential, camel and
-//   Pareto delays of 10^5 and more timers. Delays whose density rises (triangular) make days too
-//   long: 14.6 us at 10^6, 22 times as much as ordered_map. Delays of which half are 1 to 3 ticks
-//   and half up to 10^9 make them too short: 27 us at 10^4, 430 times as much. ladder_queue takes
-//   142 ns and 37 ns there. When many timers are due already when they are armed: they are all of
-//   one day, and each walks past those of it that are due later (16 us for each of 20 000). And
-//   when no call may pause: a resize to 10^6 timers takes 38 ms.
+//   until the next resize, and then days are too short (the hand passes a year of empty buckets for
+//   one fire) or too long (an insert walks a long list). In the suite delays a fire and insert cost
+//   0.2 to 0.4 of ordered_map's for exponential delays. Delays whose density rises (triangular)
+//   make days too long: 1.1 us at 10^5, six times as much as ladder_queue, and a replay of 10^6
+//   takes more than 5 s. Delays of which half are 1 to 3 ticks and half up to 10^9 make them too
+//   short: a replay of 10^4 takes more than 5 s. When many timers are due already when they are
+//   armed: they are all of one day, and each walks past those of it that are due later (16 us for
+//   each of 20 000). And when no call may pause: a resize to 10^6 timers takes 38 ms.
 // Follows: Brown 1988, Calendar queues.
 // Deviates: an insert walks the list from its end, which equal and rising delays want; ticks are
 //   whole numbers, so the width is at least 1; a timer that is due already is put into the day of

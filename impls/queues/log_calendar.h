@@ -25,7 +25,8 @@
 //   1. Those of core/timer_logs.h; the granularity is 1. A look is the first tick of a bucket, the
 //      tick at which the timer stands in the agenda, or, in overdue_, the time when it was armed.
 //   2. The hand is the last advance(). Bucketed timers are due after it.
-//   3. The agenda is sorted, holds at most kMost entries, and all of them are after the hand.
+//   3. The agenda is sorted, holds at most kMost entries, and between calls all of them are after the
+//      hand.
 //   4. A timer is in overdue_ if it was due when it was armed, until the next advance().
 // So timers fire in order: the agenda and the bucket that begins next are looked at in the order of
 // time, and nothing in a bucket is due before the bucket begins.
@@ -56,7 +57,7 @@
 
 namespace timerbench {
 
-template <std::size_t Slots>
+template <std::size_t Slots, LogDesign kDesign = LogDesign{}>
 class LogCalendar {
  public:
   static constexpr Traits traits{
@@ -102,11 +103,12 @@ class LogCalendar {
   std::size_t queued() const { return logs_.queued() + agenda_.size(); }
   std::size_t agenda_size() const { return agenda_.size(); }
 
-  // Entries in all buckets and the agenda, dead ones too. O(buckets).
-  std::size_t entries() const { return logs_.entries() + agenda_.size(); }
+  // Entries in all buckets and in the agenda, and what is overdue; dead ones too. O(buckets).
+  std::size_t entries() const { return logs_.entries() + agenda_.size() + logs_.size(overdue_); }
 
  private:
-  using Timer = typename TimerLogs<Slots>::Timer;
+  using Logs = TimerLogs<Slots, kDesign>;
+  using Timer = typename Logs::Timer;
 
   struct Entry {
     Tick due;
@@ -116,6 +118,8 @@ class LogCalendar {
 
   static constexpr std::size_t kMost = 128;  // entries of the agenda
   static constexpr std::size_t kShort = 32;  // a bucket of so many is not split
+  // So take() gets its memory before a bucket is opened, and never leaves the agenda unsorted.
+  static_assert(kShort <= Logs::kChunk);
 
   Tick now() const { return logs_.hand(); }
   Tick first_of_agenda() const { return agenda_.empty() ? kNever : agenda_.back().due; }
@@ -216,11 +220,11 @@ class LogCalendar {
     agenda_.pop_back();  // now, so that nothing is lost if memory runs out
   }
 
-  TimerLogs<Slots> logs_;
+  Logs logs_;
   std::vector<Entry> agenda_;  // the latest first
   Tick agenda_last_ = 0;       // what is armed for up to this goes to the agenda
   Tick idle_until_ = 0;        // advance() to before this has nothing to do but to move the hand
-  typename TimerLogs<Slots>::Log overdue_;
+  typename Logs::Log overdue_;
 };
 static_assert(TimerQueue<LogCalendar<256>>);
 

@@ -18,7 +18,8 @@
 //   schedule O(1): the timer's line, and for a new entry the end of a log (core/id_logs.h)
 //   cancel O(1): the timer's line
 //   advance O(fired + looked at): a pending timer is looked at once in Slots granules, or once if
-//     it goes further than that; a jump of Slots granules or more, O(entries)
+//     it goes further than that; a jump of Slots granules or more, O(entries): rule 8 allows
+//     what it moves
 //   next_wakeup O(1): the next slot with entries, where all may be of later rounds
 //   Sweeps as log_wheel
 //   16 bytes an id, and 8 a slot; 5 an entry in long logs, but a slot with one entry has a chunk of
@@ -41,9 +42,9 @@ namespace timerbench {
 // Chunks are short, since there are many slots.
 inline constexpr LogDesign kLogRing{.lines = 1, .chunks_ahead = 6, .is_ring = true};
 
-template <std::size_t Slots>
-class LogRing : public LogWheel<Slots, kLogRing> {
-  using Wheel = LogWheel<Slots, kLogRing>;
+template <std::size_t Slots, LogDesign kDesign = kLogRing>
+class LogRing : public LogWheel<Slots, kDesign> {
+  using Wheel = LogWheel<Slots, kDesign>;
 
  public:
   static constexpr Traits traits{.name = kSettingName<"log_ring", Slots>,

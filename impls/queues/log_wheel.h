@@ -43,9 +43,10 @@
 //     for each timer that fired. But once in a round through all buckets, a call sweeps all that
 //     begins in the next granule: O(entries), as many as the advance() to there looks at
 //   16 bytes an id and 4.2 an entry: at most one that is not dead for each id, that of its pending
-//     or cancelled timer, and dead ones as core/timer_logs.h bounds them; up to 256 for the last
-//     chunk of each bucket that has entries, which matters below 10^5 timers; 16 KiB of chunks; 8
-//     within the object for a bucket of each level that there can be: 32 KiB for 256 slots
+//     or cancelled timer, and dead ones as core/timer_logs.h bounds them; 16 for each timer that
+//     one advance() fires because it was due when it was armed; up to 256 for the last chunk of
+//     each bucket that has entries, which matters below 10^5 timers; 16 KiB of chunks; 8 within the
+//     object for a bucket of each level that there can be: 32 KiB for 256 slots
 //
 // Good: for many timers, above all when most are moved or cancelled, and when a long advance()
 //   hurts.
@@ -98,7 +99,7 @@ class LogWheel {
 
   Tick next_wakeup() const {
     if (size() == 0) return kNever;
-    return logs_.next() == logs_.hand() ? now_ : logs_.granularity().instant(logs_.next());
+    return std::max(now_, logs_.granularity().instant(logs_.next()));
   }
 
   std::size_t size() const { return logs_.size(); }

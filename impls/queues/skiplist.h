@@ -36,7 +36,8 @@
 // Good: when timers fire in order, and where positions are asked for: how many fire before this
 //   one?
 // Bad: for cancelling, which searches, where a linked tree or a wheel unlinks.
-// Follows: Redis's zskiplist (t_zset.c); Pugh 1990.
+// Follows: Redis's zskiplist (t_zset.c); Pugh 1990. DPDK's rte_timer has such a list for each core,
+//   and locks for timers that another core arms: services/sharded.h over this queue.
 // Deviates: due timers leave at the head without a search, and the header's spans are corrected
 //   once for all of them; levels are circular, where Redis ends them with NULL.
 #pragma once

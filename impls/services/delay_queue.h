@@ -79,6 +79,7 @@ class DelayQueue {
     std::vector<PendingTimer> pending;
     {
       const std::lock_guard lock(mutex_);
+      pending.reserve(heap_.size());  // rule 10: the sink must not throw
       stopped_ = true;
       heap_.advance(kNever - 1, [&](TimerId id, Tick deadline) {
         pending.push_back({id, deadline});

@@ -86,6 +86,7 @@ class Locked {
     std::vector<PendingTimer> pending;
     {
       const std::lock_guard lock(mutex_);
+      pending.reserve(queue_.size());  // rule 10: the sink must not throw
       stopped_ = true;
       queue_.advance(kNever - 1, [&](TimerId id, Tick deadline) {
         pending.push_back({id, deadline});

@@ -7,6 +7,7 @@ from statistics import median
 from console import Failure
 from published import (
     FEW,
+    MAIN,
     MANY,
     ROOT,
     best_without_logs,
@@ -32,9 +33,7 @@ MOST_NAMES = 9  # in a sentence
 A_TENTH = 0.1  # a difference that counts
 
 SIZES = (FEW, 10_000, 100_000, 1_000_000)  # of SUITES
-# A campaign for each size, both of one machine and with all loads of the suite full.
-FEWER_TIMERS, MANY_TIMERS = "limit-1M", "limit"
-SOURCES = {FEW: FEWER_TIMERS, 100_000: FEWER_TIMERS, 1_000_000: FEWER_TIMERS, MANY: MANY_TIMERS}
+SIZES_OF_MAIN = (FEW, 100_000, 1_000_000, MANY)
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,8 @@ def answer() -> str:
         if 2 * sum(lead.is_ahead for lead in of_all) <= len(of_all):
             raise _does_not_hold(f"{name} is ahead in less than half of the loads")
     if not all(
-        lead and lead.is_behind for lead in (_lead_at("fill", size, "granular") for size in SOURCES)
+        lead and lead.is_behind
+        for lead in (_lead_at("fill", size, "granular") for size in SIZES_OF_MAIN)
     ):
         raise _does_not_hold("log_wheel_256 is not behind in fill")
     of_few = list(_leads_of_all(FEW, "granular"))
@@ -98,30 +98,28 @@ def answer() -> str:
         f"suites. Where timers are only armed (`fill`) it is behind with any number: at {power(MANY)} "
         f"`{arming.rival}` takes {_ratio(arming.ratio)} of its time."
     )
-    rounds = {
-        suite: min(
+    main = costs_of(MAIN)
+    fewer, many = (
+        min(
             cell.measured_rounds
-            for (_, _, backend), cell in costs_of(suite).cells.items()
-            if backend in OURS.values() and cell.has_figure
+            for (_, size, backend), cell in main.cells.items()
+            if backend in OURS.values() and size in sizes and cell.has_figure
         )
-        for suite in (FEWER_TIMERS, MANY_TIMERS)
-    }
+        for sizes in (SIZES, (MANY,))
+    )
     sure = (
-        f"How sure: medians of {rounds[FEWER_TIMERS]} or more rounds with {power(FEW)} to {power(SIZES[-1])} "
-        f"timers and of {rounds[MANY_TIMERS]} or more with {power(MANY)}, on a virtual machine of grade "
-        f"{costs_of(MANY_TIMERS).facts['grade']}. On [another host](#three-hosts) a ratio may be 0.6 to 2 times as "
+        f"How sure: medians of {fewer} or more rounds with {power(FEW)} to {power(SIZES[-1])} timers and of "
+        f"{many} or more with {power(MANY)}, on a virtual machine of grade {main.facts['grade']}. On [another host](#three-hosts) a ratio may be 0.6 to 2 times as "
         "large, and one near 1 may turn over. So only large ratios mean something."
     )
     return f"{paragraph(told)}\n\n{paragraph(sure)}\n"
 
 
 def ratios() -> str:
-    """Returns how many times as cheap each of OURS is as the best other, for the loads of the suite
-    full.
-    """
-    workloads = [name for name in costs_of(MANY_TIMERS).workloads if _lead_at(name, MANY, "exact")]
-    table = _ratios(workloads, list(SOURCES), _lead_at)
-    return f"{table}\n\n{_campaigns(FEWER_TIMERS, MANY_TIMERS)}\n"
+    """Returns how many times as cheap each of OURS is as the best other, for the loads of MAIN."""
+    workloads = [name for name in costs_of(MAIN).workloads if _lead_at(name, MANY, "exact")]
+    table = _ratios(workloads, SIZES_OF_MAIN, _lead_at)
+    return f"{table}\n\n{_campaigns(MAIN)}\n"
 
 
 def ticks() -> str:
@@ -265,12 +263,12 @@ def _ratios(
 def _campaigns(*suites: str) -> str:
     """Returns links to the tables of campaigns."""
     told = [f"[{suite}](../{latest(suite).relative_to(ROOT)}/table.md)" for suite in suites]
-    return f"The campaigns: {', '.join(told)}."
+    return f"The {'campaign' if len(told) == 1 else 'campaigns'}: {', '.join(told)}."
 
 
 def _lead_at(workload: str, size: int, precision: str) -> Lead | None:
-    """Returns that of the campaign of this size."""
-    return _lead(costs_of(SOURCES[size]), workload, size, precision)
+    """Returns that of the campaign of MAIN."""
+    return _lead(costs_of(MAIN), workload, size, precision)
 
 
 def _lead(results: Results, workload: str, size: int, precision: str) -> Lead | None:

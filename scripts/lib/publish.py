@@ -135,6 +135,20 @@ def write_report(sources: Sequence[Path]) -> None:
         partial.write_text(render(contents(sources)), encoding="utf-8")
 
 
+def heaps() -> str:
+    """Returns how many times as dear a heap of Boost is as one without handles."""
+    full = costs_of("full")
+    sizes = (FEW, SIZE, 1_000_000)
+    lines = []
+    for workload in ("cancel", "churn", "hold"):
+        found = [costs(full, workload, "exact", size) for size in sizes]
+        told = [rough_number(of["quad_heap"] / of["index_heap_4"]) for of in found]
+        lines.append([f"`{workload}`", *told])
+    where = latest("full").relative_to(ROOT)
+    table = markdown_table(["", *map(power, sizes)], lines, names=1)
+    return f"{table}\n\nRatios of the medians of [the campaign of the README](../{where}/table.md).\n"
+
+
 def services() -> str:
     """Returns the table of services."""
     return services_table([latest(suite) for suite in ("accuracy", "contention", "purgatory")])
@@ -196,7 +210,7 @@ def answers() -> str:
         _durable(),
         "**You ask how late timers fire**, yours or those of a service for several threads: "
         "[services](docs/services.md).",
-        _many(full, costs_of("limit")),
+        _many(full),
     ]
     return f"With {power(SIZE)} pending timers:\n\n" + "\n".join(map(bullet, lines))
 
@@ -325,15 +339,15 @@ def _durable() -> str:
     return f"{told} {seen}.".replace("\u202f", NO_BREAK)
 
 
-def _many(full: Results, limit: Results) -> str:
-    few, many = _won_by_logs(full, FEW), _won_by_logs(limit, MANY)
+def _many(full: Results) -> str:
+    few, many = _won_by_logs(full, FEW), _won_by_logs(full, MANY)
     told = []
     for precision, ours, other in (
         ("granular", "log_wheel_256", "wheel or ring"),
         ("exact", "log_calendar_256", "exact structure"),
     ):
-        found = costs(limit, "hold", precision, MANY)
-        _, best = best_without_logs(limit, "hold", precision, MANY)
+        found = costs(full, "hold", precision, MANY)
+        _, best = best_without_logs(full, "hold", precision, MANY)
         told.append(f"`{ours}` {rough(found[ours])}, and the best other {other} {rough(best)}")
     return (
         f"**Few timers or many**: with {power(FEW)} timers a structure without logs is the cheapest in "
@@ -372,6 +386,7 @@ PARTS = (
     ("docs/limit.md", "loads", limit_tables.loads),
     ("docs/limit.md", "advances", limit_tables.advances),
     ("docs/limit.md", "ideas", limit_tables.ideas),
+    ("docs/backends.md", "heaps", heaps),
     ("docs/services.md", "services", services),
     ("docs/durable.md", "queues", queues),
     ("docs/durable.md", "survival", survivors),
