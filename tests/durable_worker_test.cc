@@ -207,6 +207,21 @@ TEST_F(DurableWorkerTest, HandlesAtMostOnceWhenTheAnswerWasLost) {
   }
 }
 
+// Else one shard that is down would stop all that it could claim elsewhere.
+TEST_F(DurableWorkerTest, ClaimsMoreWhenTheLeaseOfWhatItCannotCompleteHasEnded) {
+  DurableWorker::Settings brief = settings(Delivery::at_least_once);
+  brief.lease = 20 * kMs;
+  DurableWorker worker(queue_, brief);
+  arm({1});
+  queue_.complete_fails = Failing::Fails::before;
+  EXPECT_THROW(worker.step(handler()), BackendError);
+  std::this_thread::sleep_for(30ms);
+  arm({2});
+  worker.step(handler());
+  EXPECT_THAT(handled_, ElementsAre(1, 2));
+  EXPECT_THAT(held_, ElementsAre(2));
+}
+
 TEST_F(DurableWorkerTest, RunsUntilItIsOverAndOutlivesErrorsOfTheQueue) {
   arm({1, 2, 3});
   queue_.claim_fails = Failing::Fails::before;

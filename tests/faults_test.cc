@@ -128,6 +128,26 @@ TEST(SurvivalAudit, WhatIsLostMayBeOfTheLastTimersIfThatIsPromised) {
   EXPECT_THAT(breach(0), HasSubstr("and 3 more"));
 }
 
+// SQLite's log of so many pages is also filled by what is cancelled.
+TEST(SurvivalAudit, CancellingCountsAmongTheCallsThatMayBeLost) {
+  SurvivalLedger ledger;
+  arm(ledger, 1, unix_now());
+  std::this_thread::sleep_for(1ms);
+  for (DurableId id = 2; id <= 3; ++id) {
+    arm(ledger, id, unix_now() + kHour);
+    ledger.add(Happening::cancelling, id);
+    ledger.add(Happening::cancelled, id);
+  }
+  ledger.add(Happening::fault);
+  const auto breach = [&](std::uint64_t calls) {
+    return audit(ledger,
+                 {.kept = Kept::but_the_latest, .latest = 0, .delivery = {}, .latest_calls = calls})
+        .breach;
+  };
+  EXPECT_EQ(breach(5), "");
+  EXPECT_THAT(breach(4), HasSubstr("timer 1 never fired"));
+}
+
 // Each strike may take what was young when it began, and what was armed until it was mended.
 TEST(SurvivalAudit, WhatIsLostMustHaveMetAStrike) {
   SurvivalLedger ledger;
@@ -315,15 +335,17 @@ TEST(SurvivalAudit, AnUnansweredCancelExcusesBoth) {
 
 TEST(SurvivalAudit, MeasuresSilenceWhileSomethingIsDue) {
   SurvivalLedger ledger;
+  const auto begin = std::chrono::steady_clock::now();
   arm(ledger, 1, unix_now());
   std::this_thread::sleep_for(60ms);
   fire(ledger, 1);
+  const std::chrono::duration<double> most = std::chrono::steady_clock::now() - begin;
   std::this_thread::sleep_for(60ms);  // nothing is due
   arm(ledger, 2, unix_now());
   fire(ledger, 2);
   const Survival survival = audit(ledger, kStrict);
   EXPECT_GE(survival.silent_seconds, 0.060);
-  EXPECT_LT(survival.silent_seconds, 0.119);
+  EXPECT_LE(survival.silent_seconds, most.count() + 0.001);  // not while nothing was due
   EXPECT_GE(survival.latest_seconds, 0.060);
 }
 
@@ -444,7 +466,7 @@ class Caller {
   explicit Caller(const std::filesystem::path& path) : socket_(socket(AF_UNIX, SOCK_STREAM, 0)) {
     const sockaddr_un address = Echo::address_of(path);
     connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-    const timeval patience{.tv_sec = 0, .tv_usec = 200'000};
+    const timeval patience{.tv_sec = 1, .tv_usec = 0};
     setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   }
   ~Caller() { close(socket_); }
@@ -466,7 +488,7 @@ TEST(ProxyTest, BreaksConnectionsAsItIsTold) {
   const Scratch folder;
   const std::filesystem::path path = folder.path("socket");
   const Echo server(path);
-  constexpr auto kInEffect = 50ms;
+  constexpr auto kInEffect = 200ms;
   {
     Proxy proxy(path);
     const auto with = [&](Proxy::Mode mode, const auto& use) {
@@ -514,7 +536,8 @@ sockaddr_in address_of(const std::string& host, int port) {
 }
 
 // Connects from an address to another, where somebody listens. Nobody need accept.
-bool reaches(const std::string& from, const std::string& to, int port) {
+// Why no connection comes, or 0.
+int failure_to_reach(const std::string& from, const std::string& to, int port) {
   const int client = socket(AF_INET, SOCK_STREAM, 0);
   const timeval patience{.tv_sec = 0, .tv_usec = 200'000};
   setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
@@ -522,8 +545,13 @@ bool reaches(const std::string& from, const std::string& to, int port) {
   const bool is_reached =
       bind(client, reinterpret_cast<const sockaddr*>(&source), sizeof(source)) == 0 &&
       connect(client, reinterpret_cast<const sockaddr*>(&target), sizeof(target)) == 0;
+  const int failure = is_reached ? 0 : errno;
   close(client);
-  return is_reached;
+  return failure;
+}
+
+bool reaches(const std::string& from, const std::string& to, int port) {
+  return failure_to_reach(from, to, port) == 0;
 }
 
 // Takes connections to all addresses, at any port. Nobody need accept them.
@@ -594,10 +622,9 @@ TEST(OwnNetworkTest, StopsOneDirection) {
   const OwnNetwork::Addresses server{"127.0.0.21"}, client{OwnNetwork::kClient};
   for (const auto how : {OwnNetwork::Stop::drop, OwnNetwork::Stop::refuse}) {
     network.stop(client, server, how);
-    const auto begin = std::chrono::steady_clock::now();
-    EXPECT_FALSE(reaches(client[0], server[0], listener.port()));
-    const bool has_waited = std::chrono::steady_clock::now() - begin > 150ms;
-    EXPECT_EQ(has_waited, how == OwnNetwork::Stop::drop);
+    const int failure = failure_to_reach(client[0], server[0], listener.port());
+    EXPECT_NE(failure, 0);
+    EXPECT_EQ(failure == EINPROGRESS, how == OwnNetwork::Stop::drop);  // has waited for an answer
     EXPECT_TRUE(reaches(client[0], "127.0.0.22", listener.port()));
     network.pass(client, server, how);
     EXPECT_TRUE(reaches(client[0], server[0], listener.port()));
@@ -877,16 +904,18 @@ struct CountsWaits : Wrapped {
 };
 
 TEST(FaultTest, ASoundQueueKeepsItsPromise) {
-  for (const char* fault : {"engine_killed", "lease_ends", "lease_ends_at_most_once"}) {
+  const auto expect_kept = [](std::string_view fault, std::uint64_t runs) {
     CountsWaits::waits[0] = 0;
-    const RealtimeFigures figures = run(fault, contender<CountsWaits>());
+    const RealtimeFigures figures = run(fault, contender<CountsWaits>(), runs);
     EXPECT_GT(CountsWaits::waits[0], 0);
     EXPECT_EQ(counter(figures, "breaches"), 0) << fault << ": " << figures.summary;
     EXPECT_EQ(counter(figures, "lost"), 0) << fault;
     EXPECT_GT(counter(figures, "acknowledged"), 20) << fault;
-    const bool fires_twice = std::string_view(fault) == "lease_ends";
-    EXPECT_EQ(counter(figures, "fired_twice") > 0, fires_twice) << fault;
-  }
+    return counter(figures, "fired_twice");
+  };
+  expect_kept("engine_killed", 1);             // fires again what it completed when it was killed
+  EXPECT_GT(expect_kept("lease_ends", 3), 0);  // one handler in 60 is slow
+  EXPECT_EQ(expect_kept("lease_ends_at_most_once", 1), 0);
 }
 
 // Says that it has what waits in memory.

@@ -77,6 +77,10 @@ TEST_F(JournalTest, KeepsAllBeforeADamagedEnd) {
     EXPECT_EQ(records_, Records(all.begin(), all.begin() + static_cast<long>(records_.size())));
     EXPECT_LT(records_.size(), 3U);
     EXPECT_EQ(journal->cut_bytes() + journal->bytes(), length);
+    if (journal->cut_bytes() > 0) {
+      EXPECT_EQ(scratch_.read("journal.damaged"),
+                good.substr(journal->bytes(), journal->cut_bytes()));
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,10 +37,24 @@ void ip(std::vector<std::string> arguments) {
   run_program(arguments, kInstall);
 }
 
+// The error with which a child of this process fails to make one, or 0. Root in a container may
+// lack the right.
+int why_no_network() {
+  const pid_t child = fork();
+  if (child < 0) return errno;
+  if (child == 0) _exit(unshare(CLONE_NEWNET) == 0 ? 0 : errno);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
+}
+
 }  // namespace
 
 std::string OwnNetwork::unavailable() {
   if (geteuid() != 0) return "a network of its own needs root";
+  static const int refusal = why_no_network();
+  if (refusal != 0) return fmt::format("cannot make a network: {}", std::strerror(refusal));
   for (const char* program : {"ip", "ss"}) {
     if (!has_program(program))
       return fmt::format("{} is missing (apt-get install iproute2)", program);

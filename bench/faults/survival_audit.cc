@@ -118,15 +118,15 @@ struct Strike {
 
 std::vector<Strike> strikes_of(const SurvivalLedger& ledger, const SurvivalTerms& terms) {
   std::vector<Strike> strikes;
-  std::vector<Tick> armed;
+  std::vector<Tick> calls;  // that changed one timer each
   const auto takes_from = [&](Tick begin) {
-    if (terms.kept == Kept::none || armed.size() <= terms.latest_calls) return Tick{0};
+    if (terms.kept == Kept::none || calls.size() <= terms.latest_calls) return Tick{0};
     const Tick young = begin - terms.latest;
     return terms.latest_calls == 0 ? young
-                                   : std::min(young, armed[armed.size() - terms.latest_calls]);
+                                   : std::min(young, calls[calls.size() - terms.latest_calls]);
   };
   visit_entries(ledger, [&](Happening what, const LedgerEntry& entry) {
-    if (what == Happening::armed) armed.push_back(entry.when);
+    if (what == Happening::armed || what == Happening::cancelled) calls.push_back(entry.when);
     if (what == Happening::fault) {
       strikes.push_back({.begin = entry.when, .takes_from = takes_from(entry.when)});
     }

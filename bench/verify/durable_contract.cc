@@ -319,7 +319,7 @@ void loses_its_patience_and_connects_again(DurableScene& scene) {
   const auto held = queue->claim(1, scene.lease).timers;
   require(held.size() == 1, 2, "claim() hands out {} timers instead of one", held.size());
   // A busy machine, and what the client starts for itself.
-  const auto longest = scene.patience + (queue->helpers().empty() ? 1s : 10s);
+  const auto longest = scene.patience + (queue->helpers().empty() ? 2s : 10s);
   const auto call = [&](std::string_view name, const std::function<void()>& ask) {
     const auto begin = Clock::now();
     bool has_thrown = false;

@@ -51,12 +51,14 @@ class BeanstalkEngine final : public ServerEngine<PrivateBeanstalkServer> {
 
 inline DurableContender beanstalk(std::string_view name, std::string_view summary,
                                   Kept when_power_fails, int fsync_ms) {
+  constexpr Tick kMs = 1'000'000;
   return {.traits = {.name = name,
                      .summary = summary,
                      .engine = "beanstalkd",
                      .promise = {.when_killed = Kept::all,
                                  .when_power_fails = when_power_fails,
-                                 .when_disk_fails = Kept::none},
+                                 .when_disk_fails = Kept::none,
+                                 .latest = static_cast<Tick>(fsync_ms) * kMs},
                      .shared_by = SharedBy::machines,
                      .resolution = BeanstalkQueue::kResolution,
                      .takes_from_holders = false,

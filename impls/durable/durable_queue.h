@@ -134,7 +134,8 @@ constexpr std::string_view to_text(Kept kept) {
   return "nothing";
 }
 
-// The loss of acknowledged timers that an engine allows, by its documentation.
+// The loss of acknowledged timers that an engine allows, by its documentation. Where that gives no
+// figure, the header of the queue says why it is this one.
 struct DurablePromise {
   Kept when_killed;       // kill -9 of the engine
   Kept when_power_fails;  // what was not synchronised to the disk is gone

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace timerbench {
 namespace {
@@ -158,11 +159,31 @@ void Journal::replay(const Visit& visit) {
   if (end < 0) fail("cannot read it", errno);
   cut_bytes_ = static_cast<std::uint64_t>(end) - good_bytes;
   file_bytes_ = good_bytes;
-  if (cut_bytes_ > 0 && ftruncate(file_, static_cast<off_t>(good_bytes)) != 0) {
-    fail("cannot cut off its damaged end", errno);
+  if (cut_bytes_ > 0) {
+    put_aside(good_bytes);
+    if (ftruncate(file_, static_cast<off_t>(good_bytes)) != 0) {
+      fail("cannot cut off its damaged end", errno);
+    }
   }
   if (fdatasync(file_) != 0) fail("cannot synchronise it", errno);
   if (const int error = synchronise_folder_of(path_)) fail("cannot synchronise its folder", error);
+}
+
+// Copies the rest of the file, as far as it can: the timers before it must be had all the same.
+void Journal::put_aside(std::uint64_t begin) const {
+  const std::string path = path_.string() + ".damaged";
+  const int aside = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (aside < 0) return;
+  std::vector<char> piece(1 << 20);
+  std::uint64_t at = begin;
+  for (;;) {
+    const ssize_t got = pread(file_, piece.data(), piece.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    if (write_all(aside, {piece.data(), static_cast<std::size_t>(got)}, at - begin) != 0) break;
+    at += static_cast<std::uint64_t>(got);
+  }
+  close(aside);
 }
 
 Journal::Place Journal::append(std::string_view record) {

@@ -9,7 +9,8 @@
 //
 // On opening, the first record that is short or has a wrong checksum is cut off with all behind it:
 // they were never committed, for pages reach the disk in any order, or the disk has damaged what was.
-// The file does not tell which; cut_bytes() tells how much was cut.
+// The file does not tell which; cut_bytes() tells how much was cut, and what was cut is put aside in
+// NAME.damaged, if there is room.
 //
 // A full disk loses nothing: what was written of the buffer is cut off, the buffer stays, and the
 // next commit() tries again. After a failed synchronisation nothing more is accepted, for the kernel
@@ -73,6 +74,7 @@ class Journal {
  private:
   void lock_file();
   void replay(const Visit& visit);
+  void put_aside(std::uint64_t begin) const;
   void write_and_synchronise(std::unique_lock<std::mutex>& lock);
   [[noreturn]] void fail(std::string_view what, int error) const;
 

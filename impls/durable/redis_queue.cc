@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <exception>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -237,18 +238,29 @@ Claims RedisQueue::claim(std::size_t most, Tick lease) {
 std::vector<bool> RedisQueue::complete(std::span<const ClaimedTimer> claims) {
   const Limits limits = this->limits();
   const std::vector<Words> arguments = sort_by_shard(claims);
-  std::vector<Reply> replies(shards_.size());
+  std::exception_ptr failure;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     if (arguments[i].empty()) continue;
-    replies[i] =
-        change(shards_[i], complete_, REDIS_REPLY_ARRAY, arguments[i], settings_.replicas, limits);
+    const auto note = [&](const Reply& reply) {
+      std::size_t at = 0;
+      for (const ClaimedTimer& claim : claims) {
+        if (shard_of(claim.timer.id) != i) continue;
+        if (reply->element[at++]->integer > 0) completed_.emplace(claim.timer.id, claim.token);
+      }
+    };
+    try {
+      change(shards_[i], complete_, REDIS_REPLY_ARRAY, arguments[i], settings_.replicas, limits,
+             note);
+    } catch (const BackendError&) {
+      if (!failure) failure = std::current_exception();
+    }
   }
+  if (failure) std::rethrow_exception(failure);
   std::vector<bool> held;
-  std::vector<std::size_t> read(shards_.size());  // of each reply
   for (const ClaimedTimer& claim : claims) {
-    const std::size_t shard = shard_of(claim.timer.id);
-    held.push_back(replies[shard]->element[read[shard]++]->integer > 0);
+    held.push_back(completed_.contains({claim.timer.id, claim.token}));
   }
+  completed_.clear();
   return held;
 }
 
@@ -388,9 +400,18 @@ RedisQueue::Limits RedisQueue::limits() const {
 
 void RedisQueue::with(std::string_view key, const Limits& limits, const RedisRouter::Use& use) {
   router_->with(key, limits, [&](RedisConnection& connection) {
-    if (std::exchange(has_posted_, false)) connection.sync();
+    if (std::exchange(has_posted_, false)) sync(connection);
     use(connection);
   });
+}
+
+// The router would take a RedisReplyError for one of the command that follows, and only repeat that.
+void RedisQueue::sync(RedisConnection& connection) {
+  try {
+    connection.sync();
+  } catch (const RedisReplyError& error) {
+    throw BackendError(error.what());
+  }
 }
 
 std::vector<std::string_view> RedisQueue::command_of(const Shard& shard,
@@ -413,10 +434,12 @@ RedisQueue::Reply RedisQueue::run(RedisConnection& connection, const Shard& shar
 
 RedisQueue::Reply RedisQueue::change(const Shard& shard, const RedisScript& script, int type,
                                      std::span<const std::string> arguments, int replicas,
-                                     const Limits& limits) {
+                                     const Limits& limits,
+                                     const std::function<void(const Reply&)>& note) {
   Reply reply;
   with(shard.due, limits, [&](RedisConnection& connection) {
     reply = run(connection, shard, script, type, arguments);
+    if (note) note(reply);
     if (replicas == 0) return;
     // WAIT counts what its own connection has written. It takes half of what is left, because it may
     // end 100 ms late, and its answer must come within the patience.

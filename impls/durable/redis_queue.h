@@ -57,8 +57,10 @@
 // unless something else wakes it. So a client leaves that connection blocked when its time is over.
 //
 // A call that concerns several shards is several steps: when it throws, some of them may have been
-// done. While a slot is moved to another node, Redis answers TRYAGAIN to a script unless all its keys
-// are on the same side; then calls to that shard wait, and claim() passes over it.
+// done. complete() takes all steps that it can, and a repeated one tells what the first has
+// completed. While a slot is moved to another node, Redis answers TRYAGAIN to a script unless all keys
+// that it names exist on one side; then calls to that shard wait, and claim() passes over it. A shard
+// of which nobody holds a timer has no key for that, so it waits until its slot has moved.
 //
 // Good: many producers and workers, where the loss of a second is bearable, or a replica is there;
 //       in a cluster, more timers than one server's memory or processor can take.
@@ -71,10 +73,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "durable/durable_queue.h"
@@ -141,9 +146,12 @@ class RedisQueue final : public DurableQueue {
   void with(std::string_view key, const Limits& limits, const RedisRouter::Use& use);
   Reply run(RedisConnection& connection, const Shard& shard, const RedisScript& script, int type,
             std::span<const std::string> arguments) const;
-  // Returns when the replicas have the change too.
+  // Returns when the replicas have the change too. Calls note(reply) before it waits for them.
   Reply change(const Shard& shard, const RedisScript& script, int type,
-               std::span<const std::string> arguments, int replicas, const Limits& limits);
+               std::span<const std::string> arguments, int replicas, const Limits& limits,
+               const std::function<void(const Reply&)>& note = {});
+  // Waits for the answers to what this connection has posted.
+  static void sync(RedisConnection& connection);
   // Waits for the answers to what was posted, and throws the first error among them.
   void await_posts();
   // Tells those who wait.
@@ -160,6 +168,8 @@ class RedisQueue final : public DurableQueue {
   const std::unique_ptr<RedisRouter> router_;
   std::unique_ptr<RedisRouter> waiting_;  // made when it is needed
   bool has_posted_ = false;               // and not yet read the answers
+  // Completed by a complete() that threw all the same: the next one tells it.
+  std::set<std::pair<DurableId, std::uint64_t>> completed_;  // with their tokens
   Tokens tokens_;
   const RedisScript schedule_, cancel_, claim_, complete_, give_back_;
 };

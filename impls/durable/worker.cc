@@ -29,7 +29,11 @@ DurableWorker::Step DurableWorker::step(const Handler& handler, std::exception_p
     }
   };
   const bool is_before = settings_.delivery == Delivery::at_least_once;
+  if (std::chrono::steady_clock::now() >= lease_ends_) uncompleted_.clear();
   if (uncompleted_.empty()) {
+    constexpr Tick kLongest = Tick{1} << 61;  // no instant of a clock is beyond the largest
+    lease_ends_ = std::chrono::steady_clock::now() +
+                  std::chrono::nanoseconds(std::min(settings_.lease, kLongest));
     Claims claims = queue_.claim(settings_.batch, settings_.lease);
     if (claims.timers.empty()) {
       step.look_again = claims.next_wakeup;

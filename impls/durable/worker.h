@@ -9,15 +9,16 @@
 //   at_least_once  The handler runs, and then the timer is completed. A worker that dies between the
 //                  two has done the work; another does it again. So the handler must bear that.
 //   at_most_once   The timer is completed, and then the handler runs, if complete() says that this
-//                  worker still held it. What a worker was about to do when it died is never done:
-//                  up to `batch` timers.
+//                  worker still held it. What a worker was about to do when it died, or when the
+//                  answer to complete() was lost, is never done: up to `batch` timers.
 //
 // A handler that throws has failed for its timer. With at_least_once that timer stays claimed, so
 // it is handed out again when its lease ends. The other timers of the batch are handled all the
 // same; then the first exception is passed on.
 //
-// When the answer to complete() is lost, the next step asks for it again, before it claims more.
-// With at_most_once a timer is not handled if the first call has completed it.
+// When the answer to complete() is lost, the next step asks for it again, before it claims more, until
+// the lease has ended: then these timers are another worker's. With at_most_once a timer is not handled
+// if the first call has completed it.
 #pragma once
 
 #include <chrono>
@@ -67,7 +68,7 @@ class DurableWorker {
 
   // Steps until `is_over`, which is asked before each step, and waits when nothing is due. After a
   // BackendError of the queue it pauses and goes on; the queue connects again by itself. Throws what
-  // the handler has thrown.
+  // the handler has thrown. REQUIRES: DurableConfig::now of the queue is unix_now().
   void run(const Handler& handler, const std::function<bool()>& is_over);
 
  private:
@@ -76,7 +77,8 @@ class DurableWorker {
 
   DurableQueue& queue_;
   const Settings settings_;
-  std::vector<ClaimedTimer> uncompleted_;  // complete() has not answered for them yet
+  std::vector<ClaimedTimer> uncompleted_;               // complete() has not answered for them yet
+  std::chrono::steady_clock::time_point lease_ends_{};  // of these
 };
 
 }  // namespace timerbench

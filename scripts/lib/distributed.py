@@ -269,7 +269,7 @@ def _parse() -> argparse.Namespace:
         "--memory",
         type=_gib,
         default=DEFAULT.memory / GIB,
-        help="GiB of a node for timers (default: 64)",
+        help=f"GiB of a node for timers (default: {DEFAULT.memory / GIB:g})",
     )
     add_into(parser)
     return parser.parse_args()

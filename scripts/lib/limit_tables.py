@@ -68,10 +68,12 @@ def answer() -> str:
     arming = _lead_at("fill", MANY, "granular")
     if not granular or not exact or not arming:
         raise Failure(f"results: no campaign has hold and fill with {power(MANY)} timers")
-    for precision, name in OURS.items():
-        of_all = list(_leads_of_all(SIZES[-1], precision))
-        if 2 * sum(lead.is_ahead for lead in of_all) <= len(of_all):
+    ahead = {size: [_ahead(size, precision) for precision in OURS] for size in (SIZES[-1], MANY)}
+    for name, (won, of_all) in zip(OURS.values(), ahead[MANY]):
+        if 2 * won <= of_all:
             raise _does_not_hold(f"{name} is ahead in less than half of the loads")
+    (granular_won, of_granular), (exact_won, of_exact) = ahead[MANY]
+    fewer_won = [str(won) for won, _ in ahead[SIZES[-1]]]
     if not all(
         lead and lead.is_behind
         for lead in (_lead_at("fill", size, "granular") for size in SIZES_OF_MAIN)
@@ -86,9 +88,10 @@ def answer() -> str:
     fired = _tail(our_load, OURS["granular"], "worst_fired")
     moved = _tail(their_load, CASCADING, "worst_moved")
     told = (
-        f"**From {power(SIZES[-1])} timers on, most loads cost least with buckets that are append-only logs "
-        f"of ids: `log_wheel` (granular) and `log_calendar` (exact).** At {power(MANY)} a "
-        f"fire and the next timer (`hold`) take {rough(granular.cost)} with `log_wheel` and "
+        f"**With {power(MANY)} timers most loads cost least with buckets that are append-only logs of ids: "
+        f"{granular_won} of {of_granular} with `log_wheel`, which rounds, and {exact_won} of {of_exact} with "
+        f"`log_calendar`, which does not. With {power(SIZES[-1])} it is {' and '.join(fewer_won)}.** At "
+        f"{power(MANY)} a fire and the next timer (`hold`) take {rough(granular.cost)} with `log_wheel` and "
         f"{rough(exact.cost)} with `log_calendar`; the best ring or wheel of lists takes "
         f"{two_digits(granular.ratio)} times as long, and the best other exact structure "
         f"{two_digits(exact.ratio)} times. Where the clock goes tick by tick the longest `advance()` of "
@@ -280,6 +283,13 @@ def _lead(results: Results, workload: str, size: int, precision: str) -> Lead | 
         return Lead(workload, ours.cost, *best_without_logs(results, workload, precision, size))
     except Failure:
         return None
+
+
+def _ahead(size: int, precision: str) -> tuple[int, int]:
+    """Returns in how many loads of MAIN the logs are ahead, and of how many."""
+    found = [_lead_at(workload, size, precision) for workload in costs_of(MAIN).workloads]
+    leads = [lead for lead in found if lead]
+    return sum(lead.is_ahead for lead in leads), len(leads)
 
 
 def _leads_of_all(size: int, precision: str) -> Iterator[Lead]:

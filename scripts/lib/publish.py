@@ -146,7 +146,9 @@ def heaps() -> str:
         lines.append([f"`{workload}`", *told])
     where = latest("full").relative_to(ROOT)
     table = markdown_table(["", *map(power, sizes)], lines, names=1)
-    return f"{table}\n\nRatios of the medians of [the campaign of the README](../{where}/table.md).\n"
+    return (
+        f"{table}\n\nRatios of the medians of [the campaign of the README](../{where}/table.md).\n"
+    )
 
 
 def services() -> str:
