@@ -156,8 +156,8 @@ class ReadmeTest(unittest.TestCase):
                 (str(copy), name, make) for file, name, make in publish.PARTS if file == copy.name
             ]
             with mock.patch.object(publish, "PARTS", own):
-                for typed, part in (("14 ns", "answers"), ("±11%", "table")):
-                    copy.write_text(published.replace(typed, "1", 1))
+                for typed, part in ((r"\d+ ns", "answers"), (r"±\d+%", "table")):
+                    copy.write_text(re.sub(typed, "1", published, count=1))
                     with self.assertRaisesRegex(Failure, rf"\({part}\): not as published"):
                         publish.main(["--check"])
                     publish.main([])
@@ -498,9 +498,9 @@ class CommandTest(unittest.TestCase):
             for line in lines(document):
                 for command in line.commands():
                     with self.subTest(document=document.name, command=shlex.join(command)):
-                        self._check(command)
+                        self._check(command, line.text)
 
-    def _check(self, command: list[str]) -> None:
+    def _check(self, command: list[str], line: str) -> None:
         program, *arguments = command
         program = TIMERBENCH if program in WITH_MORE else INSTALLED.get(program, program)
         if program == "cmake":
@@ -508,7 +508,8 @@ class CommandTest(unittest.TestCase):
         elif program.startswith("build/release/tests/"):
             self.assertTrue((ROOT / "tests" / f"{Path(program).name}.cc").exists())
         elif "/" not in program:
-            self.assertTrue(shutil.which(program))
+            if f"needs {program}" not in line:
+                self.assertTrue(shutil.which(program), f"{program} is missing")
         elif program.startswith("/tmp/"):
             pass  # made by the commands before
         else:

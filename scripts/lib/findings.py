@@ -197,8 +197,8 @@ def _logs() -> Finding:
             f"{power(MANY)} timers, and mostly behind where all timers fit into a cache"
         ),
         seen=(
-            f"At {power(MANY)} timers {enumerated(told, 9)}. In {behind} of {all_cells} loads of the suite "
-            f"`full` another wheel or ring is cheaper than `log_wheel_256`: by up to {times(worst)} times (`{best}` in `{workload}` with {power(size)} timers). A cancelled or moved timer "
+            f"At {power(MANY)} timers {enumerated(told, 9)}. In {behind} of {all_cells} cells (a load and a size) of "
+            f"the suite `full` another wheel or ring is cheaper than `log_wheel_256`: by up to {times(worst)} times (`{best}` in `{workload}` with {power(size)} timers). A cancelled or moved timer "
             "stays where it is: that saves the misses of a list, and costs a look later."
         ),
         command="./scripts/bench full --workloads=hold,keepalive,idle_connections --backends=log_wheel_256,ring_65536,kafka_wheel_256 --sizes=10M     # takes a quarter of an hour",

@@ -110,10 +110,11 @@ def answer() -> str:
         )
         for sizes in (SIZES, (MANY,))
     )
+    with_fewer = f" with {power(MANY)} timers and of {fewer} with fewer" if fewer != many else ""
     sure = (
-        f"How sure: medians of {fewer} or more rounds with {power(FEW)} to {power(SIZES[-1])} timers and of "
-        f"{many} or more with {power(MANY)}, on a virtual machine of grade {main.facts['grade']}. On [another host](#three-hosts) a ratio may be 0.6 to 2 times as "
-        "large, and one near 1 may turn over. So only large ratios mean something."
+        f"How sure: medians of {many} or more rounds{with_fewer}, on a virtual machine of grade "
+        f"{main.facts['grade']}. On [another host](#three-hosts) a ratio may be 0.6 to 2 times as large, and "
+        "one near 1 may turn over. So only large ratios mean something."
     )
     return f"{paragraph(told)}\n\n{paragraph(sure)}\n"
 
