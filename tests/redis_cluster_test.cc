@@ -741,8 +741,8 @@ TEST(RedisPair, IsFollowedWhenTheOldMasterIsSilent) {
 // Else a worker that completes before it handles would never handle what no replica had in time.
 TEST(RedisPair, ACompletionThatTheReplicaHadTooLateIsToldByTheNextCall) {
   PrivateRedisPair pair;
-  RedisQueue queue(std::make_unique<RedisLink>(pair.endpoints(), 1s),
-                   {.queue = "pair", .patience = 1s}, {.replicas = 1});
+  RedisQueue queue(std::make_unique<RedisLink>(pair.endpoints(), 4s),
+                   {.queue = "pair", .patience = 4s}, {.replicas = 1});
   const DurableTimer timer{1, 0, "x"};
   queue.schedule({&timer, 1});
   const auto held = queue.claim(1, kLease).timers;
