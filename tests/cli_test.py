@@ -1266,7 +1266,8 @@ class CliTest(unittest.TestCase):
             1, "size 1000000000 needs about", "trace", "generate", "fill", str(trace), "--size=1e9"
         )
 
-    def test_a_missing_server_spoils_only_its_own_cells(self) -> None:
+    def run_with_redis_at(self, url: str) -> tuple[subprocess.CompletedProcess[str], str]:
+        """Measures with this server and without one. Returns the results, too."""
         out = self.folder / "out.json"
         done = timerbench(
             "run",
@@ -1275,12 +1276,16 @@ class CliTest(unittest.TestCase):
             "--backends=redis_zset,ring_512",
             "--benchmark_repetitions=1",
             f"--benchmark_out={out}",
-            env=os.environ | {"TIMERBENCH_REDIS_URL": "redis://127.0.0.1:1/0"},
+            env=os.environ | {"TIMERBENCH_REDIS_URL": url},
         )
         self.assertEqual(done.returncode, 0, done.stderr)
+        return done, out.read_text()
+
+    def test_a_missing_server_spoils_only_its_own_cells(self) -> None:
+        done, results = self.run_with_redis_at("redis://127.0.0.1:1/0")
         self.assertRegex(done.stdout, r"redis_zset\s+unavailable: .*127.0.0.1:1")
         self.assertRegex(done.stdout, r"ring_512 +[0-9.]+\s")
-        self.assertIn("unavailable", out.read_text())
+        self.assertIn("unavailable", results)
 
     def test_a_password_is_in_no_message_and_in_no_result(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -1292,20 +1297,10 @@ class CliTest(unittest.TestCase):
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
         wait_for(lambda: accepts(port))
-        out = self.folder / "out.json"
         for password, has_figure in (("s3cret", True), ("gu3ss", False)):
-            done = timerbench(
-                "run",
-                "--workloads=fill",
-                "--sizes=100",
-                "--backends=redis_zset,ring_512",
-                "--benchmark_repetitions=1",
-                f"--benchmark_out={out}",
-                env=os.environ | {"TIMERBENCH_REDIS_URL": f"redis://:{password}@127.0.0.1:{port}"},
-            )
-            self.assertEqual(done.returncode, 0, done.stderr)
+            done, results = self.run_with_redis_at(f"redis://:{password}@127.0.0.1:{port}")
             self.assertEqual("unavailable: " not in done.stdout, has_figure, done.stdout)
-            for told in (done.stdout, done.stderr, out.read_text()):
+            for told in (done.stdout, done.stderr, results):
                 self.assertNotIn(password, told)
 
     def test_a_kernel_without_timerfd_spoils_only_what_needs_it(self) -> None:

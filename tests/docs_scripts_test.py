@@ -336,14 +336,16 @@ class FindingsTest(unittest.TestCase):
 class LimitTest(unittest.TestCase):
     @contextlib.contextmanager
     def campaigns(self, **costs: dict[str, float]) -> Iterator[None]:
-        """Has campaigns of 10^6 timers published. `costs`: of a backend by SUITE__WORKLOAD."""
+        """Has campaigns published. `costs`: of a backend by SUITE__WORKLOAD, of 10^6 timers, or by
+        SUITE__WORKLOAD__SIZE.
+        """
         precisions = {"one_store": "none", "log_calendar_256": "exact", "scan": "exact"}
         entries: dict[str, list[dict[str, object]]] = {}
         for cell, of_backends in costs.items():
-            suite, workload = cell.split("__")
+            suite, workload, size = f"{cell}__1000000".split("__")[:3]
             for backend, ns in {"log_calendar_256": 1, "scan": 1, **of_backends}.items():
                 entry = {"label": f"{precisions.get(backend, 'granular')}, per insert"}
-                name = f"{suite}/{workload}/1000000/{backend}"
+                name = f"{suite}/{workload}/{size}/{backend}"
                 entries.setdefault(suite, []).append(
                     {**entry, "name": name, "items": 1, "ns_per_item": ns}
                 )
@@ -404,20 +406,14 @@ class LimitTest(unittest.TestCase):
 
     def test_what_the_campaign_of_ticks_has_at_one_size_only_is_a_recording(self) -> None:
         costs = {"log_wheel_256": 40, "ring_512": 90}
-        entry = {"label": "granular, per fire", "items": 1}
-        with self.campaigns(resolution__hold_us=costs, resolution__hold_ns=costs):
-            results = limit_tables.costs_of("resolution")
-            with tempfile.TemporaryDirectory() as folder:
-                file = Path(folder) / "recorded.json"
-                entries = [
-                    {**entry, "name": f"resolution/nginx/77/{backend}", "ns_per_item": ns}
-                    for backend, ns in {"log_wheel_256": 10, "ring_512": 70}.items()
-                ]
-                file.write_text(json.dumps({"context": {}, "benchmarks": entries}))
-                results.cells.update(load([file]).cells)
+        with self.campaigns(
+            resolution__hold_us=costs,
+            resolution__hold_ns=costs,
+            resolution__nginx__77={"log_wheel_256": 10, "ring_512": 70},
+        ):
             told = limit_tables.ticks()
         self.assertEqual(self.row(told, "hold_ns"), ["`hold_ns`", "2.2 (40)", "`ring_512`, 90"])
-        self.assertIn("are 7.0 in `nginx`.", told.replace("\n", " "))
+        self.assertIn("are 7.0 and 1.00 in `nginx`.", told.replace("\n", " "))
         self.assertNotIn("| `nginx`", told)
 
     def test_ideas_are_multiples_of_the_wheel(self) -> None:

@@ -89,6 +89,22 @@ void* operator new[](std::size_t bytes) { return operator new(bytes); }
 namespace timerbench {
 namespace {
 
+// Whether it throws std::bad_alloc when only so many of its allocations succeed.
+template <class Calls>
+bool runs_out_of_memory(std::size_t allocations_left, Calls&& calls) {
+  bool failed = false;
+  is_out_of_memory = true;
+  last_allocations = allocations_left;
+  try {
+    calls();
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  }
+  is_out_of_memory = false;
+  last_allocations = 0;
+  return failed;
+}
+
 template <class Queue>
 class OwnMemory : public testing::Test {};
 
@@ -202,17 +218,7 @@ TEST(BTree, StaysAsItWasWhenMemoryRunsOut) {
   std::set<std::pair<Tick, TimerId>> expected;
   std::size_t failures = 0;
   const auto fails = [&](TimerId id, Tick deadline, std::size_t allocations_left) {
-    bool failed = false;
-    is_out_of_memory = true;
-    last_allocations = allocations_left;
-    try {
-      queue.schedule(id, deadline);
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    }
-    is_out_of_memory = false;
-    last_allocations = 0;
-    if (!failed) return false;
+    if (!runs_out_of_memory(allocations_left, [&] { queue.schedule(id, deadline); })) return false;
     ++failures;
     EXPECT_EQ(queue.size(), expected.size());
     EXPECT_EQ(queue.next_wakeup(), expected.empty() ? kNever : expected.begin()->first);
@@ -457,9 +463,28 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
   }
 }
 
+// Moves so many timers from the bucket that begins next to their deadlines, by one store each. Then
+// entries of one more timer die in that bucket until it is swept. Returns whether memory runs out.
+template <class Deadline>
+bool sweep_runs_out_of_memory(LogWheel<256>& queue, TimerId timers, Deadline&& deadline,
+                              std::size_t allocations_left) {
+  queue.schedule(timers, 0);
+  queue.advance(0, IgnoreExpiry{});  // so there is memory to sort it
+  for (TimerId id = 0; id < timers; ++id) queue.schedule(id, 1);
+  for (TimerId id = 0; id < timers; ++id) queue.schedule(id, deadline(id));
+  const bool failed = runs_out_of_memory(allocations_left, [&] {
+    for (int i = 0; i < 2'500; ++i) {
+      for (const Tick due : {1, 0}) queue.schedule(timers, due);
+      queue.advance(0, IgnoreExpiry{});
+    }
+  });
+  queue.cancel(timers);
+  return failed;
+}
+
 // The bucket that begins next has a few timers, all moved by one store: the older ones to all other
-// buckets of a level, the others to one. Entries of one more timer die there until it is swept. Some
-// have a chunk each in buckets of the next level, and half of these are cancelled.
+// buckets of a level, the others to one. Some more have a chunk each in buckets of the next level, and
+// half of these are cancelled.
 TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweep) {
   constexpr TimerId kOlder = 549, kTimers = 610;
   const auto deadline = [](TimerId id) { return id < kOlder ? 1 + id % 511 : Tick{511}; };
@@ -467,24 +492,7 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweep) {
     LogWheel<256> queue({.capacity = 1'100});
     for (TimerId i = 0; i < others; ++i) queue.schedule(kTimers + 1 + i, 512 + 256 * i);
     for (TimerId i = 0; i < others; i += 2) queue.cancel(kTimers + 1 + i);
-    queue.schedule(kTimers, 0);
-    queue.advance(0, IgnoreExpiry{});  // so there is memory to sort it
-    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1);
-    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, deadline(id));
-    bool failed = false;
-    is_out_of_memory = true;
-    last_allocations = allocations_left;
-    try {
-      for (int i = 0; i < 2'000; ++i) {
-        for (const Tick due : {1, 0}) queue.schedule(kTimers, due);
-        queue.advance(0, IgnoreExpiry{});
-      }
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    }
-    is_out_of_memory = false;
-    last_allocations = 0;
-    queue.cancel(kTimers);
+    const bool failed = sweep_runs_out_of_memory(queue, kTimers, deadline, allocations_left);
     EXPECT_EQ(queue.size(), kTimers + others / 2);
     for (Tick now = 1; now <= 511; ++now) {
       std::size_t due = 0;
@@ -502,8 +510,7 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweep) {
 }
 
 // The bucket that begins next has timers that were all moved by one store, each to a bucket of its
-// own. Those of level 2 are the first that go there. Then one more timer, whose entries die there,
-// makes a sweep of it.
+// own. Those of level 2 are the first that go there.
 TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweepThatUsesAnotherLevel) {
   constexpr TimerId kTimers = 1'500;
   const auto deadline = [](TimerId id) -> Tick {
@@ -512,24 +519,7 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweepThatUsesAnotherLevel) {
   };
   const auto sweep_fails = [&](std::size_t allocations_left) {
     LogWheel<256> queue({.capacity = kTimers + 1});
-    queue.schedule(kTimers, 0);
-    queue.advance(0, IgnoreExpiry{});  // so there is memory to sort it
-    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1);
-    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, deadline(id));
-    bool failed = false;
-    is_out_of_memory = true;
-    last_allocations = allocations_left;
-    try {
-      for (int i = 0; i < 2'500; ++i) {
-        for (const Tick due : {1, 0}) queue.schedule(kTimers, due);
-        queue.advance(0, IgnoreExpiry{});
-      }
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    }
-    is_out_of_memory = false;
-    last_allocations = 0;
-    queue.cancel(kTimers);
+    const bool failed = sweep_runs_out_of_memory(queue, kTimers, deadline, allocations_left);
     EXPECT_EQ(queue.size(), kTimers);
     for (TimerId id = 0; id < kTimers; ++id) {
       EXPECT_EQ(queue.advance(deadline(id), IgnoreExpiry{}), 1U) << id << ' ' << allocations_left;
@@ -570,17 +560,7 @@ class OrderedLogs : public testing::Test {
 
   // Whether the advance() to 10 runs out of memory.
   static bool fails(Queue& queue, std::size_t allocations_left) {
-    bool failed = false;
-    is_out_of_memory = true;
-    last_allocations = allocations_left;
-    try {
-      queue.advance(10, IgnoreExpiry{});
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    }
-    is_out_of_memory = false;
-    last_allocations = 0;
-    return failed;
+    return runs_out_of_memory(allocations_left, [&] { queue.advance(10, IgnoreExpiry{}); });
   }
 };
 
@@ -719,13 +699,7 @@ TEST(LogCalendar, LosesNothingWhenMemoryRunsOutInTheAgenda) {
     for (TimerId i = 0; i < others; ++i)
       queue.schedule(kMoved + i, 30'000 + 256 * i);  // a chunk each
     for (TimerId id = 0; id < kMoved; ++id) queue.schedule(id, 10'000 + 256 * id);
-    is_out_of_memory = true;
-    try {
-      queue.advance(2'000, IgnoreExpiry{});
-    } catch (const std::bad_alloc&) {
-      ++failures;
-    }
-    is_out_of_memory = false;
+    failures += runs_out_of_memory(0, [&] { queue.advance(2'000, IgnoreExpiry{}); });
     for (TimerId id = 0; id < kMoved; ++id) {
       EXPECT_EQ(queue.advance(10'000 + 256 * id, IgnoreExpiry{}), 1U) << id << ' ' << others;
     }
@@ -740,16 +714,8 @@ TEST(LogRing, LosesNothingWhenMemoryRunsOutInAJump) {
     LogRing<512> queue({.capacity = kTimers});
     for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1'000);
     for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 10'000 + id);
-    bool failed = false;
-    is_out_of_memory = true;
-    last_allocations = allocations_left;
-    try {
-      queue.advance(9'999, IgnoreExpiry{});
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    }
-    is_out_of_memory = false;
-    last_allocations = 0;
+    const bool failed =
+        runs_out_of_memory(allocations_left, [&] { queue.advance(9'999, IgnoreExpiry{}); });
     EXPECT_EQ(queue.size(), kTimers);
     for (TimerId id = 0; id < kTimers; ++id) {
       EXPECT_LE(queue.next_wakeup(), 10'000 + id);

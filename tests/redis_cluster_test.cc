@@ -757,11 +757,8 @@ TEST(RedisPair, APostThatTheOldMasterRefusesIsToldByTheNextCall) {
   PrivateRedisPair pair;
   RedisQueue queue(std::make_unique<RedisLink>(pair.endpoints(), 5s), {.queue = "pair"},
                    {.awaits_posts = false});
-  const RedisEndpoint& before = pair.endpoints()[0];
-  const RedisEndpoint& after = pair.endpoints()[1];
-  RedisConnection(after).call(REDIS_REPLY_STATUS, {"REPLICAOF", "NO", "ONE"});
-  RedisConnection(before).call(REDIS_REPLY_STATUS,
-                               {"REPLICAOF", after.host, std::to_string(after.port)});
+  pair.promote_replica();
+  pair.demote_old_master();
   const DurableTimer posted{1, 0, "x"}, next{2, 0, "x"};
   queue.post({&posted, 1});
   expect_contains(error_of<BackendError>([&] { queue.schedule({&next, 1}); }), {"READONLY"});

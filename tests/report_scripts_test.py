@@ -16,7 +16,6 @@ import time
 import unittest
 import xml.etree.ElementTree
 from base64 import b64decode
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +31,6 @@ import style
 from results.replays import Cell, Results
 from results.replays import load as load_results
 from words import digits
-
-
-class SourceTest(unittest.TestCase):
-    def test_functions_have_names_of_their_own(self) -> None:
-        """All files become one script, in which the last of two functions would replace the first."""
-        files = sorted((ROOT / "scripts" / "lib" / "page" / "js").glob("*.js"))
-        names = [
-            name
-            for file in files
-            for name in re.findall(r"^(?:async )?function (\w+)", file.read_text(), re.MULTILINE)
-        ]
-        self.assertGreater(len(names), 100)
-        self.assertEqual([name for name, count in Counter(names).items() if count > 1], [])
 
 
 class Programs(unittest.TestCase):

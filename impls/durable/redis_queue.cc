@@ -182,17 +182,18 @@ void RedisQueue::arm(std::span<const DurableTimer> timers, int replicas) {
   const std::vector<Words> arguments = arming(timers);
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     if (arguments[i].empty()) continue;
-    const Reply reply =
-        change(shards_[i], schedule_, REDIS_REPLY_INTEGER, arguments[i], replicas, limits);
+    Reply reply;
+    change(shards_[i], schedule_, REDIS_REPLY_INTEGER, arguments[i], replicas, limits, reply);
     if (reply->integer != 0) wake(limits);
   }
 }
 
 bool RedisQueue::cancel(DurableId id) {
   const std::string argument = fmt::to_string(id);
-  return change(shards_[shard_of(id)], cancel_, REDIS_REPLY_INTEGER, {&argument, 1},
-                settings_.replicas, limits())
-             ->integer > 0;
+  Reply reply;
+  change(shards_[shard_of(id)], cancel_, REDIS_REPLY_INTEGER, {&argument, 1}, settings_.replicas,
+         limits(), reply);
+  return reply->integer > 0;
 }
 
 Claims RedisQueue::claim(std::size_t most, Tick lease) {
@@ -238,28 +239,27 @@ Claims RedisQueue::claim(std::size_t most, Tick lease) {
 std::vector<bool> RedisQueue::complete(std::span<const ClaimedTimer> claims) {
   const Limits limits = this->limits();
   const std::vector<Words> arguments = sort_by_shard(claims);
+  std::vector<Reply> replies(shards_.size());
   std::exception_ptr failure;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     if (arguments[i].empty()) continue;
-    const auto note = [&](const Reply& reply) {
-      std::size_t at = 0;
-      for (const ClaimedTimer& claim : claims) {
-        if (shard_of(claim.timer.id) != i) continue;
-        if (reply->element[at++]->integer > 0) completed_.emplace(claim.timer.id, claim.token);
-      }
-    };
     try {
       change(shards_[i], complete_, REDIS_REPLY_ARRAY, arguments[i], settings_.replicas, limits,
-             note);
+             replies[i]);
     } catch (const BackendError&) {
       if (!failure) failure = std::current_exception();
     }
   }
-  if (failure) std::rethrow_exception(failure);
   std::vector<bool> held;
+  std::vector<std::size_t> read(shards_.size());  // of each reply
   for (const ClaimedTimer& claim : claims) {
-    held.push_back(completed_.contains({claim.timer.id, claim.token}));
+    const std::size_t shard = shard_of(claim.timer.id);
+    const std::pair key(claim.timer.id, claim.token);
+    const bool completes = replies[shard] && replies[shard]->element[read[shard]++]->integer > 0;
+    held.push_back(completes || completed_.contains(key));
+    if (failure && completes) completed_.insert(key);
   }
+  if (failure) std::rethrow_exception(failure);
   completed_.clear();
   return held;
 }
@@ -432,14 +432,11 @@ RedisQueue::Reply RedisQueue::run(RedisConnection& connection, const Shard& shar
   return script.run(connection, type, command);
 }
 
-RedisQueue::Reply RedisQueue::change(const Shard& shard, const RedisScript& script, int type,
-                                     std::span<const std::string> arguments, int replicas,
-                                     const Limits& limits,
-                                     const std::function<void(const Reply&)>& note) {
-  Reply reply;
+void RedisQueue::change(const Shard& shard, const RedisScript& script, int type,
+                        std::span<const std::string> arguments, int replicas, const Limits& limits,
+                        Reply& reply) {
   with(shard.due, limits, [&](RedisConnection& connection) {
     reply = run(connection, shard, script, type, arguments);
-    if (note) note(reply);
     if (replicas == 0) return;
     // WAIT counts what its own connection has written. It takes half of what is left, because it may
     // end 100 ms late, and its answer must come within the patience.
@@ -455,7 +452,6 @@ RedisQueue::Reply RedisQueue::change(const Shard& shard, const RedisScript& scri
         fmt::format("{} of {} replicas have acknowledged a change", acknowledged, replicas),
         "check the replicas; the change is on this server");
   });
-  return reply;
 }
 
 Claims RedisQueue::claim_from(const Shard& shard, std::size_t most, Tick lease, std::uint64_t token,

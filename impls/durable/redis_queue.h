@@ -73,7 +73,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <set>
 #include <span>
@@ -146,10 +145,11 @@ class RedisQueue final : public DurableQueue {
   void with(std::string_view key, const Limits& limits, const RedisRouter::Use& use);
   Reply run(RedisConnection& connection, const Shard& shard, const RedisScript& script, int type,
             std::span<const std::string> arguments) const;
-  // Returns when the replicas have the change too. Calls note(reply) before it waits for them.
-  Reply change(const Shard& shard, const RedisScript& script, int type,
-               std::span<const std::string> arguments, int replicas, const Limits& limits,
-               const std::function<void(const Reply&)>& note = {});
+  // Returns when the replicas have the change too. The reply is there even if they do not have it in
+  // time, and it throws.
+  void change(const Shard& shard, const RedisScript& script, int type,
+              std::span<const std::string> arguments, int replicas, const Limits& limits,
+              Reply& reply);
   // Waits for the answers to what this connection has posted.
   static void sync(RedisConnection& connection);
   // Waits for the answers to what was posted, and throws the first error among them.

@@ -27,11 +27,11 @@ from page.contents import contents
 from page.render import render, unpacked
 from published import (
     FEW,
+    LOGS,
     MANY,
     NO_BREAK,
     ROOT,
     SIZE,
-    LOGS,
     best_of_libraries,
     best_without_logs,
     bullet,
