@@ -196,8 +196,12 @@ class CampaignTest(BenchScratch):
         self.run_bench("--sizes=1,2")
         self.assertEqual(self.results()["context"]["command"], "scripts/bench quick --sizes=1,2")
         self.run_bench("--sizes=1,2", "--rounds=3")
+        rounds = "scripts/bench quick --sizes=1,2 --rounds=3"
+        self.assertEqual(self.results()["context"]["command"], rounds)
+        self.run_bench("--sizes=1,2", "--budget=1s")
         self.assertEqual(
-            self.results()["context"]["command"], "scripts/bench quick --sizes=1,2 --rounds=3"
+            self.results()["context"]["command"],
+            f"{rounds} && scripts/bench quick --sizes=1,2 --budget=1s",
         )
 
     def test_what_is_no_journal_is_left_alone(self) -> None:

@@ -235,6 +235,13 @@ class CommandTest(Scratch):
         self.assertIn(str(results), text)
         self.assertRegex(text, r"timers/s, clients: median error \d+%, largest \d+%, of 2 ")
 
+    def test_it_answers_with_what_machines_can_share(self) -> None:
+        file = self.write(entries("postgres_on") + entries("journal_wheel_0"), num_cpus="2")
+        [first, *rest] = self.distributed(file)[1].split("\n\n")
+        self.assertIn("`postgres_on`", first)
+        self.assertNotIn("journal_wheel_0", first)
+        self.assertIn("| `journal_wheel_0`", "".join(rest))
+
     def test_it_fills_a_document_again_and_again(self) -> None:
         results = self.write([*entries(), journal()], num_cpus="2")
         document = self.folder / "page.md"

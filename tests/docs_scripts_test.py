@@ -30,7 +30,7 @@ import published
 from console import Failure
 from results.grid import packed
 from results.replays import Results, load
-from services import services_table
+from services import SUITES, services_table
 from tables.libraries import libraries_table
 from words import grouped
 
@@ -40,7 +40,6 @@ DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
 PUBLISHED = published.latest("full") / "table.md"
 LIBRARIES = published.latest("peers") / "table.md"
 RUNTIMES = published.latest("processes") / "table.md"
-OF_SERVICES = [published.latest(suite) for suite in ("accuracy", "contention", "purgatory")]
 TIMERBENCH = "build/release/timerbench"
 # The same program with libraries and engines that CI lacks.
 WITH_MORE = ("build/peers/timerbench", "build/durable/timerbench")
@@ -392,8 +391,14 @@ class LimitTest(unittest.TestCase):
 
     def test_a_ratio_is_that_of_the_best_other_to_the_log(self) -> None:
         costs = {"log_wheel_256": 40, "ring_512": 90, "ring_65536": 100}
-        with self.campaigns(full__hold=costs, full__fill={"log_wheel_256": 40, "ring_512": 4}):
+        with self.campaigns(
+            full__hold=costs,
+            full__fill={"log_wheel_256": 40, "ring_512": 4},
+            full__nginx__77={"log_wheel_256": 10, "ring_512": 70},
+        ):
             told = limit_tables.ratios()
+        self.assertIn("are 7.0 and 1.00 in `nginx`.", told.replace("\n", " "))
+        self.assertNotIn("| `nginx`", told)
         self.assertEqual(
             self.row(told, "log_wheel_256`: `hold"),
             ["`log_wheel_256`: `hold`", "2.2 (40)", "`ring_512`, 90"],
@@ -404,17 +409,29 @@ class LimitTest(unittest.TestCase):
             ["`log_calendar_256`: `hold`", "1.00 (1.0)", "`scan`, 1.0"],
         )
 
-    def test_what_the_campaign_of_ticks_has_at_one_size_only_is_a_recording(self) -> None:
+    def test_ticks_are_told_without_recordings(self) -> None:
         costs = {"log_wheel_256": 40, "ring_512": 90}
         with self.campaigns(
-            resolution__hold_us=costs,
-            resolution__hold_ns=costs,
-            resolution__nginx__77={"log_wheel_256": 10, "ring_512": 70},
+            resolution__hold_us=costs, resolution__hold_ns=costs, resolution__nginx__77=costs
         ):
             told = limit_tables.ticks()
         self.assertEqual(self.row(told, "hold_ns"), ["`hold_ns`", "2.2 (40)", "`ring_512`, 90"])
-        self.assertIn("are 7.0 and 1.00 in `nginx`.", told.replace("\n", " "))
-        self.assertNotIn("| `nginx`", told)
+        self.assertNotIn("nginx", told)
+
+    def test_distances_are_multiples_of_one_store(self) -> None:
+        costs = {"log_wheel_256": 40, "log_calendar_256": 48, "one_store": 4}
+        with self.campaigns(
+            full__hold=costs,
+            full__nginx__77=costs,
+            timeouts__churn={"log_wheel_256": 40},
+            events__hold={**costs, "one_store": 1},
+            adversarial__sparse={**costs, "one_store": 10},
+        ):
+            told = limit_tables.distances()
+        self.assertEqual(self.row(told, "hold"), ["`hold`", "10, 12"])
+        self.assertEqual(self.row(told, "sparse"), ["`sparse`", "4.0, 4.8"])
+        self.assertNotIn("nginx", told)
+        self.assertNotIn("churn", told, "it has no store")
 
     def test_ideas_are_multiples_of_the_wheel(self) -> None:
         costs = {"log_wheel_256": 40, "log_wheel_64": 50, "one_store": 4}
@@ -454,17 +471,20 @@ class LimitTest(unittest.TestCase):
 
 
 class ServicesTest(unittest.TestCase):
-    def test_the_table_is_of_the_published_campaigns(self) -> None:
+    def test_its_tables_are_of_the_published_campaigns(self) -> None:
         page = (ROOT / "docs" / "services.md").read_text()
-        _, _, rest = page.partition("<!-- services -->\n")
-        shown, end, _ = rest.partition("<!-- end of services -->\n")
-        self.assertTrue(end)
-        table = services_table(OF_SERVICES)
-        self.assertGreaterEqual(len(table.splitlines()), 24)
-        for line, expected in zip(shown.strip().splitlines(), table.splitlines(), strict=True):
-            self.assertEqual(line, expected)
-        for folder in OF_SERVICES:
-            self.assertIn(f"results/{folder.name}/table.md", page)
+        for part, prefix, least in (("own services", "", 14), ("services", "service_peers_", 24)):
+            _, _, rest = page.partition(f"<!-- {part} -->\n")
+            shown, end, _ = rest.partition(f"<!-- end of {part} -->\n")
+            self.assertTrue(end)
+            folders = [published.latest(prefix + suite) for suite in SUITES]
+            table = services_table(folders)
+            self.assertGreaterEqual(len(table.splitlines()), least)
+            self.assertIn("`locked_log_wheel_256`", table)
+            for line, expected in zip(shown.strip().splitlines(), table.splitlines(), strict=True):
+                self.assertEqual(line, expected)
+            for folder in folders:
+                self.assertIn(f"results/{folder.name}/table.md", page)
 
 
 class LinkTest(unittest.TestCase):

@@ -190,6 +190,11 @@ TEST(DurableLoadTest, CountsWhatAWholeQueueDoes) {
   EXPECT_EQ(churned.failure, "");
   EXPECT_GT(churned.timers, 0U);
   EXPECT_EQ(churned.cancel.count(), churned.timers);
+  const auto timers = static_cast<double>(churned.timers);
+  const double in_calls =
+      timers / churned.schedules_per_second + timers / churned.cancels_per_second;
+  EXPECT_GT(in_calls, 0.2 * churned.seconds) << "clients do little else";
+  EXPECT_LT(in_calls, 1.5 * churned.seconds);
   const DurableFigures fired = measure_fire(kLoad, 500, contender<Wrapped>(), kGoOn);
   EXPECT_EQ(fired.failure, "");
   EXPECT_EQ(fired.timers, 500U);
@@ -306,7 +311,9 @@ TEST(DurableLoadTest, TellsWhenWhatWasDueIsHandedOutAfterACrash) {
              }},
         kGoOn);
     EXPECT_EQ(figures.failure, "") << name;
-    return figures.restart_seconds;
+    EXPECT_EQ(figures.first_fire_seconds.has_value(), figures.restart_seconds.has_value());
+    if (figures.restart_seconds) EXPECT_LE(*figures.first_fire_seconds, *figures.restart_seconds);
+    return figures.first_fire_seconds;
   };
   EXPECT_EQ(restarts_in("redis_memory"), std::nullopt);  // it has lost all
   for (const char* name : {"redis_always", "redis_replica"}) {

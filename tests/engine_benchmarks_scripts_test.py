@@ -3,8 +3,12 @@
 Run by scripts/test, or: /usr/bin/python3 -m unittest tests/engine_benchmarks_scripts_test.py
 """
 
+import os
 import re
+import subprocess
 import sys
+import tempfile
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -94,6 +98,32 @@ class RealTest(unittest.TestCase):
             for values in (one.ours, one.theirs):
                 self.assertEqual(len(values), 1)
                 self.assertGreater(values[0], 0)
+
+    def test_the_next_one_removes_the_folder_of_a_killed_one(self) -> None:
+        script = ROOT / "scripts" / "lib" / "engine_benchmarks.py"
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            killed = subprocess.Popen(
+                [sys.executable, script, "--queues=redis_memory"],
+                env=os.environ | {"TMPDIR": name},
+                stderr=subprocess.DEVNULL,
+            )
+            while not list(folder.iterdir()):
+                self.assertIsNone(killed.poll())
+                time.sleep(0.01)
+            killed.kill()
+            killed.wait()
+            self.assertTrue(list(folder.iterdir()))
+            with (
+                mock.patch("tempfile.tempdir", name),
+                mock.patch.object(sys, "argv", ["engine-benchmarks", "--queues=redis_memory"]),
+                mock.patch.object(
+                    engine_benchmarks, "measure", side_effect=Failure("not measured")
+                ),
+                self.assertRaisesRegex(Failure, "not measured"),
+            ):
+                engine_benchmarks.main()
+            self.assertEqual(list(folder.iterdir()), [])
 
     def test_bad_input(self) -> None:
         for argument, complaint in (

@@ -903,6 +903,24 @@ struct CountsWaits : Wrapped {
   }
 };
 
+struct ArmsSlowly : Wrapped {
+  using Wrapped::Wrapped;
+  void schedule(std::span<const DurableTimer> timers) override {
+    std::this_thread::sleep_for(100ms);
+    queue_->schedule(timers);
+  }
+};
+
+TEST(FaultTest, ARunOfFewerCallsThanMayBeLostTellsNothing) {
+  DurableContender slow = contender<ArmsSlowly>();
+  slow.traits.promise.when_killed = Kept::but_the_latest;
+  slow.traits.promise.latest = 0;
+  slow.traits.promise.latest_calls = 100;
+  SurvivalLedger ledger;
+  EXPECT_THAT(error_of([&] { run(fault_named("engine_killed"), slow, ledger); }),
+              HasSubstr("too few timers were armed"));
+}
+
 TEST(FaultTest, ASoundQueueKeepsItsPromise) {
   const auto expect_kept = [](std::string_view fault, std::uint64_t runs) {
     CountsWaits::waits[0] = 0;
@@ -911,6 +929,10 @@ TEST(FaultTest, ASoundQueueKeepsItsPromise) {
     EXPECT_EQ(counter(figures, "breaches"), 0) << fault << ": " << figures.summary;
     EXPECT_EQ(counter(figures, "lost"), 0) << fault;
     EXPECT_GT(counter(figures, "acknowledged"), 20) << fault;
+    for (const char* seed : {"latest_seed", "silent_seed"}) {
+      EXPECT_GE(counter(figures, seed), 1);
+      EXPECT_LE(counter(figures, seed), runs);
+    }
     return counter(figures, "fired_twice");
   };
   expect_kept("engine_killed", 1);             // fires again what it completed when it was killed

@@ -243,6 +243,38 @@ TEST(BTree, StaysAsItWasWhenMemoryRunsOut) {
   EXPECT_TRUE(std::equal(fired.begin(), fired.end(), expected.begin(), expected.end()));
 }
 
+TEST(AvlMultiset, OfEqualsTheOneArmedFirstComesFirst) {
+  constexpr TimerId kTimers = 100;
+  AvlMultiset queue({.capacity = kTimers});
+  std::vector<TimerId> armed;
+  for (TimerId i = 0; i < kTimers; ++i) armed.push_back(i * 37 % kTimers);
+  for (const TimerId id : armed) queue.schedule(id, 5);
+  queue.schedule(armed[3], 6);  // and back again, so it is the last
+  queue.schedule(armed[3], 5);
+  std::rotate(armed.begin() + 3, armed.begin() + 4, armed.end());
+  std::vector<TimerId> fired;
+  queue.advance(5, [&](TimerId id, Tick) { fired.push_back(id); });
+  EXPECT_EQ(fired, armed);
+}
+
+// Each move runs out of memory where it needs a block of nodes.
+TEST(Skiplist, StaysAsItWasWhenMemoryRunsOut) {
+  constexpr TimerId kTimers = 10;
+  Skiplist queue({.capacity = kTimers});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1 + id);
+  std::size_t failures = 0;
+  for (Tick move = 0; move < 3000; ++move) {
+    const auto id = static_cast<TimerId>(move % kTimers);
+    const Tick deadline = 100 + move * 7919 % 2503;
+    if (!runs_out_of_memory(0, [&] { queue.schedule(id, deadline); })) continue;
+    ++failures;
+    ASSERT_EQ(queue.size(), kTimers);
+    queue.check();
+    queue.schedule(id, deadline);
+  }
+  EXPECT_GT(failures, 0U);
+}
+
 template <class Queue>
 void expect_none_and_too_many() {
   Queue queue(QueueConfig{.capacity = 0});

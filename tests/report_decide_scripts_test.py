@@ -24,6 +24,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
+import published
 from page import heads
 from page.contents import contents
 
@@ -282,7 +283,7 @@ class Decide(ReportTest):
 
     def test_the_commands_run(self) -> None:
         """Of each load that was published, for others than itself."""
-        self.open(self.report(ROOT / "results" / "2026-11-23-intel-xeon-full"))
+        self.open(self.report(published.latest(published.MAIN)))
         commands = self.run_js(
             """loadsOf(CAMPAIGNS[0]).filter(({share}) => share !== null).flatMap((load) =>
               [[1, load.share], [1.37, load.share], [0.8, 0.5], [1, 0], [1, 1]].map(([times, share]) =>

@@ -41,7 +41,7 @@ from console import Failure, UsageError
 from figures.survival import short_count
 from reports import Choice, SurvivalReport, open_report
 from results.survival import SurvivalResults, Verdict
-from tables.survival import answer_lines, chance
+from tables.survival import answer_lines, chance, sheets
 
 Entries = list[dict[str, Any]]
 
@@ -73,6 +73,21 @@ class LoadTest(SurvivalScratch):
         report = open_report(both)
         assert isinstance(report, SurvivalReport)
         self.assertEqual(report.results.fates["power_cut", SAFE].runs, 10)
+
+    def test_a_maximum_has_the_seed_of_its_run_if_that_is_not_the_worst(self) -> None:
+        both = [
+            survived("power_cut", SAFE, latest_seconds=late, silent_seconds=2, **seeds)
+            for late, seeds in (
+                (3, {"latest_seed": 12, "silent_seed": 1}),
+                (4, {"latest_seed": 17, "silent_seed": 1}),
+            )
+        ]
+        results = self.load(both)
+        [sheet] = sheets(results)
+        [line] = sheet.lines
+        told = dict(zip(sheet.titles, line))
+        self.assertEqual((told["latest"], told["silent"]), ("4.00 s (seed 17)", "2.00 s"))
+        self.assertEqual(told["seed of the worst run"], "1")
 
     def test_older_files_tell_less(self) -> None:
         entry = survived("power_cut", SAFE, lost=1)

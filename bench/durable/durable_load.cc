@@ -48,6 +48,13 @@ void churn(DurableBench& bench, const DurableLoad& load, DurableFigures& figures
         }
       },
       figures, stop);
+  const auto timers_per_second = [&](const Durations& calls, std::size_t timers_a_call) {
+    return calls.count() > 0
+               ? static_cast<double>(load.clients * timers_a_call) * 1e9 / calls.mean()
+               : 0;
+  };
+  figures.schedules_per_second = timers_per_second(figures.arm, load.batch);
+  figures.cancels_per_second = timers_per_second(figures.cancel, 1);
   bench.audit(load.pending, figures);
 }
 
@@ -86,7 +93,8 @@ bool has_ended(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; 
 
 struct Recovery {
   std::size_t fired = 0;
-  double seconds = 0;  // from the kill to the last of them
+  double first_seconds = 0;  // from the kill to the first of them
+  double seconds = 0;        // to the last
 };
 
 // Kills the engine, and claims what is due from the moment when it is dead: a replica may have taken
@@ -119,6 +127,7 @@ Recovery recover(DurableBench& bench) {
       if (fired.size() > before) {
         last_news = Clock::now();
         recovery.seconds = std::chrono::duration<double>(last_news - begin).count();
+        if (before == 0) recovery.first_seconds = recovery.seconds;
       }
       if (Clock::now() - last_news > kLongestLull) break;  // the rest is lost
     } catch (const BackendError& error) {
@@ -156,7 +165,10 @@ DurableFigures measure_pending(const DurableLoad& load, const DurableContender& 
   bench.close();
   (is_in_its_clients ? arm_and_be_killed : arm_what_is_due)(bench, contender.traits.promise);
   const Recovery recovery = recover(bench);
-  if (recovery.fired > 0) figures.restart_seconds = recovery.seconds;
+  if (recovery.fired > 0) {
+    figures.first_fire_seconds = recovery.first_seconds;
+    figures.restart_seconds = recovery.seconds;
+  }
   if (recovery.fired < kDueInACrash && contender.traits.promise.when_killed == Kept::all) {
     figures.failure = fmt::format("wrong: of {} due timers {} are gone after kill -9", kDueInACrash,
                                   kDueInACrash - recovery.fired);

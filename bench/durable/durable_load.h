@@ -64,6 +64,10 @@ struct DurableFigures {
   Durations cancel{};
   Durations claim{};
   Durations complete{};
+  // Of churn: timers that the clients would arm if they did nothing else, and would cancel, by the mean
+  // time of such calls.
+  double schedules_per_second = 0;
+  double cancels_per_second = 0;
   // Of a timed load:
   Durations lateness{};
   Durations generator{};          // how late the producers made their calls
@@ -73,8 +77,9 @@ struct DurableFigures {
   // Of the timers that were armed before, what the engine and its files have grown by.
   double bytes_in_memory = 0;  // a timer
   double bytes_on_disk = 0;    // a timer
-  // From kill -9 until what was due has been handed out, as far as it was not lost; nothing if all of
-  // it was. Only of measure_pending().
+  // From kill -9 until the first of what was due has been handed out, and until all of it that was not
+  // lost has; nothing if all of it was. Only of measure_pending().
+  std::optional<double> first_fire_seconds{};
   std::optional<double> restart_seconds{};
 };
 

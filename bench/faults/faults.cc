@@ -445,6 +445,9 @@ std::chrono::nanoseconds age_of(const SurvivalTerms& terms) {
          static_cast<std::int64_t>(terms.latest_calls) * CrewPlan().between_timers;
 }
 
+// Calls before those that may be lost; without any, a run could find nothing.
+constexpr std::uint64_t kOldCalls = 100;
+
 CrewPlan plan_of(const Fault& fault, const DurableTraits& traits, const std::string& queue,
                  std::uint64_t seed) {
   const std::chrono::nanoseconds longest_delay = 600ms + 2 * age_of(terms_of(fault, traits));
@@ -515,8 +518,17 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
                    random, stop};
   wait(scene, 10s, [&] { return count(ledger, Happening::fired) > 0; });
   const std::uint64_t longest_wait = fault.is_busy ? 2000 : 300;
-  wait(scene, age_of(terms_of(fault, traits)) + 100ms +
-                  std::chrono::milliseconds(random() % longest_wait));
+  const SurvivalTerms terms = terms_of(fault, traits);
+  const std::chrono::nanoseconds age = age_of(terms);
+  wait(scene, age + 100ms + std::chrono::milliseconds(random() % longest_wait));
+  const auto is_enough_old = [&] {
+    return count(ledger, Happening::armed) + count(ledger, Happening::cancelled) >
+           terms.latest_calls + kOldCalls;
+  };
+  if (terms.kept == Kept::but_the_latest && terms.latest_calls > 0 &&
+      !wait(scene, 10 * age, is_enough_old)) {
+    throw DisturbedRun("too few timers were armed to say which are old; is the machine busy?");
+  }
   strike(scene, striking);
   wait(scene, 300ms);
   crew.end_producers();

@@ -103,8 +103,13 @@ class Runs {
     total_.fired_without_acknowledgement += one.fired_without_acknowledgement;
     total_.fired_after_cancel += one.fired_after_cancel;
     total_.failed_calls += one.failed_calls;
-    total_.latest_seconds = std::max(total_.latest_seconds, one.latest_seconds);
-    total_.silent_seconds = std::max(total_.silent_seconds, one.silent_seconds);
+    const auto raise = [&](double& most, std::uint64_t& seed, double seconds) {
+      if (count_ > 0 && seconds <= most) return;
+      most = seconds;
+      seed = run.seed;
+    };
+    raise(total_.latest_seconds, latest_seed_, one.latest_seconds);
+    raise(total_.silent_seconds, silent_seed_, one.silent_seconds);
     silent_seconds_.push_back(one.silent_seconds);
     breaches_ += one.breach.empty() ? 0 : 1;
     no_starts_ += run.no_start.empty() ? 0 : 1;
@@ -136,6 +141,8 @@ class Runs {
                      {"failed_calls", count(total_.failed_calls)},
                      {"latest_seconds", total_.latest_seconds},
                      {"silent_seconds", total_.silent_seconds},
+                     {"latest_seed", count(latest_seed_)},
+                     {"silent_seed", count(silent_seed_)},
                      {"median_silent_seconds", median(silent_seconds_)},
                      {"worst_seed", count(worst_.seed)}}};
     figures.timeline = std::make_shared<nlohmann::json>(timeline());
@@ -184,7 +191,8 @@ class Runs {
   std::uint64_t count_ = 0, breaches_ = 0, no_starts_ = 0, not_back_ = 0;
   std::uint64_t lossy_ = 0;  // runs that lost a timer
   std::uint64_t disturbed_ = 0;
-  std::vector<double> silent_seconds_{};  // of each run
+  std::vector<double> silent_seconds_{};             // of each run
+  std::uint64_t latest_seed_ = 0, silent_seed_ = 0;  // of the runs with the most
   Run worst_{};
 };
 

@@ -56,7 +56,7 @@
 
 namespace timerbench {
 
-// What can be chosen. The suite ablation shows what each of the defaults is worth.
+// What can be chosen. The suite ablation shows what most of the defaults are worth.
 struct LogDesign {
   std::size_t lines = 4;         // of a chunk; a processor that reads one has the next on their way
   int chunks_ahead = 2;          // timers are fetched so many chunks before they are looked at

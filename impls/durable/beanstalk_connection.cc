@@ -19,6 +19,8 @@
 #include <thread>
 #include <utility>
 
+#include "engines/users_url.h"
+
 namespace timerbench {
 namespace {
 
@@ -36,13 +38,6 @@ constexpr std::string_view kLineEnd = "\r\n";
 [[noreturn]] void reject_url(std::string_view reason) {
   throw BackendUnavailable(fmt::format("{}: {}; write host:port, such as 127.0.0.1:11300",
                                        kBeanstalkUrlVariable, reason));
-}
-
-// Those of names and of addresses.
-bool is_of_host(char letter) {
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '0' && letter <= '9') || letter == '.' || letter == '-' || letter == '_' ||
-         letter == ':' || letter == '%';
 }
 
 std::string_view advice_for(std::string_view word) {
@@ -73,8 +68,7 @@ BeanstalkEndpoint BeanstalkEndpoint::parse(std::string_view url) {
     reject_url("an IPv6 address is not in brackets");
   }
   if (host.empty()) reject_url("there is no host");
-  if (!std::ranges::all_of(host, is_of_host))
-    reject_url("the host is neither a name nor an address");
+  if (!is_host(host)) reject_url("the host is neither a name nor an address");
   BeanstalkEndpoint endpoint;
   endpoint.host = host;
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);

@@ -1,4 +1,8 @@
 // What keeps the timers of durable queues, and the list of all that there are.
+//
+// The idea of a queue is in one header: NAME_queue.h, with a .cc where it speaks a protocol. How its
+// engine is started, killed and measured stands apart, in NAME_engine.h and NAME_server.h, for
+// several queues share an engine, and a user's own server needs neither.
 #pragma once
 
 #include <sys/types.h>

@@ -26,8 +26,9 @@
 //                 and complete take one more with replicas, for WAIT
 //   cancel        1 round trip, and one more for WAIT
 //   claim, size   1 round trip for each shard; claim takes fewer if it soon has enough
-//   post          no round trip on one server: the next call reads the answer; in a cluster as
-//                 schedule without WAIT
+//   post          no round trip on one server: the next call reads the answer; but it sends the
+//                 script each time, half a KiB, since nobody would see that the server has forgotten
+//                 it; in a cluster as schedule without WAIT
 //   waking        XADD to a stream of one entry, by what arms or gives back something that is due
 //                 within a second and before all others of its shard; with shards 1 more round trip
 //   await_earlier 1 round trip a second, a blocking XREAD on a connection of its own, which stays
@@ -55,6 +56,11 @@
 // wake one client only, which may be busy then. How long to wait is the client's matter: Redis looks
 // only every 100 ms, as its `hz` is by default, whether a blocked client has waited long enough,
 // unless something else wakes it. So a client leaves that connection blocked when its time is over.
+//
+// What may be lost is taken to be two seconds old at most. With appendfsync everysec that is the second
+// between two fsyncs, and as much again if one of them is slow, as Redis' documentation says. In a
+// cluster it is the node timeout of half a second, after which a silent master is replaced, the
+// election, and what replication lags behind, which nobody limits.
 //
 // A call that concerns several shards is several steps: when it throws, some of them may have been
 // done. complete() takes all steps that it can, and a repeated one tells what the first has

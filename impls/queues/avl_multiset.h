@@ -14,7 +14,7 @@
 //   schedule O(log n): about log2 n lines, each a dependent miss once the tree outgrows the cache;
 //     moving a timer adds the lines of cancel
 //   cancel O(log n), O(1) expected: the node, its neighbours and those that the rebalancing touches
-//   advance O(fired), in order
+//   advance O(fired), in order: the timer's line, and those that the rebalancing touches
 //   next_wakeup O(1)
 //   32 bytes a timer: three links, one of which holds the balance too, and the deadline
 //

@@ -13,7 +13,8 @@
 //   schedule O(log n): four comparisons that cannot be predicted and about three lines of each node
 //     on the way; moving a timer adds a cancel
 //   cancel O(log n): the same search
-//   advance O(fired), in order; what has fired is removed in one piece
+//   advance O(fired), in order: the lines of the nodes in sequence, and the deadline of each timer,
+//     one line; what has fired is removed in one piece
 //   next_wakeup O(1)
 //   30 bytes a timer at random deadlines: 8 for the deadline, and nodes of 256 bytes that are two
 //     thirds to all full; one allocation for about 12 timers

@@ -18,8 +18,7 @@
 //
 // Good: as a measure of what a handle costs. Four children to a node halve the levels.
 // Bad: for telling what a heap costs: these are the costs of Boost's nodes. index_heap_4, with
-//   neither nodes nor handles, is cheaper than quad_heap by a factor of 13, 26 and 23 for cancel,
-//   of 7.6, 14 and 8.5 for churn and of 3.2, 5.3 and 4.8 for hold, at 10^3, 10^5 and 10^6 timers.
+//   neither nodes nor handles, is cheaper than quad_heap by factors of 3 to 20 (docs/backends.md).
 // Follows: JDK DelayQueue, java.util.Timer and libuv (arity 2), libev (arity 4).
 // Deviates: libev and libuv keep the place or the links in the timer itself and cancel more
 //   cheaply.

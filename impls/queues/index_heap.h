@@ -26,7 +26,8 @@
 // Cost:
 //   schedule O(log n) worst, O(1) for late deadlines, which stay near the leaves: the line of the
 //     place, and two lines for each level that the entry rises or sinks
-//   cancel O(log n) worst, O(1) expected for timers at random, most of which are leaves
+//   cancel O(log n) worst, O(1) expected for timers at random, most of which are leaves: the lines
+//     of its place and entry, of the last entry and its place, and of a level or two
 //   advance O(fired log n): a level reads one line (8 children: two lines) and writes a place
 //   next_wakeup O(1)
 //   20 bytes a timer: an entry of 16 and a place of 4

@@ -45,7 +45,8 @@
 //     levels of 20 slots, 2 of 256): 4 lines (core/index_lists.h), the hands, and for the first
 //     timer of a bucket a word of the bitmap; moving a timer adds the lines of cancel
 //   cancel O(1): the links of the timer and its two neighbours (3 lines)
-//   advance O(fired + cascaded + buckets expired); a timer cascades at most once a level
+//   advance O(fired + cascaded + buckets expired): 2 lines a timer; a timer cascades at most once a
+//     level, 5 lines each time
 //   next_wakeup O(1): the first queued bucket, an upper one usually earlier than its first timer
 //   16 bytes a timer, and 8 a bucket of each level that there can be: 16 KiB for 256 slots
 //

@@ -37,7 +37,8 @@
 //     and a probe of the table; moving a timer adds the lines of cancel
 //   cancel O(1), O(log k) for the last timer of a delay: the links of the timer and its two
 //     neighbours (3 lines)
-//   advance O(fired log k), and as much for each list whose first timer was cancelled
+//   advance O(fired log k), and as much for each list whose first timer was cancelled: 3 lines a
+//     timer, and those of a heap of k entries
 //   next_wakeup O(1): an instant at which the first timer may have been cancelled
 //   24 bytes a timer and 60 to 75 a delay
 //

@@ -34,7 +34,7 @@
 //     lines of cancel
 //   cancel O(1): the links of the timer and its two neighbours (3 lines); the last of a bucket also
 //     clears the bucket's mark
-//   advance O(fired + levels whose hand has moved): one level in most ticks
+//   advance O(fired + levels whose hand has moved): one level in most ticks; 2 lines a timer
 //   next_wakeup O(levels in use), exact
 //   16 bytes a timer, and 11 KiB for the buckets of all levels
 //

@@ -41,8 +41,9 @@
 //     may be due
 //   Sweeps and memory as log_wheel
 //
-// Good: for exact timers in any number, at any resolution.
-// Bad: for few timers, as log_wheel; where a granularity will do, log_wheel need not sort.
+// Good: for exact timers in large numbers, at any resolution.
+// Bad: for few timers, as log_wheel, and in ticks of a ns for fewer than millions; where a
+//   granularity will do, log_wheel need not sort.
 // Follows: Brown 1988, calendar queues; Tang, Goh & Thng 2005, ladder queues, which split what is
 //   too long and sort what is short; Varghese & Lauck 1987, scheme 7.
 // Deviates: widths are fixed on each level, and the choice is between levels; buckets are logs.

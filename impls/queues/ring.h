@@ -19,7 +19,8 @@
 //   schedule O(1): 4 lines (core/index_lists.h) and the bitmap; moving a timer adds the lines of
 //     cancel
 //   cancel O(1): the links of the timer and its two neighbours (3 lines)
-//   advance O(fired + size / Slots for each tick that finds its slot occupied)
+//   advance O(fired + size / Slots for each tick that finds its slot occupied): 2 lines for each of
+//     these
 //   next_wakeup O(1): the next marked slot, whose timers may be cancelled or of a later round
 //   16 bytes a timer and 8 a slot
 //

@@ -31,7 +31,8 @@
 //   advance O(1) a fire: the node (1 or 2 lines) and the index; then, once, the header's links
 //   next_wakeup O(1)
 //   rank, at_rank O(log n)
-//   32 bytes a timer, reserved at once
+//   32 bytes a timer, reserved at once; nodes come in blocks of 64 of one height, so with fewer than
+//     some thousand timers more is allocated when the first of a height is armed
 //
 // Good: when timers fire in order, and where positions are asked for: how many fire before this
 //   one?
@@ -81,14 +82,16 @@ class Skiplist {
 
   void schedule(TimerId id, Tick deadline) {
     assert(id < nodes_.size());
-    if (const NodeIndex x = nodes_[id]; x != kNone) {
-      if (fits_where_it_is(x, deadline)) {
-        deadline_of(x) = deadline;
-        return;
-      }
-      remove(x);
+    const NodeIndex x = nodes_[id];
+    if (x != kNone && fits_where_it_is(x, deadline)) {
+      deadline_of(x) = deadline;
+      return;
     }
-    insert(id, deadline);
+    const int height = draw_height();
+    if (free_[height - 1] == kNone)
+      add_free_nodes(height);  // may throw: nothing has changed so far
+    if (x != kNone) remove(x);
+    insert(id, deadline, height);
   }
 
   bool cancel(TimerId id) {
@@ -218,10 +221,10 @@ class Skiplist {
 
   Path path_to(NodeIndex x) const { return find(deadline_of(x), id_of(x)); }
 
-  void insert(TimerId id, Tick deadline) {
+  // REQUIRES: a node of this height is free.
+  void insert(TimerId id, Tick deadline, int height) {
     Path path = find(deadline, id);
-    const int height = draw_height();
-    const NodeIndex x = allocate(height);
+    const NodeIndex x = std::exchange(free_[height - 1], backward(free_[height - 1]));
     for (; levels_ < height; ++levels_) {
       path.before[levels_] = kHeader;
       path.rank[levels_] = 0;
@@ -282,14 +285,6 @@ class Skiplist {
 
   // 1 + n with probability 1/4^n: each pair of leading zero bits is a level more.
   int draw_height() { return 1 + std::min(std::countl_zero(random_()) / 2, kMaxHeight - 1); }
-
-  NodeIndex allocate(int height) {
-    NodeIndex& free = free_[height - 1];
-    if (free == kNone) add_free_nodes(height);
-    const NodeIndex x = free;
-    free = backward(x);
-    return x;
-  }
 
   // Nodes of one height lie together, so that the few tall ones, which every search crosses, share
   // cache lines and pages with each other and not with all the rest.

@@ -16,6 +16,8 @@
 #include <optional>
 #include <utility>
 
+#include "engines/users_url.h"
+
 namespace timerbench {
 namespace {
 
@@ -101,6 +103,7 @@ RedisEndpoint RedisEndpoint::parse(std::string_view url, const char* variable) t
   if (url.starts_with(kUnix)) {
     endpoint.path = url.substr(kUnix.size());
     if (!endpoint.path.starts_with('/')) reject_url("the path of the socket is not absolute");
+    if (endpoint.path.find_first_of("?#") != url.npos) reject_url("nothing may follow the path");
     // hiredis would cut it short.
     if (endpoint.path.size() >= sizeof(sockaddr_un::sun_path)) {
       reject_url("the path of the socket is too long for a unix socket");
@@ -143,6 +146,7 @@ RedisEndpoint RedisEndpoint::parse(std::string_view url, const char* variable) t
     endpoint.port = *port;
   }
   if (endpoint.host.empty()) reject_url("there is no host");
+  if (!is_host(endpoint.host)) reject_url("the host is neither a name nor an address");
   return endpoint;
 } catch (const BadUrl& bad) {
   throw BackendUnavailable(

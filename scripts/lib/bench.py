@@ -235,7 +235,6 @@ def _campaign(
             "making the traces has taken the whole budget; they are kept, and the same command measures"
         )
     rounds = arguments.rounds or plan.rounds
-    extent = f"--rounds={rounds}" if rounds != plan.rounds else ""
     options = Options(
         cache=CACHE,
         rounds=rounds,
@@ -244,7 +243,6 @@ def _campaign(
         cell_seconds=arguments.cell_seconds,
         processor=_processor(arguments.processor),
         slow_down=arguments.slow_down or 0,
-        extent=f"--budget={arguments.budget:g}s" if deadline else extent,
         retry=arguments.retry,
         jobs=arguments.jobs,
     )
@@ -282,7 +280,9 @@ def _campaign(
             _write_all(folder, plan, runners, journal)
     else:
         with Stop() as stop:
-            _begin_run(journal, next(iter(builds.values())))
+            usual = "" if rounds == plan.rounds else f"--rounds={rounds}"
+            extent = f"--budget={arguments.budget:g}s" if deadline else usual
+            _begin_run(journal, next(iter(builds.values())), extent)
             unverified = verify(plan, journal, unverified, options.memory, stop)
             begin = time.monotonic()
             above = partial(table_so_far, plan)
@@ -594,14 +594,17 @@ def _told(
     return lines
 
 
-def _begin_run(journal: Journal, timerbench: Path) -> None:
-    """Writes the facts of this start to the journal."""
+def _begin_run(journal: Journal, timerbench: Path, extent: str) -> None:
+    """Writes the facts of this start to the journal. `extent`: the option for rounds or time, unless the
+    suite's default.
+    """
     facts = {"command": journal.head["command"], **_commit()}
     if (busy := busy_processors()) > 0.5:
         facts["busy"] = f"{busy:.1f} of {os.cpu_count()} processors"
         say(f"Warning: other programs keep {facts['busy']} busy; the figures will be worse")
     limits = _limits(timerbench)
-    journal.append("run", limits=limits, time=time.strftime("%Y-%m-%dT%H:%M:%S%z"), facts=facts)
+    now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    journal.append("run", limits=limits, time=now, facts=facts, extent=extent)
 
 
 def _limits(timerbench: Path) -> dict[str, Any]:

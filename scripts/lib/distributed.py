@@ -21,6 +21,7 @@ from files import add_into, path_argument, say_or_fill
 from node_model import Check, Load, Node, Work, checks, node_of, queues, size_of_one
 from results.grid import read_files
 from results.realtime import RealtimeResults, load_files
+from tables.durable import WITHOUT_SERVER
 from tables.replays import markdown_table
 from words import counted, digits, machine_line, power, remake_line, time
 
@@ -65,7 +66,8 @@ def answer(results: RealtimeResults, load: Load, source: Path) -> str:
         "A node has one processor for the engine, and a disk of its own. Where there are two figures, "
         "the first holds if many clients call at once, and the second if each request comes alone. "
         "The engine of journal_wheel and SQLite is in its clients, so the processor time of their own "
-        "work is in it. fsyncs: of a timer; – if they cannot be counted, and then the disk may be what "
+        "work is in it; they are not shared by machines, so a node there has timers that no other can arm. "
+        "fsyncs: of a timer; – if they cannot be counted, and then the disk may be what "
         "limits a node. one is enough: for so many timers a second and so many pending. bytes: in "
         "memory; – if timers are on disk only. silent: how long nothing fires after a node was killed, "
         "with its share of the timers; late: the timers that fire late because of it.",
@@ -78,10 +80,13 @@ def answer(results: RealtimeResults, load: Load, source: Path) -> str:
 
 
 def _in_short(nodes: list[Node], load: Load) -> str:
-    """Answers first: the fewest nodes of each promise, and when one Redis is enough."""
+    """Answers first: the fewest nodes of each promise, of servers that machines share, and when one Redis
+    is enough.
+    """
     said = []
-    for promise in dict.fromkeys(node.promise for node in nodes):
-        same = [node for node in nodes if node.promise == promise]
+    servers = [node for node in nodes if not node.queue.startswith(tuple(WITHOUT_SERVER))] or nodes
+    for promise in dict.fromkeys(node.promise for node in servers):
+        same = [node for node in servers if node.promise == promise]
         best = min(same, key=lambda node: node.nodes(load))
         said.append(
             f"`{best.queue}` ({promise}) takes {counted(best.nodes(load), 'node')}"

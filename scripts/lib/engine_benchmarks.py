@@ -22,7 +22,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -31,6 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from campaign.scratch import remove_abandoned, scratch_folder
 from console import ArgumentParser, Failure, complain, run_main, say
 from files import add_into, say_or_fill
 from tables.answers import HOW_SURE, WHAT_TO_DO
@@ -264,6 +264,7 @@ ENGINES: dict[str, tuple[type[Engine], str]] = {
 
 def main() -> int:
     arguments = _parse()
+    remove_abandoned()
     measured = {}
     for queue in arguments.queues:
         say(f"{queue} ...")
@@ -293,8 +294,8 @@ def measure(queue: str, rounds: int, seconds: float) -> tuple[dict[int, Measured
 @contextmanager
 def running(kind: type[Engine], setting: str) -> Iterator[Engine]:
     """Starts the server, and kills it at the end. Raises Failure if it does not answer."""
-    with tempfile.TemporaryDirectory(prefix="timerbench-") as folder:
-        engine = kind(Path(folder), setting)
+    with scratch_folder() as folder:
+        engine = kind(folder, setting)
         server = engine.start()
         try:
             end = time.monotonic() + LONGEST_WAIT
@@ -320,8 +321,8 @@ def ours(queue: str, engine: Engine, clients: int, seconds: float) -> tuple[floa
     """Returns the calls a second of our clients, who arm timers and cancel them, and the facts of the
     machine.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "results.json"
+    with scratch_folder() as folder:
+        out = folder / "results.json"
         _run(
             *(TIMERBENCH, "run", "--suite=durable", "--workloads=clients", f"--backends={queue}"),
             *(f"--sizes={clients}", f"--seconds={seconds}", "--benchmark_repetitions=1"),

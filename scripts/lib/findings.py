@@ -31,8 +31,7 @@ from published import (
     tails,
     value_of,
 )
-from results.realtime import RealtimeResults, load_files
-from results.grid import read_files
+from results.realtime import RealtimeResults
 from results.replays import MARGIN, Results
 from results.survival import POWER_CUT, Fate
 from style import family
@@ -356,17 +355,8 @@ def _locks() -> Finding:
     )
 
 
-def _with_waits() -> tuple[Path, RealtimeResults]:
-    """Returns the latest campaign of accuracy that measured ways to wait: not each does."""
-    for folder in sorted(ROOT.glob("results/2*-accuracy"), reverse=True):
-        results = load_files(read_files([folder]))
-        if results.sizes("wait_spin"):
-            return folder, results
-    raise Failure("results: no campaign of accuracy has the scenarios wait_*")
-
-
 def _waits() -> Finding:
-    folder, accuracy = _with_waits()
+    accuracy = services_of("accuracy")
 
     def late(how: str) -> tuple[float, float, float]:
         names = ("lateness_p50_ns", "lateness_p99_ns", "cpu_share")
@@ -403,7 +393,7 @@ def _waits() -> Finding:
         ),
         command="./scripts/bench accuracy --workloads=wait_condition,wait_timerfd,wait_sleep_then_spin,wait_spin     # takes minutes",
         limits="a virtual machine, whose own wake-up takes most of that time.",
-        folder=folder,
+        folder=latest("accuracy"),
     )
 
 

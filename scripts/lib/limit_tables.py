@@ -87,13 +87,18 @@ def answer() -> str:
     [our_ns, our_load], [their_ns, their_load] = longest.values()
     fired = _tail(our_load, OURS["granular"], "worst_fired")
     moved = _tail(their_load, CASCADING, "worst_moved")
+    store = costs_of(MAIN).cell("hold", MANY, FLOOR)
+    if not store or not store.has_figure:
+        raise Failure(f"results: no campaign has {FLOOR} in hold with {power(MANY)} timers")
     told = (
-        f"**With {power(MANY)} timers most loads cost least with buckets that are append-only logs of ids: "
+        f"**A timer costs at least one store to a line that nobody can foresee: {rough(store.cost)} with "
+        f"{power(MANY)} timers, if nothing else is done. With so many, most loads cost least with buckets that "
+        "are append-only logs of ids: "
         f"{granular_won} of {of_granular} with `log_wheel`, which rounds, and {exact_won} of {of_exact} with "
         f"`log_calendar`, which does not. With {power(SIZES[-1])} it is {' and '.join(fewer_won)}.** At "
         f"{power(MANY)} a fire and the next timer (`hold`) take {rough(granular.cost)} with `log_wheel` and "
-        f"{rough(exact.cost)} with `log_calendar`; the best ring or wheel of lists takes "
-        f"{two_digits(granular.ratio)} times as long, and the best other exact structure "
+        f"{rough(exact.cost)} with `log_calendar`; the best other granular structure takes "
+        f"{two_digits(granular.ratio)} times as long, and the best other exact one "
         f"{two_digits(exact.ratio)} times. Where the clock goes tick by tick the longest `advance()` of "
         f"`log_wheel` takes {rough(our_ns)}, and fires {grouped(round(fired))} timers; that of `{CASCADING}` "
         f"takes {rough(their_ns)}, and moves {grouped(round(moved))}. With {power(FEW)} timers "
@@ -113,21 +118,34 @@ def answer() -> str:
     with_fewer = f" with {power(MANY)} timers and of {fewer} with fewer" if fewer != many else ""
     sure = (
         f"How sure: medians of {many} or more rounds{with_fewer}, on a virtual machine of grade "
-        f"{main.facts['grade']}. On [another host](#three-hosts) a ratio may be 0.6 to 2 times as large, and "
-        "one near 1 may turn over. So only large ratios mean something."
+        f"{main.facts['grade']}. The longest calls were measured once, in three replays. On "
+        "[another host](#three-hosts) a ratio may be 0.3 to 2 times as large, and one near 1 may turn over. So "
+        "only large ratios mean something."
     )
     return f"{paragraph(told)}\n\n{paragraph(sure)}\n"
 
 
 def ratios() -> str:
     """Returns how many times as cheap each of OURS is as the best other, for the loads of MAIN."""
-    workloads = [name for name in costs_of(MAIN).workloads if _lead_at(name, MANY, "exact")]
+    main = costs_of(MAIN)
+    workloads = [name for name in main.workloads if _lead_at(name, MANY, "exact")]
+    recorded = [
+        f"{enumerated([_ratio(one.ratio) for one in leads], MOST_NAMES)} in `{name}`"
+        for name in main.workloads
+        if not set(main.sizes(name)) & set(SIZES_OF_MAIN)
+        for size in main.sizes(name)
+        if (leads := [lead for precision in OURS if (lead := _lead_at(name, size, precision))])
+    ]
+    ours = enumerated([f"`{name}`" for name in OURS.values()], MOST_NAMES)
+    told = (
+        f"In the kernel's recordings the ratios of {ours} are {enumerated(recorded, MOST_NAMES)}."
+    )
     table = _ratios(workloads, SIZES_OF_MAIN, _lead_at)
-    return f"{table}\n\n{_campaigns(MAIN)}\n"
+    return f"{table}\n\n{paragraph(told)}\n\n{_campaigns(MAIN)}\n"
 
 
 def ticks() -> str:
-    """Returns the same for the loads of the suite resolution, and for the recordings in it."""
+    """Returns the same for the loads of the suite resolution, without its recordings."""
     results = costs_of("resolution")
 
     def lead(workload: str, size: int, precision: str) -> Lead | None:
@@ -135,18 +153,7 @@ def ticks() -> str:
 
     sizes = max((results.sizes(name) for name in results.workloads), key=len)
     workloads = [name for name in results.workloads if results.sizes(name) == sizes]
-    recorded = [
-        f"{enumerated([_ratio(one.ratio) for one in leads], MOST_NAMES)} in `{name}`"
-        for name in results.workloads
-        if not set(results.sizes(name)) & set(sizes)
-        for size in results.sizes(name)
-        if (leads := [found for precision in OURS if (found := lead(name, size, precision))])
-    ]
-    ours = enumerated([f"`{name}`" for name in OURS.values()], MOST_NAMES)
-    told = (
-        f"In the kernel's recordings the ratios of {ours} are {enumerated(recorded, MOST_NAMES)}."
-    )
-    return f"{_ratios(workloads, sizes, lead)}\n\n{paragraph(told)}\n\n{_campaigns('resolution')}\n"
+    return f"{_ratios(workloads, sizes, lead)}\n\n{_campaigns('resolution')}\n"
 
 
 def loads() -> str:
@@ -237,10 +244,34 @@ def ideas() -> str:
         told = []
         for name, ns in own.items():
             theirs = cost(name, backend)
-            stores = backend != FLOOR or (name, size) in results.floors
+            stores = results.precision(backend) != "none" or (name, size) in results.floors
             told.append(f"{theirs / ns:.2f}" if theirs and stores else "–")
         lines.append([f"`{backend}`", *told])
     return markdown_table([f"{power(size)} timers", *own], lines, names=1) + "\n"
+
+
+def distances() -> str:
+    """Returns how many times as much as one store each of OURS costs, for each load and size."""
+    ours = list(OURS.values())
+    sizes = sorted({*SIZES, *SIZES_OF_MAIN})
+    lines, seen = [], set()
+    for suite in (MAIN, *SUITES):
+        results = costs_of(suite)
+        for workload in results.workloads:
+            told = [_distances(results, workload, size) for size in sizes]
+            if any(told) and workload not in seen:
+                seen.add(workload)
+                lines.append([f"`{workload}`", *(text or "–" for text in told)])
+    names = enumerated([f"`{name}`" for name in ours], MOST_NAMES)
+    return (
+        f"{markdown_table(['', *map(power, sizes)], lines, names=1)}\n\nThe two numbers are of {names}. A load in "
+        f"which `{FLOOR}` stores nothing is left out.\n\n{_campaigns(MAIN, *SUITES)}\n"
+    )
+
+
+def _distances(results: Results, workload: str, size: int) -> str:
+    found = [results.distances(workload, size, name) for name in OURS.values()]
+    return ", ".join(two_digits(median(ratios)) for ratios in found if ratios)
 
 
 def _ratios(
@@ -267,7 +298,7 @@ def _ratios(
 def _campaigns(*suites: str) -> str:
     """Returns links to the tables of campaigns."""
     told = [f"[{suite}](../{latest(suite).relative_to(ROOT)}/table.md)" for suite in suites]
-    return f"The {'campaign' if len(told) == 1 else 'campaigns'}: {', '.join(told)}."
+    return f"The {'campaign' if len(told) == 1 else 'campaigns'}: {', '.join(told)}; all sizes are in results/report.html."
 
 
 def _lead_at(workload: str, size: int, precision: str) -> Lead | None:

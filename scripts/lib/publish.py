@@ -48,7 +48,7 @@ from results import realtime, survival
 from results.grid import ResultFile, packed, read_files
 from results.replays import Results
 from results.survival import POWER_CUT, Verdict
-from services import services_table
+from services import SUITES, services_table
 from style import LIBRARY
 from tables import replays as table_of_costs
 from tables.chosen import rough as rough_number
@@ -151,9 +151,14 @@ def heaps() -> str:
     )
 
 
+def own_services() -> str:
+    """Returns the table of own services."""
+    return services_table([latest(suite) for suite in SUITES])
+
+
 def services() -> str:
-    """Returns the table of services."""
-    return services_table([latest(suite) for suite in ("accuracy", "contention", "purgatory")])
+    """Returns the table of the services that a program has anyway, beside own ones."""
+    return services_table([latest(f"service_peers_{suite}") for suite in SUITES])
 
 
 def queues() -> str:
@@ -388,7 +393,9 @@ PARTS = (
     ("docs/limit.md", "loads", limit_tables.loads),
     ("docs/limit.md", "advances", limit_tables.advances),
     ("docs/limit.md", "ideas", limit_tables.ideas),
+    ("docs/limit.md", "distances", limit_tables.distances),
     ("docs/backends.md", "heaps", heaps),
+    ("docs/services.md", "own services", own_services),
     ("docs/services.md", "services", services),
     ("docs/durable.md", "queues", queues),
     ("docs/durable.md", "survival", survivors),

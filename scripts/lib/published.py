@@ -1,6 +1,7 @@
 """The published campaigns, results/DATE-MACHINE-SUITE, and what sentences say of them.
 
-Of each suite the latest folder counts.
+Of each suite the latest folder counts. A campaign of service_peers is named after it and the suite:
+service_peers_accuracy.
 """
 
 import re
@@ -42,14 +43,17 @@ def latest(suite: str) -> Path:
 
 def find(suite: str) -> Path | None:
     """Returns the same, or None if there is none."""
-    return max(ROOT.glob(f"results/2*-{suite}"), default=None)
+    return _latest_by_suite().get(suite)
 
 
 def latest_of_all() -> list[Path]:
     """Returns the latest folder of each suite: the main one first, the others by name."""
-    folders = sorted(ROOT.glob("results/2*"))
-    by_suite = {FOLDER.sub("", folder.name): folder for folder in folders}
+    by_suite = _latest_by_suite()
     return [by_suite[suite] for suite in sorted(by_suite, key=lambda suite: (suite != MAIN, suite))]
+
+
+def _latest_by_suite() -> dict[str, Path]:
+    return {FOLDER.sub("", folder.name): folder for folder in sorted(ROOT.glob("results/2*"))}
 
 
 @cache

@@ -19,7 +19,7 @@ from files import add_into, path_argument, say_or_fill
 from results.grid import read_files
 from results.realtime import CONTROL, RealtimeResults, load_files
 from tables.chosen import Column, chosen_table, rough, rough_time
-from words import digits
+from words import digits, grouped
 
 
 def main() -> int:
@@ -33,7 +33,7 @@ def services_table(folders: Sequence[Path]) -> str:
     """Returns the table in Markdown, and what its marks mean."""
     every = [load_files(read_files([folder])) for folder in folders]
     by_suite = {results.suite: results for results in every}
-    for suite in dict.fromkeys(column.suite for column in COLUMNS):
+    for suite in SUITES:
         if suite not in by_suite:
             raise Failure(f"there are no results of the suite {suite}; scripts/bench makes them")
     return chosen_table("service", _in_order(by_suite["accuracy"]), COLUMNS, by_suite)
@@ -55,6 +55,10 @@ def _calls(title: str, threads: int) -> Column:
     return Column(title, "contention", "own", threads, "calls_per_second", millions)
 
 
+def _count(value: float) -> str:
+    return grouped(round(value))
+
+
 def _cpu(ns: float) -> str:
     return digits(ns / 1e3)
 
@@ -62,12 +66,15 @@ def _cpu(ns: float) -> str:
 COLUMNS = (
     Column("late p50", "accuracy", "rate", 10_000, "lateness_p50_ns", rough_time),
     Column("p99", "accuracy", "rate", 10_000, "lateness_p99_ns", rough_time),
+    Column("idle wakeups/s", "accuracy", "idle", 1, "wakeups_per_second", _count),
     Column("at 10⁵ a second, p50", "accuracy", "rate", 100_000, "lateness_p50_ns", rough_time),
     Column("10⁵ at once, the last", "accuracy", "herd", 100_000, "last_lateness_ns", rough_time),
     _calls("million calls/s, 1 thread", 1),
     _calls("2 threads", 2),
+    Column("schedule p99.9, 2 threads", "contention", "own", 2, "schedule_p99.9_ns", rough_time),
     Column("µs of CPU a request", "purgatory", "low", 100_000, "cpu_ns_per_request", _cpu),
 )
+SUITES = tuple(dict.fromkeys(column.suite for column in COLUMNS))
 
 
 def _parse() -> argparse.Namespace:

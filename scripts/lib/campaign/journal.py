@@ -135,7 +135,7 @@ PLAN_INPUT: Schema = {
 NEEDED: dict[str, Schema] = {
     "campaign": {"choice": [str], "command": str, "format": int},
     "plan": {"key": str, "lines": [dict]},
-    "run": {"facts": {"*": str}, "limits?": dict},
+    "run": {"facts": {"*": str}, "limits?": dict, "extent?": str},
     "context": {"context": dict},
     "verified": {"backend": str, "identity": str, "failure": str},
     "cell": {

@@ -45,7 +45,7 @@ def write_results(
     # A run of one cell checks the machine only briefly; the plan's check is thorough.
     judged = {key: plan.facts["machine"][key] for key in ("grade", "grade_reasons")}
     context = context | judged | {key: str(value) for key, value in facts.items()}
-    context["command"] = _remake(str(context["command"]), runner)
+    context["command"] = _remake(str(context["command"]), journal)
     context["format"] = str(FORMAT)
     context["limits"] = next((line["limits"] for line in journal.of_kind("run")), {})
     context["backends"] = {
@@ -88,11 +88,17 @@ def _rounds(plan: Plan, runner: Runner) -> Iterator[tuple[Cell, list[Line]]]:
         yield cell, failed[:1] or lines
 
 
-def _remake(command: str, runner: Runner) -> str:
-    """Returns the command that repeats the choice to its present extent."""
+def _remake(command: str, journal: Journal) -> str:
+    """Returns the commands that repeat the choice to its present extent: the last number of rounds, and
+    each budget beside it.
+    """
     if not command.startswith("scripts/bench"):
         return command
-    return f"{command} {runner.extent}".rstrip()
+    extents = [line.get("extent", "") for line in journal.of_kind("run")]
+    rounds = [extent for extent in extents if not extent.startswith("--budget")]
+    budgets = [extent for extent in extents if extent.startswith("--budget")]
+    kept = [*rounds[-1:], *dict.fromkeys(budgets)]
+    return " && ".join(f"{command} {extent}".rstrip() for extent in kept)
 
 
 def _entry(cell: Cell, index: int, line: Line, lines: list[Line]) -> dict[str, Any]:

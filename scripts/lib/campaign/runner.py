@@ -54,7 +54,6 @@ class Options:
     processor: int | None  # to which measuring processes are bound
     slow_down: float = 0  # percent by which the SLOWER cells are slowed down
     seed: int = 1  # of the order
-    extent: str = ""  # the option for rounds or time, unless the suite's default
     retry: bool = False  # measure again what failed in an earlier start
     jobs: int = 1  # processes that measure at the same time
 
@@ -141,11 +140,6 @@ class Runner:
         if self.pass_ != "total" and cell.variant:
             return False
         return self.pass_ != "instructions" or one.size <= MOST_COUNTED
-
-    @property
-    def extent(self) -> str:
-        """The option that repeats the same number of rounds."""
-        return self._options.extent
 
     @property
     def chosen(self) -> dict[tuple[str, int], Line]:

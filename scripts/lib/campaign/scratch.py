@@ -1,5 +1,5 @@
-"""Temporary folders of campaigns. Each campaign removes its own at its end, and at its start those
-of killed campaigns.
+"""Temporary folders of campaigns, and of other measurements. Each removes its own at its end, and at
+its start those of killed ones.
 
 A campaign holds a lock on its folder. The system frees the lock when the process ends, even by
 SIGKILL, so only folders of dead campaigns can be locked by others.

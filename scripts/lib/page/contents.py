@@ -70,6 +70,8 @@ COUNTERS = {
     | {"fired_share": "share that fires"},
     "durable": {
         "timers_per_second": "timers per second",
+        "schedules_per_second": "timers armed per second",
+        "cancels_per_second": "timers cancelled per second",
         **{
             f"{call}_{name}_ns": f"{call} {name}"
             for call in ("arm", "cancel", "claim", "complete")
@@ -90,6 +92,7 @@ COUNTERS = {
         "network_bytes_per_hour": "bytes sent in an idle hour",
         "bytes_in_memory": "bytes of a timer in memory",
         "bytes_on_disk": "bytes of a timer on disk",
+        "first_fire_seconds": "seconds from kill -9 until the first is handed out",
         "restart_seconds": "seconds from kill -9 until what was due is handed out",
     },
     "purgatory": {

@@ -41,6 +41,7 @@ SIZES_OF_DURABLE = {
     "batch": "timers a call",
     "payload": "bytes",
     "workers": "workers",
+    "claims": "timers a call",
     "shards": "shards",
     "nodes": "masters",
     "rate": "timers per second",

@@ -128,6 +128,7 @@ class Fate:
     lossy: int | None = None  # runs that lost a timer; None: an older file does not tell
     sums: dict[str, int] = field(default_factory=dict)  # by SUMS
     maxima: dict[str, float] = field(default_factory=dict)  # by MAXIMA; seconds
+    seeds: dict[str, int] = field(default_factory=dict)  # of their runs; older files do not tell
     median_silent: float | None = None  # seconds, of a run; None: an older file does not tell
     worst: Timeline | None = None  # the run that tells the most, if it was recorded
     worst_seed: int | None = None
@@ -266,6 +267,11 @@ def _fate(fault: str, queue: str, cells: Sequence[SurvivalCell]) -> Fate:
         lossy=int(sum(lossy)) if len(lossy) == len(values("runs")) else None,
         sums={name: int(sum(values(name))) for name in SUMS},
         maxima={name: max(values(name)) for name in MAXIMA},
+        seeds={
+            name: int(max(zip(values(name), seeds_of))[1])
+            for name in MAXIMA
+            if (seeds_of := values(name.replace("_seconds", "_seed")))
+        },
         median_silent=median(silences) if (silences := values(MEDIAN_SILENT)) else None,
         worst=worst,
         worst_seed=worst.seed

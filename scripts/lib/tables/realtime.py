@@ -97,6 +97,8 @@ COLUMNS = {
     ),
     "durable": (
         _with_spread("timers_per_second", "timers/s", 1),
+        _with_spread("schedules_per_second", "schedules/s", 1),
+        _with_spread("cancels_per_second", "cancels/s", 1),
         _achieved("achieved_per_second", "offered_per_second"),
         _time("arm_p50_ns", "arm p50"),
         _time("arm_p99_ns", "p99"),
@@ -122,6 +124,7 @@ COLUMNS = {
         _number("network_bytes_per_hour", "MB sent", 1e-6),
         _number("bytes_in_memory", "bytes in memory", of="pending"),
         _number("bytes_on_disk", "on disk", of="pending"),
+        _number("first_fire_seconds", "first fire after", 1, " s"),
         _number("restart_seconds", "back after", 1, " s"),
     ),
     "purgatory": (
@@ -149,8 +152,9 @@ EXPLAINED = {
         "of the armings, the others are moved or cancelled."
     ),
     "durable": (
-        "timers/s: armed and cancelled, or claimed and completed. CPU: of the clients, and of the "
-        "server's processes. bytes: of a pending timer with 16 bytes of payload. back after: from "
+        "timers/s: armed and cancelled, or claimed and completed. schedules/s, cancels/s: what the "
+        "clients would make of such calls alone, by the time that these take. CPU: of the clients, and "
+        "of the server's processes. bytes: of a pending timer with 16 bytes of payload. back after: from "
         "kill -9 until what was due is handed out. Queues are compared only with those that promise "
         "the same after a power cut. load late: how far behind their plan timers were armed "
         "and cancelled. `saturated`: less than 99 % of the rate; the calls or the timers become ever "

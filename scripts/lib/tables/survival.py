@@ -41,7 +41,8 @@ EXPLAINED = (
     "An entry is the number of acknowledged timers that never fired, of all that were acknowledged "
     "and not cancelled. latest: the most that a timer fired after its deadline. silent: the longest "
     "time in which nobody fired a timer while one was due, in any run and in the median run. The "
-    "longest of all is the machine's as much as the engine's if many runs shared it (--jobs)."
+    "longest of all is the machine's as much as the engine's if many runs shared it (--jobs). A seed "
+    "repeats a run: --sizes=1 --seed=N; that of the worst run stands where no other is told."
 )
 
 
@@ -327,11 +328,18 @@ def _details(fate: Fate) -> list[str]:
         grouped(fate.runs),
         NOT_RUN if fate.lossy is None else grouped(fate.lossy),
         *(grouped(fate.sums[name]) for name in SUMS),
-        *(time(1e9 * fate.maxima[name]) for name in MAXIMA),
+        *(_with_seed(fate, name) for name in MAXIMA),
         NOT_RUN if fate.median_silent is None else time(1e9 * fate.median_silent),
         str(fate.worst_seed),
         fate.verdict.value + (f" ({BROKEN})" if fate.breaches else ""),
     ]
+
+
+def _with_seed(fate: Fate, name: str) -> str:
+    """Formats a maximum, with the seed of its run unless that is the worst one."""
+    seed = fate.seeds.get(name, fate.worst_seed)
+    told = time(1e9 * fate.maxima[name])
+    return told if seed == fate.worst_seed else f"{told} (seed {seed})"
 
 
 def matrix(results: SurvivalResults) -> tuple[list[str], list[list[Fate | None]]]:
