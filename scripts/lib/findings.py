@@ -144,8 +144,9 @@ def _handles() -> Finding:
     ]
     _holds(min(factors) > 1.5, "Boost's handles cost more than half as much again")
     told = [
-        f"`{boost}` takes {times(factor(FEW, 'churn', boost, own))} and {times(factor(SIZE, 'churn', boost, own))} "
-        f"times as long as `{own}`"
+        f"`{boost}` takes {times(factor(FEW, workload, boost, own))} and "
+        f"{times(factor(SIZE, workload, boost, own))} times as long as `{own}` in `{workload}`"
+        for workload in ("churn", "hold")
         for boost, own in pairs
     ]
     return Finding(
@@ -155,8 +156,8 @@ def _handles() -> Finding:
         ),
         seen=(
             "`binary_heap` and `quad_heap` are heaps of Boost with a handle for each timer; `index_heap_2` and "
-            "`index_heap_4` have the same arity, in an array, with the place of each id beside it. In `churn`, with "
-            f"{power(FEW)} and {power(SIZE)} timers, {enumerated(told, 9)}. A handle belongs to a node of its own, so "
+            "`index_heap_4` have the same arity, in an array, with the place of each id beside it. With "
+            f"{power(FEW)} and {power(SIZE)} timers {enumerated(told, 9)}. A handle belongs to a node of its own, so "
             "each comparison follows a pointer."
         ),
         command="./scripts/bench full --workloads=churn,hold --backends=binary_heap,quad_heap,index_heap_2,index_heap_4     # takes minutes",
@@ -178,27 +179,28 @@ def _logs() -> Finding:
         f"`{workload}` takes {rough(own)} instead of {rough(cost)} (`{best}`)"
         for workload, own, best, cost in gains
     ]
-    losses = []
+    losses, all_cells = [], 0
     for workload in full.workloads:
         for size in full.sizes(workload):
             own = full.cell(workload, size, "log_wheel_256")
             [best, *_], cost = cheapest(full, workload, "granular", size)
-            if own and own.has_figure and not best.startswith(LOGS):
-                losses.append((own.cost / cost, workload, size, best))
+            if own and own.has_figure:
+                all_cells += 1
+                if not best.startswith(LOGS):
+                    losses.append((own.cost / cost, workload, size, best))
     losses.sort(reverse=True)
     worst, workload, size, best = losses[0]
     behind = sum(loss > 1 + MARGIN for loss, *_ in losses)
-    all_cells = sum(len(full.sizes(name)) for name in full.workloads)
     least, most = (f(cost / own for _, own, _, cost in gains) for f in (min, max))
     return Finding(
         says=(
             f"A wheel whose buckets are logs is {times(least)} to {times(most)} times as cheap at "
-            f"{power(MANY)} timers, and mostly behind where all timers fit into a cache"
+            f"{power(MANY)} timers that fire or are moved, and mostly behind where all timers fit into a cache"
         ),
         seen=(
             f"At {power(MANY)} timers {enumerated(told, 9)}. In {behind} of {all_cells} cells (a load and a size) of "
-            f"the suite `full` another wheel or ring is cheaper than `log_wheel_256`: by up to {times(worst)} times (`{best}` in `{workload}` with {power(size)} timers). A cancelled or moved timer "
-            "stays where it is: that saves the misses of a list, and costs a look later."
+            f"the suite `full` another granular structure is cheaper than `log_wheel_256`: by up to {times(worst)} times (`{best}` in `{workload}` with {power(size)} timers). A cancelled or moved timer "
+            "stays where it is: that saves the cache misses of unlinking it, and the hand visits it later instead."
         ),
         command="./scripts/bench full --workloads=hold,keepalive,idle_connections --backends=log_wheel_256,ring_65536,kafka_wheel_256 --sizes=10M     # takes a quarter of an hour",
         limits="[The limit](limit.md) has all loads, other hosts, and what was tried in vain.",
@@ -230,10 +232,10 @@ def _worst_calls() -> Finding:
         seen=(
             f"The clock advances tick by tick, and each call counts by the shortest of three replays. The longest call of `kafka_wheel_256` and of `log_wheel_256` takes "
             f"{'; '.join(told)}. The first moves a whole bucket of an upper level when the hand reaches it; the "
-            "second has moved it in parts before."
+            "second moves it in parts, in the calls before."
         ),
         command="./scripts/bench full --passes=tails --workloads=churn,keepalive,hold --backends=kafka_wheel_256,log_wheel_256 --sizes=10M --rounds=1     # takes minutes",
-        limits="how long a call takes depends on the machine, what it moves does not.",
+        limits="how long a call takes depends on the machine; how many timers it moves does not.",
         folder=latest("tails"),
     )
 
@@ -254,15 +256,15 @@ def _libraries() -> Finding:
     [(best, first), *_, (worst, last)] = many.items()
     return Finding(
         says=(
-            f"A library's timers are enough for most servers: 1 % of a core pays for {first} armings a second with the "
-            f"best, `{best}`, and for {last} with `{worst}`, at {power(SIZE)} timers"
+            f"1 % of a core pays for {first} armings a second with the timers of the best library, `{best}`, and for "
+            f"{last} with those of `{worst}`, at {power(SIZE)} timers: keep yours if you arm fewer"
         ),
         seen=(
             f"With {power(FEW)} timers 1 % of a core pays, each second, for so many cancels and armings: "
-            f"{'; '.join(told)}. `{own}` pays for {pays(peers, 'churn', SIZE, own)} at {power(SIZE)}, by {rough(cost)} each."
+            f"{'; '.join(told)}. `{own}` pays for {pays(peers, 'churn', SIZE, own)} at {power(SIZE)}, at {rough(cost)} each."
         ).replace("\u202f", NO_BREAK),
         command="./scripts/bench peers --workloads=churn     # takes minutes",
-        limits="the timers alone, in virtual time. What a loop does beside is not in it ([libraries](peers.md)).",
+        limits="the timers alone, in virtual time, without the rest of a loop's work ([libraries](peers.md)).",
         folder=latest("peers"),
     )
 
@@ -342,12 +344,13 @@ def _locks() -> Finding:
     ]
     return Finding(
         says=(
-            f"A second thread takes {100 * lost:.0f} % of the calls from a wheel under one mutex; shards make "
-            f"{times(gain)} times as many"
+            f"With two threads a wheel under one mutex makes {100 * lost:.0f} % fewer calls than with one; shards "
+            f"make {times(gain)} times as many"
         ),
         seen=(
             f"Millions of calls a second with one thread and with two, each with its own timers: "
-            f"{'; '.join(told)}. A thread that finds the mutex taken sleeps."
+            f"{'; '.join(told)}. A thread that finds the mutex taken waits, and its cache lines move to the other "
+            "processor."
         ),
         command="./scripts/bench contention --workloads=own     # takes minutes",
         limits="two processors. If each thread uses all shards, they are no better than one mutex ([services](services.md)).",
@@ -383,16 +386,16 @@ def _waits() -> Finding:
     ]
     return Finding(
         says=(
-            "How a thread waits matters more than its queue: with a timerfd it is half as late as with a condition "
-            "variable, and if it spins at the end of each wait hardly late at all, for "
-            f"{100 * found['sleep_then_spin'][2]:.0f} % of a processor"
+            f"If nothing may be rounded, how a thread waits decides how late it is: {rough(usual)} with a condition "
+            f"variable, {rough(found['timerfd'][0])} with a timerfd, and {rough(found['sleep_then_spin'][0])} if it "
+            f"spins at the end of each wait, for {100 * found['sleep_then_spin'][2]:.0f} % of a processor"
         ),
         seen=(
             f"A heap under a mutex, at {power(FEW)} timers a second, is late in the median by: {'; '.join(told)}. A condition "
             "variable has the slack of 50 µs that Linux gives a thread; a timerfd has none."
         ),
         command="./scripts/bench accuracy --workloads=wait_condition,wait_timerfd,wait_sleep_then_spin,wait_spin     # takes minutes",
-        limits="a virtual machine, whose own wake-up takes most of that time.",
+        limits="a virtual machine, whose own wake-up is what is left with a timerfd.",
         folder=latest("accuracy"),
     )
 
@@ -445,7 +448,7 @@ def _durable() -> Finding:
         command="./scripts/bench durable --workloads=clients     # takes half an hour",
         limits=(
             "clients and engines share two processors ([durable queues](durable.md), [past one "
-            "machine](distributed.md)). On a slower disk what keeps all is slower in proportion."
+            "machine](distributed.md)). On a slower disk the engines that lose nothing are slower."
         ),
         folder=latest("durable"),
     )

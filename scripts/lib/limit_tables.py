@@ -91,11 +91,12 @@ def answer() -> str:
     if not store or not store.has_figure:
         raise Failure(f"results: no campaign has {FLOOR} in hold with {power(MANY)} timers")
     told = (
-        f"**A timer costs at least one store to a line that nobody can foresee: {rough(store.cost)} with "
-        f"{power(MANY)} timers, if nothing else is done. With so many, most loads cost least with buckets that "
-        "are append-only logs of ids: "
+        f"**A timer costs at least one store to a cache line that the processor cannot foresee: "
+        f"{rough(store.cost)} with {power(MANY)} timers in random order. With so many, most loads cost least with "
+        "buckets that are append-only logs of ids: "
         f"{granular_won} of {of_granular} with `log_wheel`, which rounds, and {exact_won} of {of_exact} with "
-        f"`log_calendar`, which does not. With {power(SIZES[-1])} it is {' and '.join(fewer_won)}.** At "
+        f"`log_calendar`, which does not, by more than a tenth. With {power(SIZES[-1])} it is "
+        f"{' and '.join(fewer_won)}.** At "
         f"{power(MANY)} a fire and the next timer (`hold`) take {rough(granular.cost)} with `log_wheel` and "
         f"{rough(exact.cost)} with `log_calendar`; the best other granular structure takes "
         f"{two_digits(granular.ratio)} times as long, and the best other exact one "
@@ -107,19 +108,13 @@ def answer() -> str:
         f"`{arming.rival}` takes {_ratio(arming.ratio)} of its time."
     )
     main = costs_of(MAIN)
-    fewer, many = (
-        min(
-            cell.measured_rounds
-            for (_, size, backend), cell in main.cells.items()
-            if backend in OURS.values() and size in sizes and cell.has_figure
-        )
-        for sizes in (SIZES, (MANY,))
-    )
+    fewer, many = (_least_rounds(main, sizes) for sizes in (SIZES, (MANY,)))
+    of_suites = min(_least_rounds(costs_of(suite), SIZES) for suite in SUITES)
     with_fewer = f" with {power(MANY)} timers and of {fewer} with fewer" if fewer != many else ""
     sure = (
-        f"How sure: medians of {many} or more rounds{with_fewer}, on a virtual machine of grade "
+        f"How sure: medians of {many} or more rounds{with_fewer}, and of {of_suites} in the three suites, on a virtual machine of grade "
         f"{main.facts['grade']}. The longest calls were measured once, in three replays. On "
-        "[another host](#three-hosts) a ratio may be 0.3 to 2 times as large, and one near 1 may turn over. So "
+        "[another host](#three-hosts) a ratio may be 0.3 to 2 times as large, and one near 1 may reverse. So "
         "only large ratios mean something."
     )
     return f"{paragraph(told)}\n\n{paragraph(sure)}\n"
@@ -315,6 +310,15 @@ def _lead(results: Results, workload: str, size: int, precision: str) -> Lead | 
         return Lead(workload, ours.cost, *best_without_logs(results, workload, precision, size))
     except Failure:
         return None
+
+
+def _least_rounds(results: Results, sizes: Sequence[int]) -> int:
+    """Returns the fewest rounds of a cell of OURS."""
+    return min(
+        cell.measured_rounds
+        for (_, size, backend), cell in results.cells.items()
+        if backend in OURS.values() and size in sizes and cell.has_figure
+    )
 
 
 def _ahead(size: int, precision: str) -> tuple[int, int]:

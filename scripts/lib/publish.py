@@ -43,6 +43,8 @@ from published import (
     latest_of_all,
     paragraph,
     rough,
+    services_of,
+    value_of,
 )
 from results import realtime, survival
 from results.grid import ResultFile, packed, read_files
@@ -52,7 +54,7 @@ from services import SUITES, services_table
 from style import LIBRARY
 from tables import replays as table_of_costs
 from tables.chosen import rough as rough_number
-from tables.durable import durable_answer, durable_table
+from tables.durable import CLIENTS, durable_answer, durable_table
 from tables.libraries import pays
 from tables.replays import markdown_table
 from tables.survival import answer_lines, broken_lines
@@ -66,7 +68,7 @@ WHAT_IT_IS = {
     "kafka_wheel": "a hierarchical wheel",
     "ring": "one ring of slots",
     "log_wheel": "a wheel whose buckets are append-only logs",
-    "log_calendar": "a calendar of append-only logs, which sorts short ones",
+    "log_calendar": "a calendar of append-only logs, which sorts only what is due next",
     "radix_heap": "a heap of buckets that double in width",
     "index_heap": "a heap in an array, with the place of each timer beside it",
 }
@@ -215,11 +217,14 @@ def answers() -> str:
         _libraries(costs_of("peers")),
         _runtimes(costs_of("processes")),
         _durable(),
-        "**You ask how late timers fire**, yours or those of a service for several threads: "
-        "[services](docs/services.md).",
+        _lateness(),
         _many(full),
     ]
-    return f"With {power(SIZE)} pending timers:\n\n" + "\n".join(map(bullet, lines))
+    first = (
+        f"With {power(SIZE)} pending timers, if a line names no other number. Libraries, runtimes and durable "
+        "queues have campaigns of their own, on other machines of the kind: compare within a line."
+    )
+    return f"{paragraph(first)}\n\n" + "\n".join(map(bullet, lines))
 
 
 def table() -> str:
@@ -293,15 +298,15 @@ def _libraries(peers: Results) -> str:
     [own, *_], own_cost = cheapest(peers, "churn", "exact")
     told = [paid(first, SIZE, " cancels and armings"), *(paid(name, SIZE) for name in others)]
     for_few = [
-        f"`{name}` is for {power(FEW)} timers: {pays(peers, 'churn', FEW, name)}"
+        f"`{name}` pays for {pays(peers, 'churn', FEW, name)} with {power(FEW)}, and is too slow for {power(SIZE)}"
         for name in costs(peers, "churn", "exact" + LIBRARY, FEW)
         if name.partition("_")[0] not in libraries
     ]
-    more = f" {'; '.join(for_few)}".replace("\u202f", NO_BREAK) if for_few else ""
+    more = f" {'; '.join(for_few)}.".replace("\u202f", NO_BREAK) if for_few else ""
     return (
         f"**You have the timers of a library**: 1 % of a core pays, each second, for {', '.join(told)}, "
-        f"and for {paid(own, SIZE)}, which took {rough(own_cost)} in that campaign.{more} ([up to how many "
-        "yours is enough](docs/peers.md))."
+        f"and for {paid(own, SIZE)}, which took {rough(own_cost)} in that campaign.{more} [Up to how many yours "
+        "is enough](docs/peers.md)."
     )
 
 
@@ -313,6 +318,18 @@ def _runtimes(processes: Results) -> str:
     return (
         f"**You have the timers of a runtime**: a cancel and an arming take {enumerated(told, 9)} "
         "([what the others cost](docs/processes.md))."
+    )
+
+
+def _lateness() -> str:
+    def late(service: str, scenario: str = "rate", rate: int = 10_000) -> str:
+        return rough(value_of(services_of("accuracy"), scenario, rate, service, "lateness_p50_ns"))
+
+    return (
+        f"**You ask how late timers fire**: in the median a heap under a mutex is {late('locked_binary_heap')} "
+        f"late, or {late('locked_binary_heap', 'wait_timerfd', FEW)} if it waits by a timerfd; a wheel with granules "
+        f"of a millisecond {late('locked_kafka_wheel_256')} ([services for several threads, loops and "
+        "runtimes](docs/services.md))."
     )
 
 
@@ -336,6 +353,16 @@ def _durable() -> str:
         f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost nothing in {grouped(kills)} "
         f"kills of the engine and {grouped(each)} power cuts each"
     )
+    if find("durable"):
+        rates = {
+            queue: value_of(services_of("durable"), "clients", CLIENTS, queue, "timers_per_second")
+            for queue in safe
+        }
+        slowest, *_, fastest = sorted(rates, key=lambda queue: rates[queue])
+        told += (
+            f", and arm and cancel {grouped(100 * round(rates[slowest] / 100))} (`{slowest}`) to "
+            f"{grouped(100 * round(rates[fastest] / 100))} (`{fastest}`) timers a second with {CLIENTS} clients"
+        )
     losing = sorted((fate for fate in cuts.values() if fate.lost), key=lambda fate: -fate.lost)
     if losing:
         first, *others = [
@@ -350,16 +377,18 @@ def _many(full: Results) -> str:
     few, many = _won_by_logs(full, FEW), _won_by_logs(full, MANY)
     told = []
     for precision, ours, other in (
-        ("granular", "log_wheel_256", "wheel or ring"),
-        ("exact", "log_calendar_256", "exact structure"),
+        ("granular", "log_wheel_256", "granular structure"),
+        ("exact", "log_calendar_256", "exact one"),
     ):
         found = costs(full, "hold", precision, MANY)
         _, best = best_without_logs(full, "hold", precision, MANY)
-        told.append(f"`{ours}` {rough(found[ours])}, and the best other {other} {rough(best)}")
+        told.append(
+            f"`{ours}` takes {rough(found[ours])}, and the best other {other} {rough(best)}"
+        )
     return (
         f"**Few timers or many**: with {power(FEW)} timers a structure without logs is the cheapest in "
         f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact), with "
-        f"{power(MANY)} one with logs in {many[0]} of {many[1]}. There a fire and the next timer take "
+        f"{power(MANY)} one with logs in {many[0]} of {many[1]}. There, for a fire and the next timer, "
         f"{'; '.join(told)} ([what that is worth, and on another host](docs/limit.md))."
     )
 
