@@ -214,7 +214,7 @@ class ReadmeTest(unittest.TestCase):
                 for fault, count in faults.items()
             ]
             with tempfile.TemporaryDirectory() as folder:
-                campaign = Path(folder) / "results" / "2026-01-01-here-faults"
+                campaign = Path(folder) / "results" / "2026-01-01-my-machine-faults"
                 campaign.mkdir(parents=True)
                 content = {"context": CONTEXT, "benchmarks": entries}
                 (campaign / "results.json").write_text(json.dumps(content))

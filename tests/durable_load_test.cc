@@ -312,7 +312,9 @@ TEST(DurableLoadTest, TellsWhenWhatWasDueIsHandedOutAfterACrash) {
         kGoOn);
     EXPECT_EQ(figures.failure, "") << name;
     EXPECT_EQ(figures.first_fire_seconds.has_value(), figures.restart_seconds.has_value());
-    if (figures.restart_seconds) EXPECT_LE(*figures.first_fire_seconds, *figures.restart_seconds);
+    if (figures.restart_seconds) {
+      EXPECT_LE(*figures.first_fire_seconds, *figures.restart_seconds);
+    }
     return figures.first_fire_seconds;
   };
   EXPECT_EQ(restarts_in("redis_memory"), std::nullopt);  // it has lost all

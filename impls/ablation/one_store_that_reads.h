@@ -4,10 +4,19 @@
 // A store leaves its line to the store buffer, and the processor goes on. A load keeps its place
 // among the instructions in flight until the line is there, so fewer misses overlap.
 //
+// Invariants:
+//   1. deadlines_[id] is the deadline of the last schedule(id), or kNever if cancel(id) came after
+//      it or there was none.
+//   2. pending_ counts those that are not kNever; nobody is told.
+//
 // Cost:
 //   schedule, cancel O(1): one load and one store, 1 line
 //   advance nothing
 //   8 bytes a timer
+//
+// Good: beside one_store it shows what it costs to know whether a timer was pending.
+// Bad: it fires nothing, so it is never ranked.
+// Follows: one_store.
 #pragma once
 
 #include <vector>

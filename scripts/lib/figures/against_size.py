@@ -29,6 +29,7 @@ from style import PRECISIONS
 from words import digits, power
 
 LABEL_SIZE = 7.5
+LABEL_GAP = 1.2 * LABEL_SIZE / 72  # inches between labels, if there are many
 WIDTH = 8  # inches of the figure
 PLOT, TITLE, AXIS = 3.67, 0.67, 0.42  # inches of the plot, above it, and below it
 ROW = 0.145  # inches of a line about precisions
@@ -44,7 +45,8 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
     columns = 2 if wide > 6.8 else 1
     footer = footer_height(results, wide)
     below = AXIS + math.ceil(len(precisions) / columns) * ROW + footer
-    high = PLOT + TITLE + below
+    plot = max(PLOT, len(backends) * LABEL_GAP)
+    high = plot + TITLE + below
     figure = plt.figure(figsize=(wide, high), dpi=200)
     axes = figure.add_axes((0, 0, 1, 1))  # until the labels are known
     sizes = results.sizes(workload)
@@ -59,7 +61,7 @@ def draw(results: Results, workload: str, width: float | None = None) -> Figure:
         shade_below(axes, harness)
     labels = [_draw_line(axes, results, workload, backend) for backend in backends]
     right = max(RIGHT, room_for(labels))
-    axes.set_position((LEFT / wide, below / high, 1 - (LEFT + right) / wide, PLOT / high))
+    axes.set_position((LEFT / wide, below / high, 1 - (LEFT + right) / wide, plot / high))
     label_ends(axes, labels)
 
     axes.xaxis.set_major_locator(FixedLocator(sizes))
@@ -131,7 +133,7 @@ def label_ends(axes: Axes, labels: list[EndLabel]) -> None:
     of the axes must be known.
     """
     inches = axes.figure.get_figheight() * axes.get_position().height
-    gap = min(1.3 * LABEL_SIZE / 72 / inches, 1.1 / len(labels))
+    gap = min(1.3 * LABEL_SIZE / 72 / inches, 1 / len(labels))
     bottom, top = map(math.log, axes.get_ylim())
     wanted = [
         (math.log(label.end[1]) - bottom) / (top - bottom) if label.end else 1 for label in labels

@@ -587,7 +587,8 @@ function exportChart(kind, {title, remake, config, columns, rows, canvas}) {
     `Reproduce with: ${remake}`,
     (line) => textWidth([line], COMMAND_SIZE) < canvas.clientWidth,
   );
-  const height = canvas.clientHeight + FRAME + 1.2 * COMMAND_SIZE * (command.length - 1);
+  const lines = 1.2 * COMMAND_SIZE * (command.length - 1);
+  const height = Math.ceil(canvas.clientHeight + FRAME + lines);
   const framed = inFrame(config(paper, width), paper, title, command);
   if (kind === 'SVG') {
     download(name, 'image/svg+xml', svgOf(framed, width, height, paper.paper));
