@@ -445,9 +445,6 @@ std::chrono::nanoseconds age_of(const SurvivalTerms& terms) {
          static_cast<std::int64_t>(terms.latest_calls) * CrewPlan().between_timers;
 }
 
-// Calls before those that may be lost; without any, a run could find nothing.
-constexpr std::uint64_t kOldCalls = 100;
-
 CrewPlan plan_of(const Fault& fault, const DurableTraits& traits, const std::string& queue,
                  std::uint64_t seed) {
   const std::chrono::nanoseconds longest_delay = 600ms + 2 * age_of(terms_of(fault, traits));
@@ -521,6 +518,8 @@ void run_fault(const Fault& fault, DurableEngine& engine, const DurableTraits& t
   const SurvivalTerms terms = terms_of(fault, traits);
   const std::chrono::nanoseconds age = age_of(terms);
   wait(scene, age + 100ms + std::chrono::milliseconds(random() % longest_wait));
+  // Calls before those that may be lost; without any, a run could find nothing.
+  constexpr std::uint64_t kOldCalls = 100;
   const auto is_enough_old = [&] {
     return count(ledger, Happening::armed) + count(ledger, Happening::cancelled) >
            terms.latest_calls + kOldCalls;

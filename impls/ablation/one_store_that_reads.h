@@ -4,10 +4,7 @@
 // A store leaves its line to the store buffer, and the processor goes on. A load keeps its place
 // among the instructions in flight until the line is there, so fewer misses overlap.
 //
-// Invariants:
-//   1. deadlines_[id] is the deadline of the last schedule(id), or kNever if cancel(id) came after
-//      it or there was none.
-//   2. pending_ counts those that are not kNever; nobody is told.
+// Invariants: those of one_store.
 //
 // Cost:
 //   schedule, cancel O(1): one load and one store, 1 line
@@ -19,13 +16,11 @@
 // Follows: one_store.
 #pragma once
 
-#include <vector>
-
-#include "core/timer_queue.h"
+#include "queues/one_store.h"
 
 namespace timerbench {
 
-class OneStoreThatReads {
+class OneStoreThatReads : public OneStore {
  public:
   static constexpr Traits traits{.name = "one_store_that_reads",
                                  .summary = "reads the deadline in an array, and overwrites it",
@@ -33,33 +28,20 @@ class OneStoreThatReads {
                                  .ordered = false,
                                  .paper = ""};
 
-  explicit OneStoreThatReads(const QueueConfig& config) : deadlines_(config.capacity, kNever) {}
+  using OneStore::OneStore;
 
-  void schedule(TimerId id, Tick deadline) { exchange(id, deadline); }
+  void schedule(TimerId id, Tick deadline) {
+    read(id);
+    OneStore::schedule(id, deadline);
+  }
 
   bool cancel(TimerId id) {
-    exchange(id, kNever);
-    return false;
+    read(id);
+    return OneStore::cancel(id);
   }
-
-  template <class Sink>
-  std::size_t advance(Tick now, Sink&&) {
-    asm volatile("" : : "r"(now));
-    return 0;
-  }
-
-  Tick next_wakeup() const { return kNever; }
-  std::size_t size() const { return 0; }
 
  private:
-  void exchange(TimerId id, Tick deadline) {
-    pending_ += (deadline != kNever) - (deadlines_[id] != kNever);
-    deadlines_[id] = deadline;
-    asm volatile("" : : "r"(pending_) : "memory");  // keep both
-  }
-
-  std::vector<Tick> deadlines_;
-  Tick pending_ = 0;
+  void read(TimerId id) { asm volatile("" : : "r"(deadlines_[id])); }
 };
 static_assert(TimerQueue<OneStoreThatReads>);
 

@@ -131,10 +131,7 @@ def ratios() -> str:
         for size in main.sizes(name)
         if (leads := [lead for precision in OURS if (lead := _lead_at(name, size, precision))])
     ]
-    ours = enumerated([f"`{name}`" for name in OURS.values()], MOST_NAMES)
-    told = (
-        f"In the kernel's recordings the ratios of {ours} are {enumerated(recorded, MOST_NAMES)}."
-    )
+    told = f"In the kernel's recordings the ratios of {_ours()} are {enumerated(recorded, MOST_NAMES)}."
     table = _ratios(workloads, SIZES_OF_MAIN, _lead_at)
     return f"{table}\n\n{paragraph(told)}\n\n{_campaigns(MAIN)}\n"
 
@@ -247,7 +244,6 @@ def ideas() -> str:
 
 def distances() -> str:
     """Returns how many times as much as one store each of OURS costs, for each load and size."""
-    ours = list(OURS.values())
     sizes = sorted({*SIZES, *SIZES_OF_MAIN})
     lines, seen = [], set()
     for suite in (MAIN, *SUITES):
@@ -257,11 +253,14 @@ def distances() -> str:
             if any(told) and workload not in seen:
                 seen.add(workload)
                 lines.append([f"`{workload}`", *(text or "–" for text in told)])
-    names = enumerated([f"`{name}`" for name in ours], MOST_NAMES)
     return (
-        f"{markdown_table(['', *map(power, sizes)], lines, names=1)}\n\nThe two numbers are of {names}. A load in "
+        f"{markdown_table(['', *map(power, sizes)], lines, names=1)}\n\nThe two numbers are of {_ours()}. A load in "
         f"which `{FLOOR}` stores nothing is left out.\n\n{_campaigns(MAIN, *SUITES)}\n"
     )
+
+
+def _ours() -> str:
+    return enumerated([f"`{name}`" for name in OURS.values()], MOST_NAMES)
 
 
 def _distances(results: Results, workload: str, size: int) -> str:

@@ -29,7 +29,7 @@ from style import PRECISIONS
 from words import digits, power
 
 LABEL_SIZE = 7.5
-LABEL_GAP = 1.2 * LABEL_SIZE / 72  # inches between labels, if there are many
+LABEL_GAP = 1.3 * LABEL_SIZE / 72  # inches between labels
 WIDTH = 8  # inches of the figure
 PLOT, TITLE, AXIS = 3.67, 0.67, 0.42  # inches of the plot, above it, and below it
 ROW = 0.145  # inches of a line about precisions
@@ -133,7 +133,7 @@ def label_ends(axes: Axes, labels: list[EndLabel]) -> None:
     of the axes must be known.
     """
     inches = axes.figure.get_figheight() * axes.get_position().height
-    gap = min(1.3 * LABEL_SIZE / 72 / inches, 1 / len(labels))
+    gap = min(LABEL_GAP / inches, 1 / len(labels))
     bottom, top = map(math.log, axes.get_ylim())
     wanted = [
         (math.log(label.end[1]) - bottom) / (top - bottom) if label.end else 1 for label in labels
