@@ -4,9 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
+#include "ablation/roster.h"
+#include "replay/family.h"
 #include "scratch.h"
 
 namespace timerbench {
@@ -158,6 +163,18 @@ TEST_F(SuiteTest, ShippedOnesCanBeRead) {
     ++count;
   }
   EXPECT_GE(count, 9);
+}
+
+TEST_F(SuiteTest, AblationMeasuresEachOfItsDesigns) {
+  const Suite suite = load_suite(fs::path(TIMERBENCH_SUITES) / "ablation.toml");
+  const auto designs = []<class... Designs>(TypeList<Designs...>) {
+    return std::array{Designs::traits.name...};
+  }(AblationRoster{});
+  for (const std::string_view design : designs) {
+    EXPECT_TRUE(std::ranges::any_of(suite.backends, [&](const std::string& name) {
+      return is_called(design, name);
+    })) << design;
+  }
 }
 
 }  // namespace

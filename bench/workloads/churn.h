@@ -23,14 +23,16 @@ struct Churn {
   static constexpr bool items_are_free = true;
 
   Delays delay{"uniform 30s 60s"};
-  // A tick passes every max(1, N / pace) pairs, rounded down. Where N is a multiple of `pace`, a
-  // timer is chosen once in `pace` ticks and 0.30 timers fire for each pair; at N = 10^5 a tick
-  // passes every 3 pairs and 0.37 fire.
+  // A millisecond passes every max(1, N / pace) pairs, rounded down. Where N is a multiple of
+  // `pace`, a timer is chosen once in `pace` ms and 0.30 timers fire for each pair; at N = 10^5 a
+  // millisecond passes every 3 pairs and 0.37 fire.
   std::uint32_t pace = 30'000;
+  std::chrono::nanoseconds resolution = kDefaultResolution;
 
   Parameters parameters() {
     return {{"delay", &delay, "how far ahead timers are armed"},
-            {"pace", &pace, "a tick passes every N / pace pairs"}};
+            {"pace", &pace, "a millisecond passes every N / pace pairs"},
+            {"resolution", &resolution, kMeaningOfResolution}};
   }
 
   Trace generate(const WorkloadOptions& options) const {
@@ -38,9 +40,10 @@ struct Churn {
     const std::uint64_t pairs = options.items != 0 ? options.items
                                 : size < 1'000'000 ? 5'000'000
                                                    : 2'000'000;
-    const std::uint64_t pairs_a_tick = std::max(1U, size / pace);
+    const std::uint64_t pairs_a_ms = std::max(1U, size / pace);
     TraceWriter trace(*this, options);
-    trace.note("pairs_a_tick", pairs_a_tick);
+    trace.note("pairs_a_ms", pairs_a_ms);
+    const auto tick_ns = static_cast<std::uint64_t>(resolution.count());
 
     Random random(options.seed);
     DelaySampler sample = trace.sampler(delay);
@@ -50,13 +53,13 @@ struct Churn {
     // Timers are as old as after a long churn, so that they fire at a steady rate from the
     // beginning: a timer is chosen at a constant rate, and those that would have fired are left
     // out.
-    const std::uint64_t mean_age = size / pairs_a_tick;
+    const std::uint64_t mean_age_ms = size / pairs_a_ms;
     for (TimerId id = 0; id < size; ++id) {
       std::uint32_t ticks = 0;
       std::uint64_t age = 0;
       do {
         ticks = sample(random);
-        age = random.exponential(mean_age) >> 32;
+        age = random.exponential_ns(mean_age_ms) / tick_ns;
       } while (age >= ticks);
       world.arm(id, ticks - static_cast<std::uint32_t>(age));
     }
@@ -66,7 +69,7 @@ struct Churn {
       const TimerId id = random.below(size);
       world.cancel(id);
       arm(id);
-      if (pair % pairs_a_tick == 0) world.step_to(world.now() + 1, arm);
+      world.pass_time_to(pair * 1'000'000 / pairs_a_ms / tick_ns, arm);
     }
     return trace.finish(pairs, size);
   }

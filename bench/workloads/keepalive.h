@@ -57,11 +57,8 @@ struct Keepalive {
     // the time-out. An exponential time has no memory, so the cut-off one is its remainder on
     // division by the time-out.
     const std::uint32_t mean_silence_ms = 100'000'000 / requests_per_100k_s;
-    const auto in_ns = [](std::uint64_t ms) {  // of 2^-32 ms
-      return (ms >> 32) * 1'000'000 + ((ms & 0xFFFF'FFFF) * 1'000'000 >> 32);
-    };
     for (TimerId id = 0; id < size; ++id) {
-      const std::uint64_t silence = in_ns(random.exponential(mean_silence_ms)) / tick_ns;
+      const std::uint64_t silence = random.exponential_ns(mean_silence_ms) / tick_ns;
       world.arm(id, static_cast<std::uint32_t>(timeout_ticks - silence % timeout_ticks));
     }
     std::uint64_t arrival_ns = 0;

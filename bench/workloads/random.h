@@ -47,6 +47,12 @@ class Random {
     }
   }
 
+  // The same with a mean in ms, in ns rounded down.
+  std::uint64_t exponential_ns(std::uint64_t mean_ms) {
+    const std::uint64_t ms = exponential(mean_ms);
+    return (ms >> 32) * 1'000'000 + ((ms & 0xFFFF'FFFF) * 1'000'000 >> 32);
+  }
+
   // True with this probability.
   bool chance(double share) {
     return static_cast<double>(next() >> 11) < share * static_cast<double>(std::uint64_t{1} << 53);

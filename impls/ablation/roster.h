@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ablation/log_wheel_of_deadlines.h"
-#include "ablation/one_store_that_reads.h"
+#include "ablation/one_store_with_reads.h"
 #include "core/joined_name.h"
 #include "core/type_list.h"
 #include "queues/log_wheel.h"
@@ -22,7 +22,7 @@ struct ChangedLogWheel : LogWheel<256, kDesign> {
 };
 
 using AblationRoster = TypeList<  //
-    OneStoreThatReads, LogWheel<64>, LogWheel<1024>, LogWheel<4096>,
+    OneStoreWithReads, LogWheel<64>, LogWheel<1024>, LogWheel<4096>,
     ChangedLogWheel<"without_fetching", LogDesign{.chunks_ahead = 0}>,
     ChangedLogWheel<"without_lazy_moves", LogDesign{.leaves_the_entry = false}>,
     ChangedLogWheel<"without_cascading_ahead", LogDesign{.at_once = ~std::size_t{0}}>,

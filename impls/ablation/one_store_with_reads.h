@@ -20,9 +20,9 @@
 
 namespace timerbench {
 
-class OneStoreThatReads : public OneStore {
+class OneStoreWithReads : public OneStore {
  public:
-  static constexpr Traits traits{.name = "one_store_that_reads",
+  static constexpr Traits traits{.name = "one_store_with_reads",
                                  .summary = "reads the deadline in an array, and overwrites it",
                                  .precision = Precision::none,
                                  .ordered = false,
@@ -43,6 +43,6 @@ class OneStoreThatReads : public OneStore {
  private:
   void read(TimerId id) { asm volatile("" : : "r"(deadlines_[id])); }
 };
-static_assert(TimerQueue<OneStoreThatReads>);
+static_assert(TimerQueue<OneStoreWithReads>);
 
 }  // namespace timerbench
