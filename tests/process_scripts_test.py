@@ -60,6 +60,15 @@ class ProcessTest(unittest.TestCase):
             }
         )
 
+    def test_a_backend_keeps_its_name_though_a_family_has_it(self) -> None:
+        self.edit('"name": "python_heapq"', '"name": "scan_with_a_heap"')  # of the family scan
+        command = [TIMERBENCH, "run", f"--process={self.peer}", "--backends=scan", "--verified"]
+        command += ["--suite=smoke", "--workloads=churn", "--sizes=100", "--items=1000"]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
+        for backend in ("scan", "scan_with_a_heap"):
+            self.assertRegex(run.stdout, rf"(?m)^  exact.* {backend} +\d")
+
     def test_it_is_verified_measured_and_measured_again_when_it_changes(self) -> None:
         self.edit('"ordered": True', '"ordered": True, "walks_ticks": True')
         run = self.bench()

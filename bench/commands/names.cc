@@ -183,6 +183,9 @@ Contenders find_contenders(const std::vector<std::string>& names) {
 
 const Backend& find_backend(const std::string& name) {
   const auto found = find_backends({name});
+  const auto own =
+      std::ranges::find(found, name, [](const Backend* backend) { return backend->traits.name; });
+  if (own != found.end()) return **own;  // though a family may have this name, too
   if (found.size() > 1) {
     throw UsageError(fmt::format("backend '{}' has {} settings; name one, such as '{}'", name,
                                  found.size(), found.front()->traits.name));
