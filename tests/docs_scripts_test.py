@@ -29,6 +29,7 @@ import publish
 import published
 from console import Failure
 from results.grid import packed
+from results.passes import load_pass
 from results.replays import Results, load
 from services import SUITES, services_table
 from tables.libraries import libraries_table
@@ -435,8 +436,21 @@ class LimitTest(unittest.TestCase):
 
     def test_ideas_are_multiples_of_the_wheel(self) -> None:
         costs = {"log_wheel_256": 40, "log_wheel_64": 50, "one_store": 4}
-        with self.campaigns(ablation__hold=costs):
-            told = limit_tables.ideas()
+        longest = {"log_wheel_256": 2000.0, "one_store": 30.0}
+        calls = [
+            {"name": f"ablation/hold/1000000/{name}", "label": "exact, per insert", "worst_ns": ns}
+            for name, ns in longest.items()
+        ]
+        file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "tails.json"
+        file.write_text(json.dumps({"context": {}, "benchmarks": calls}))
+        with (
+            self.campaigns(ablation__hold=costs),
+            mock.patch.object(limit_tables, "tails", lambda suite: load_pass(file)),
+        ):
+            told, longest_of = limit_tables.ideas().split("\n\n")
+        self.assertEqual(self.row(longest_of, "log_wheel_256"), ["`log_wheel_256`", "2.0 µs"])
+        self.assertEqual(self.row(longest_of, "log_wheel_64"), ["`log_wheel_64`", "–"])
+        self.assertNotIn("one_store", longest_of, "it fires nothing")
         self.assertEqual(self.row(told, "log_wheel_256"), ["`log_wheel_256`, ns", "40"])
         self.assertEqual(self.row(told, "log_wheel_64"), ["`log_wheel_64`", "1.25"])
         self.assertEqual(self.row(told, "one_store"), ["`one_store`", "0.10"])
@@ -480,7 +494,8 @@ class ServicesTest(unittest.TestCase):
             folders = [published.latest(prefix + suite) for suite in SUITES]
             table = services_table(folders)
             self.assertGreaterEqual(len(table.splitlines()), least)
-            self.assertIn("`locked_log_wheel_256`", table)
+            for service in ("locked_log_wheel_256", "sharded_4_locked_log_wheel_256"):
+                self.assertIn(f"`{service}`", table)
             for line, expected in zip(shown.strip().splitlines(), table.splitlines(), strict=True):
                 self.assertEqual(line, expected)
             for folder in folders:

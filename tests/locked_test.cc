@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "queues/roster.h"
@@ -60,6 +63,70 @@ TEST_P(LockedTest, FiresInTheOrderOfTheGranules) {
   }
   EXPECT_EQ(fires, (std::vector<PendingTimer>{{1, 10 * kMillisecond}, {0, 30 * kMillisecond}}));
   EXPECT_EQ(service->stop(), (std::vector<PendingTimer>{{2, kHour}}));
+}
+
+// A queue that has no memory to advance, so often.
+std::atomic<int> failures_left = 0;
+
+struct ShortOfMemory : LogWheel<256> {
+  using LogWheel<256>::LogWheel;
+
+  template <class Sink>
+  std::size_t advance(Tick now, Sink&& sink) {
+    if (next_wakeup() <= now && failures_left > 0) {
+      --failures_left;
+      throw std::bad_alloc();
+    }
+    return LogWheel<256>::advance(now, std::forward<Sink>(sink));
+  }
+};
+
+class LockedShortOfMemory : public testing::Test {
+ protected:
+  using Service = Locked<ShortOfMemory>;
+
+  ~LockedShortOfMemory() override { failures_left = 0; }
+
+  ServiceConfig config() {
+    return {.capacity = 4, .clock = clock_, .handler = [this](TimerId id, Tick) {
+              fired_.push_back(id);
+            }};
+  }
+
+  ManualClock clock_;
+  std::vector<TimerId> fired_;
+};
+
+TEST_F(LockedShortOfMemory, TriesAgainAGranuleLater) {
+  Service service(config());
+  service.schedule(1, 10 * kMillisecond);
+  failures_left = 2;
+  for (Tick now = 10; now <= 12; ++now) {
+    EXPECT_TRUE(fired_.empty());
+    clock_.set(now * kMillisecond);
+    clock_.settle();
+  }
+  EXPECT_EQ(fired_, std::vector<TimerId>{1});
+}
+
+TEST_F(LockedShortOfMemory, StopsWithoutALoss) {
+  Service service(config());
+  service.schedule(1, 10 * kMillisecond);
+  service.schedule(2, kHour);
+  failures_left = 1;
+  EXPECT_THROW(service.stop(), std::bad_alloc);
+  EXPECT_THROW(service.schedule(3, kHour), ServiceStopped);
+  EXPECT_EQ(service.stop(), (std::vector<PendingTimer>{{1, 10 * kMillisecond}, {2, kHour}}));
+  EXPECT_TRUE(fired_.empty());
+}
+
+TEST_F(LockedShortOfMemory, EndsWithoutMemory) {
+  {
+    Service service(config());
+    service.schedule(1, kHour);
+    failures_left = 1'000'000;
+  }
+  EXPECT_TRUE(fired_.empty());
 }
 
 }  // namespace

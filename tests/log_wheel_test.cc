@@ -264,6 +264,28 @@ TEST(LogWheelTest, NoTickCascadesAWholeBucketAfterIdleTime) {
   for (const Tick idle : {600, 70'000, 200'000}) EXPECT_LE(most_moved(50'000, 100, idle), 300u);
 }
 
+// All timers are armed for one tick, and moved far away before it comes. What waits in an upper bucket
+// is settled in parts; what is in the bucket of the tick itself is looked at by one call.
+TEST(LogWheelTest, AHerdThatHasMovedIsLookedAtOnceIfItsTickIsNear) {
+  constexpr TimerId kTimers = 10'000;
+  const auto most_moved_of_a_herd = [](Tick due) {
+    Wheel wheel({.capacity = kTimers});
+    for (TimerId id = 0; id < kTimers; ++id) wheel.schedule(id, due);
+    const Tick moved_at = due - due / 50;
+    wheel.advance(moved_at, IgnoreExpiry{});
+    for (TimerId id = 0; id < kTimers; ++id) wheel.schedule(id, due + 60'000);
+    std::uint64_t most = 0;
+    for (Tick now = moved_at + 1; now <= due + 1'000; ++now) {
+      const std::uint64_t before = wheel.work().moved;
+      EXPECT_EQ(wheel.advance(now, IgnoreExpiry{}), 0u);
+      most = std::max(most, wheel.work().moved - before);
+    }
+    return most;
+  };
+  EXPECT_LE(most_moved_of_a_herd(60'000), 800u);
+  EXPECT_EQ(most_moved_of_a_herd(200), kTimers);
+}
+
 // Once all of the bucket has cascaded, nothing is to be looked at when it begins.
 TEST(LogWheelTest, WhatHasCascadedAheadWakesNoOneUpBeforeItIsDue) {
   constexpr TimerId kTimers = 5'000;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <map>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -257,22 +258,51 @@ TEST(AvlMultiset, OfEqualsTheOneArmedFirstComesFirst) {
   EXPECT_EQ(fired, armed);
 }
 
-// Each move runs out of memory where it needs a block of nodes.
+// Fires all, and expects each timer at its deadline; kNever is that of one that is not pending.
+template <class Queue>
+void expect_deadlines(Queue& queue, const std::vector<Tick>& deadlines) {
+  std::multimap<Tick, TimerId> expected;
+  for (TimerId id = 0; id < deadlines.size(); ++id) {
+    if (deadlines[id] != kNever) expected.emplace(deadlines[id], id);
+  }
+  EXPECT_EQ(queue.size(), expected.size());
+  std::vector<TimerId> due;
+  while (!expected.empty()) {
+    const Tick next = expected.begin()->first;
+    ASSERT_EQ(queue.advance(next - 1, IgnoreExpiry{}), 0U) << next;
+    due.clear();
+    queue.advance(next, [&](TimerId id, Tick deadline) {
+      EXPECT_EQ(deadline, next) << id;
+      due.push_back(id);
+    });
+    std::ranges::sort(due);
+    std::vector<TimerId> own;
+    for (; !expected.empty() && expected.begin()->first == next; expected.erase(expected.begin()))
+      own.push_back(expected.begin()->second);
+    std::ranges::sort(own);
+    ASSERT_EQ(due, own) << next;
+  }
+}
+
+// Each arming or move runs out of memory where it needs a block of nodes. Every other one that failed
+// is made again.
 TEST(Skiplist, StaysAsItWasWhenMemoryRunsOut) {
   constexpr TimerId kTimers = 10;
   Skiplist queue({.capacity = kTimers});
-  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1 + id);
+  std::vector<Tick> deadlines(kTimers, kNever);
   std::size_t failures = 0;
   for (Tick move = 0; move < 3000; ++move) {
     const auto id = static_cast<TimerId>(move % kTimers);
     const Tick deadline = 100 + move * 7919 % 2503;
-    if (!runs_out_of_memory(0, [&] { queue.schedule(id, deadline); })) continue;
-    ++failures;
-    ASSERT_EQ(queue.size(), kTimers);
-    queue.check();
-    queue.schedule(id, deadline);
+    if (runs_out_of_memory(0, [&] { queue.schedule(id, deadline); })) {
+      queue.check();
+      if (++failures % 2 == 0) continue;
+      queue.schedule(id, deadline);
+    }
+    deadlines[id] = deadline;
   }
-  EXPECT_GT(failures, 0U);
+  EXPECT_GT(failures, 10U);
+  expect_deadlines(queue, deadlines);
 }
 
 template <class Queue>
@@ -289,6 +319,9 @@ TYPED_TEST(OwnMemory, HoldsNoTimerOrIsRefusedWithTheMemoryForAll) {
 
 TEST(OthersMemory, HoldsNoTimerOrIsRefusedWithTheMemoryForAll) {
   expect_none_and_too_many<BinaryHeap>();
+  expect_none_and_too_many<QuadHeap>();
+  expect_none_and_too_many<PairingHeap>();
+  expect_none_and_too_many<FibonacciHeap>();
   expect_none_and_too_many<BTree>();
   expect_none_and_too_many<Skiplist>();
 }
@@ -305,6 +338,9 @@ TYPED_TEST(OwnMemory, AssertsThatIdsAreInRange) { expect_that_ids_are_asserted<T
 
 TEST(OthersMemory, AssertThatIdsAreInRange) {
   expect_that_ids_are_asserted<BinaryHeap>();
+  expect_that_ids_are_asserted<QuadHeap>();
+  expect_that_ids_are_asserted<PairingHeap>();
+  expect_that_ids_are_asserted<FibonacciHeap>();
   expect_that_ids_are_asserted<BTree>();
   expect_that_ids_are_asserted<Skiplist>();
 }
@@ -425,32 +461,27 @@ using QueuesThatGrow =
     testing::Types<TickMap, Lawn, BinaryHeap, QuadHeap, PairingHeap, FibonacciHeap>;
 TYPED_TEST_SUITE(ShortOfMemory, QueuesThatGrow);
 
+// Timers are armed and moved where there may be no memory for it, and moved where there is.
 TYPED_TEST(ShortOfMemory, StaysAsItWasWhenArmingFails) {
   constexpr TimerId kTimers = 300;
   TypeParam queue(QueueConfig{.capacity = kTimers});
+  std::vector<Tick> deadlines(kTimers, kNever);
   int failures = 0;
   for (TimerId id = 0; id < kTimers; ++id) {
     const TimerId moved = id / 2;
-    if (id > 0) queue.schedule(moved, 1'000 + moved);
-    is_out_of_memory = true;
+    queue.schedule(moved, 1'000 + moved);
+    deadlines[moved] = 1'000 + moved;
     for (const TimerId failing : {moved, id}) {
-      const std::size_t before = queue.size();
-      try {
-        queue.schedule(failing, 2'000 + id);
-      } catch (const std::bad_alloc&) {
-        EXPECT_EQ(queue.size(), before);
+      const Tick deadline = 2'000 + id * 7919 % 2503;
+      if (runs_out_of_memory(0, [&] { queue.schedule(failing, deadline); })) {
         ++failures;
+      } else {
+        deadlines[failing] = deadline;
       }
     }
-    is_out_of_memory = false;
-    queue.schedule(moved, 1'000 + moved);
-    queue.schedule(id, 1'000 + id);
   }
   EXPECT_GT(failures, 0);
-  for (TimerId id = 0; id < kTimers; ++id) {
-    EXPECT_EQ(queue.advance(999 + id, IgnoreExpiry{}), 0U);
-    EXPECT_EQ(queue.advance(1'000 + id, IgnoreExpiry{}), 1U);
-  }
+  expect_deadlines(queue, deadlines);
 }
 
 template <class Queue>
@@ -475,6 +506,29 @@ TYPED_TEST(Logs, StayAsTheyWereWhenMemoryRunsOutWhileArming) {
     EXPECT_EQ(queue.advance(deadline(id) - 1, IgnoreExpiry{}), 0U);
     EXPECT_EQ(queue.advance(deadline(id), IgnoreExpiry{}), 1U);
   }
+}
+
+// All wait in one bucket, and each is moved nearer, so that its old entry dies.
+TYPED_TEST(Logs, StayAsTheyWereWhenMemoryRunsOutWhileMovingNearer) {
+  constexpr TimerId kTimers = 500;
+  TypeParam queue(QueueConfig{.capacity = kTimers});
+  std::vector<Tick> deadlines;
+  for (TimerId id = 0; id < kTimers; ++id) {
+    deadlines.push_back(511);
+    queue.schedule(id, deadlines[id]);
+  }
+  std::size_t failures = 0;
+  for (TimerId id = 0; id < kTimers; ++id) {
+    const Tick deadline = 1 + id;
+    if (runs_out_of_memory(0, [&] { queue.schedule(id, deadline); })) {
+      ++failures;
+    } else {
+      deadlines[id] = deadline;
+    }
+  }
+  EXPECT_GT(failures, 0U);
+  EXPECT_LT(failures, kTimers);
+  expect_deadlines(queue, deadlines);
 }
 
 // Each timer needs a chunk of its own then. There may be none left for any of them.

@@ -52,9 +52,9 @@ class Decide(ReportTest):
             self.answers(),
             {
                 "If a granule late is fine": "ring: 10.0 ns per request. "
-                "At 100\u202f000 operations a second that is 0.10 % of a core.",
+                "100\u202f000 a second take 0.10 % of a core.",
                 "If no timer may be late": "lazy: 40.1 ns per request, 300 B a timer. "
-                "At 100\u202f000 operations a second that is 0.40 % of a core; "
+                "100\u202f000 a second take 0.40 % of a core; "
                 "1\u202f000 timers take 0.30 MB.",
             },
         )
@@ -80,7 +80,7 @@ class Decide(ReportTest):
         page = self.report(self.generated())
         self.answer(page, "decide&n=1000&never=100&delay=30000000000&rate=5000000")
         exact = self.answers()["If no timer may be late"]
-        self.assertIn("At 5\u202f000\u202f000 operations a second that is 20.0 % of a core", exact)
+        self.assertIn("5\u202f000\u202f000 a second take 20.0 % of a core", exact)
         self.assertIn("1\u202f000 timers take 0.30 MB", exact)
 
     def test_a_load_between_two_sizes_is_answered_at_both(self) -> None:

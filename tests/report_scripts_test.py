@@ -292,6 +292,21 @@ class Pages(ReportTest):
         self.assertNotIn("fill at 10³: the longest advance", self.text())
         self.assertIn("oak at 10³ (timeout: over 5 s)", self.text())
 
+    def test_pages_of_passes_open_with_a_campaign_that_has_them(self) -> None:
+        name = "quick/churn/1000"
+        entries = costs(name, "heap", "exact", 10, 0)
+        passes = {
+            "tails": [entry(name, "heap", "exact", clock_ns=20.0, worst_ns=5.0)],
+            "memory": [entry(name, "heap", "exact", bytes_per_timer=56.0)],
+        }
+        folders = [self.campaign(entries, "first"), self.campaign(entries, "second", passes)]
+        page = self.report(*folders)
+        for name, told in (("tails", "the longest advance"), ("memory", "56.0 B")):
+            self.open(page, name)
+            self.assertIn(told, self.text())
+            shown = Select(self.browser.find_element(By.CSS_SELECTOR, "[data-key='c']"))
+            self.assertTrue(shown.first_selected_option.text.startswith("second"))
+
     def test_campaigns_of_one_name_are_counted(self) -> None:
         folders = []
         for parent, cost in (("monday", 10), ("tuesday", 20)):

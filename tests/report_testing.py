@@ -15,9 +15,9 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-# Own services before those beside libraries, whose command does not fit into one line.
-REAL = sorted(ROOT.glob("results/2*"), key=lambda path: ("service_peers" in path.name, path))
-REAL += ROOT.glob("results/*.jsonl")
+import published
+
+REAL = [*published.latest_of_all(), *ROOT.glob("results/*.jsonl")]
 PAGES = [
     *("decide", "scaling", "limit", "map", "tails", "accuracy", "contention", "purgatory"),
     *("durable", "survival", "history", "memory", "pairwise", "backend", "machine", "raw"),

@@ -93,8 +93,7 @@ bool has_ended(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; 
 
 struct Recovery {
   std::size_t fired = 0;
-  double first_seconds = 0;  // from the kill to the first of them
-  double seconds = 0;        // to the last
+  Restart restart{};
 };
 
 // Kills the engine, and claims what is due from the moment when it is dead: a replica may have taken
@@ -126,8 +125,8 @@ Recovery recover(DurableBench& bench) {
       for (const ClaimedTimer& claim : claims) fired.insert(claim.timer.id);
       if (fired.size() > before) {
         last_news = Clock::now();
-        recovery.seconds = std::chrono::duration<double>(last_news - begin).count();
-        if (before == 0) recovery.first_seconds = recovery.seconds;
+        recovery.restart.last_seconds = std::chrono::duration<double>(last_news - begin).count();
+        if (before == 0) recovery.restart.first_seconds = recovery.restart.last_seconds;
       }
       if (Clock::now() - last_news > kLongestLull) break;  // the rest is lost
     } catch (const BackendError& error) {
@@ -165,10 +164,7 @@ DurableFigures measure_pending(const DurableLoad& load, const DurableContender& 
   bench.close();
   (is_in_its_clients ? arm_and_be_killed : arm_what_is_due)(bench, contender.traits.promise);
   const Recovery recovery = recover(bench);
-  if (recovery.fired > 0) {
-    figures.first_fire_seconds = recovery.first_seconds;
-    figures.restart_seconds = recovery.seconds;
-  }
+  if (recovery.fired > 0) figures.restart = recovery.restart;
   if (recovery.fired < kDueInACrash && contender.traits.promise.when_killed == Kept::all) {
     figures.failure = fmt::format("wrong: of {} due timers {} are gone after kill -9", kDueInACrash,
                                   kDueInACrash - recovery.fired);

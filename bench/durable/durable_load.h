@@ -43,6 +43,13 @@ struct DurableLoad {
   double seconds = 1;
 };
 
+// From kill -9 until the first of what was due has been handed out, and until all of it that was not
+// lost has.
+struct Restart {
+  double first_seconds = 0;
+  double last_seconds = 0;
+};
+
 struct DurableFigures {
   std::string failure{};  // if not empty, why the rest is invalid; the status comes first
   double seconds = 0;
@@ -75,12 +82,9 @@ struct DurableFigures {
   double achieved_per_second = 0;
   bool saturated = false;
   // Of the timers that were armed before, what the engine and its files have grown by.
-  double bytes_in_memory = 0;  // a timer
-  double bytes_on_disk = 0;    // a timer
-  // From kill -9 until the first of what was due has been handed out, and until all of it that was not
-  // lost has; nothing if all of it was. Only of measure_pending().
-  std::optional<double> first_fire_seconds{};
-  std::optional<double> restart_seconds{};
+  double bytes_in_memory = 0;        // a timer
+  double bytes_on_disk = 0;          // a timer
+  std::optional<Restart> restart{};  // of measure_pending(); nothing if all that was due is lost
 };
 
 // All throw BackendError, which says what failed, Interrupted, and ProgramFailure if it would take

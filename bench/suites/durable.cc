@@ -58,8 +58,10 @@ RealtimeFigures figures_of(const DurableFigures& measured, std::string_view rank
   }
   add("bytes_in_memory", measured.bytes_in_memory);
   add("bytes_on_disk", measured.bytes_on_disk);
-  add("first_fire_seconds", measured.first_fire_seconds.value_or(0));
-  add("restart_seconds", measured.restart_seconds.value_or(0));
+  if (measured.restart) {
+    add("first_fire_seconds", measured.restart->first_seconds);
+    add("restart_seconds", measured.restart->last_seconds);
+  }
   if (measured.offered_per_second > 0) {  // the load sets the rate
     figures.counters.insert(figures.counters.end(),
                             {{"offered_per_second", measured.offered_per_second},

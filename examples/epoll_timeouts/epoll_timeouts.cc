@@ -120,9 +120,10 @@ int main(int argc, char** argv) {
   const bool ticks = argc > 1 && argv[1] == std::string("--tick");
   const int wanted = argc > 1 + ticks ? std::atoi(argv[1 + ticks]) : 100'000;
   constexpr int kOthers = 64;  // open files that are no connections
-  rlimit files;
+  rlimit files{rlim_t(wanted) + kOthers, rlim_t(wanted) + kOthers};
+  setrlimit(RLIMIT_NOFILE, &files);  // fails if that is above the limit, which only root may raise
   check(getrlimit(RLIMIT_NOFILE, &files), "getrlimit");
-  files.rlim_cur = std::min(files.rlim_max, rlim_t(wanted) + kOthers);
+  files.rlim_cur = files.rlim_max;
   check(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
   const unsigned capacity = files.rlim_cur;  // every file descriptor is less
   const int connections = capacity - kOthers;

@@ -23,12 +23,15 @@
 // Bad: for use: a bucket is always cascaded at once, and dead entries are not swept, so moving
 //   timers nearer for ever takes ever more memory.
 // Follows: log_wheel, and Varghese & Lauck 1987, scheme 7.
-// Deviates: entries have deadlines.
+// Deviates: entries have deadlines. Logs are vectors, a bucket is cascaded at once, and nothing is swept:
+//   so it is to be compared with log_wheel_256_without_cascading_ahead, and some of the difference is
+//   that of vectors and chunks.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <utility>
 #include <vector>
 
@@ -54,6 +57,7 @@ class LogWheelOfDeadlines {
         buckets_(kLevels * kBuckets) {}
 
   void schedule(TimerId id, Tick deadline) {
+    assert(id < timers_.size());
     Timer& timer = timers_[id];
     const Tick due = std::max(granularity_.ceil(deadline), hand_);
     if (timer.key > due) append({due, id});
@@ -62,6 +66,7 @@ class LogWheelOfDeadlines {
   }
 
   bool cancel(TimerId id) {
+    assert(id < timers_.size());
     const bool was_pending = std::exchange(timers_[id].deadline, kNever) != kNever;
     size_ -= was_pending;
     return was_pending;

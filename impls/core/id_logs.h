@@ -96,7 +96,7 @@ class IdLogs {
       for (int i = 0; i < kAhead; ++i) fetch_chunk();
     }
     do {
-      if (free_count_ < kIds) add_block(kBlock);
+      while (free_count_ < kIds) add_block(kBlock);  // a chunk for each id, so visit() cannot throw
       if (is_long) fetch_chunk();
       Chunk* const chunk = newest(log);
       const TimerId* const end = log.end_;

@@ -43,11 +43,10 @@
 // Good: for a steady load of delays that are spread evenly, where every day has a timer or two.
 // Bad: when the separation of the first timers says little of the others. The width stays wrong
 //   until the next resize, and then days are too short (the hand passes a year of empty buckets for
-//   one fire) or too long (an insert walks a long list). In the suite delays a fire and insert cost
-//   0.2 to 0.4 of ordered_map's for exponential delays. Delays whose density rises (triangular)
-//   make days too long: 1.1 us at 10^5, six times as much as ladder_queue, and a replay of 10^6
-//   takes more than 5 s. Delays of which half are 1 to 3 ticks and half up to 10^9 make them too
-//   short: a replay of 10^4 takes more than 5 s. When many timers are due already when they are
+//   one fire) or too long (an insert walks a long list). Delays whose density rises (triangular)
+//   make days too long, and the more timers, the longer. Delays of which half are 1 to 3 ticks and
+//   half up to 10^9 make them too short, with 10^4 and 10^5 timers; with 10^6 the near ones are many
+//   enough. The suite delays shows it (docs/backends.md). When many timers are due already when they are
 //   armed: they are all of one day, and each walks past those of it that are due later (16 us for
 //   each of 20 000). And when no call may pause: a resize to 10^6 timers takes 38 ms.
 // Follows: Brown 1988, Calendar queues.

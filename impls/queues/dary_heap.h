@@ -18,7 +18,7 @@
 //
 // Good: as a measure of what a handle costs. Four children to a node halve the levels.
 // Bad: for telling what a heap costs: these are the costs of Boost's nodes. index_heap_4, with
-//   neither nodes nor handles, is cheaper than quad_heap by factors of 3 to 20 (docs/backends.md).
+//   neither nodes nor handles, is several times as cheap as quad_heap (docs/backends.md).
 // Follows: JDK DelayQueue, java.util.Timer and libuv (arity 2), libev (arity 4).
 // Deviates: libev and libuv keep the place or the links in the timer itself and cancel more
 //   cheaply.

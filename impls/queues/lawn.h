@@ -34,7 +34,8 @@
 //
 // Cost:
 //   schedule O(1), O(log k) for the first timer of one of k delays: 4 lines (core/index_lists.h)
-//     and a probe of the table; moving a timer adds the lines of cancel
+//     and a probe of the table; moving a timer adds the lines of cancel. A delay that is one more
+//     than ever before may double the table and the heap: O(k), and the memory is kept
 //   cancel O(1), O(log k) for the last timer of a delay: the links of the timer and its two
 //     neighbours (3 lines)
 //   advance O(fired log k), and as much for each list whose first timer was cancelled: 3 lines a
@@ -44,9 +45,8 @@
 //
 // Good: for time-outs, whose delays are few constants.
 // Bad: for random delays: each timer then needs a list, an entry of the heap and one of the table.
-//   In the suite delays, with 10^5 timers whose delays are a random choice of k, it takes 0.6 of the
-//   time of index_heap_4 for k = 5, 0.7 for 100, 1.2 for 1000, 1.9 for 10^4, a delay for ten
-//   timers, and 6 for 5 * 10^4.
+//   The suite delays shows from how many delays on it costs more than index_heap_4: with 10^5 timers
+//   from about a thousand (docs/backends.md).
 // Follows: Lev-Libfeld 2019, "Lawn: an unbound low latency timer data structure"; Node.js.
 // Deviates: Lawn looks at the first timer of every list to find what is due; the heap is Node's.
 //   Node rounds to whole milliseconds and fires all that is due of a list before that of another.

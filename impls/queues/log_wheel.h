@@ -37,7 +37,9 @@
 //     first of a bucket a word of the bitmap
 //   cancel O(1): the timer's line
 //   advance O(fired + looked at + buckets that begin): the line of each timer that is looked at,
-//     fetched ahead; an entry is looked at once a level at most, unless its timer was moved
+//     fetched ahead; an entry is looked at once a level at most, unless its timer was moved or a
+//     sweep has put it a granule earlier. What was armed for one granule and then cancelled or moved
+//     later is looked at when that begins, all of it by one call, though nothing fires
 //   next_wakeup O(1)
 //   A sweep, while too many entries are dead: 26 to 86 entries a call, and of advance() two more
 //     for each timer that fired. But once in a round through all buckets, a call sweeps all that

@@ -17,6 +17,7 @@
 // Follows: nothing.
 #pragma once
 
+#include <cassert>
 #include <vector>
 
 #include "core/timer_queue.h"
@@ -54,6 +55,7 @@ class OneStore {
 
  private:
   void store(TimerId id, Tick deadline) {
+    assert(id < deadlines_.size());
     deadlines_[id] = deadline;
     asm volatile("" : : : "memory");  // nobody reads it back; keep the store
   }

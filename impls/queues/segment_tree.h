@@ -34,10 +34,9 @@
 //   55 bytes a timer are reserved, since segments may be nearly empty. 18 to 29 are in use, least for
 //     equal deadlines: 13 to 23 of its segment, 4 for its home, the rest of the tree
 //
-// Good: for many timers that must be exact, in little memory. In the suite full, arming of 10^6 costs
-//   a seventh of ordered_map's, cancelling and arming again and firing 0.3 to 0.5.
-// Bad: for cancelling alone, as segments are joined: 0.7 to 1.5 of ordered_map's; and for a few
-//   thousand timers, where a fire and insert cost as much as in a tree.
+// Good: for many timers that must be exact, in little memory: it costs a part of ordered_map.
+// Bad: for cancelling alone, as segments are joined; and for a few thousand timers, where a fire and
+//   insert cost as much as in a tree.
 // Follows: Redis' buckets of what expires, as described: a radix tree of segments of at most 16
 //   items.
 // Deviates: only the idea is taken from there, not the code. Keys have the full resolution of a

@@ -84,17 +84,25 @@ class Executor {
     closed_ = true;
   }
 
-  // Returns when no handler runs any more, except one that calls this, and appends to `pending` the
-  // timers that had not begun. Ends the threads. REQUIRES: close() has been called; nothing is
-  // submitted any more.
+  // Appends to `pending` the timers that have not begun to run. REQUIRES: close() has been called;
+  // nothing is submitted any more.
+  void drain(std::vector<PendingTimer>& pending) {
+    const std::lock_guard lock(mutex_);
+    timers_.drain(submitted_, [&](TimerId id, Tick deadline) {
+      pending.push_back({id, deadline});
+    });
+    size_ = 0;
+  }
+
+  // drain() and end().
   void stop(std::vector<PendingTimer>& pending) {
-    {
-      const std::lock_guard lock(mutex_);
-      timers_.drain(submitted_, [&](TimerId id, Tick deadline) {
-        pending.push_back({id, deadline});
-      });
-      size_ = 0;
-    }
+    drain(pending);
+    end();
+  }
+
+  // Ends the threads, and returns when no handler runs any more, except one that calls this.
+  // REQUIRES: close() has been called.
+  void end() {
     workers_.end();
     runs_.await_end();
   }

@@ -4,7 +4,8 @@
 // sleeps until the queue has work again. A schedule() of an earlier timer rings it. A ticking
 // driver looks once a granule instead, whether there is work or not, and is never rung: the
 // periodic sweep. If the executor has no threads, the driver runs the handlers, and a slow handler
-// delays the others.
+// delays the others. If the queue has no memory to advance, as log_wheel may not, the driver tries again
+// a granule later.
 //
 // Cost:
 //   schedule  the mutex, the executor's mutex, and the queue's own cost, next_wakeup() included
@@ -19,7 +20,9 @@
 #pragma once
 
 #include <mutex>
+#include <new>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "core/granularity.h"
@@ -62,14 +65,18 @@ class Locked {
   Locked& operator=(const Locked&) = delete;
 
   // REQUIRES: not in the handler.
-  ~Locked() { stop(); }
+  ~Locked() {
+    close();
+    end();
+  }
 
+  // Throws std::bad_alloc, and then has done nothing.
   void schedule(TimerId id, Tick deadline) {
     {
       const std::lock_guard lock(mutex_);
       if (stopped_) throw ServiceStopped();
-      executor_.take_back(id);
       queue_.schedule(id, deadline);
+      executor_.take_back(id);
       if (kDrive == Drive::ticking || queue_.next_wakeup() >= asleep_until_) return;
       asleep_until_ = 0;
     }
@@ -81,20 +88,20 @@ class Locked {
     return queue_.cancel(id) || executor_.take_back(id);
   }
 
+  // Throws std::bad_alloc. Then nothing fires any more, and the next call returns what was pending.
   std::vector<PendingTimer> stop() {
-    executor_.close();
-    std::vector<PendingTimer> pending;
+    close();
     {
       const std::lock_guard lock(mutex_);
-      pending.reserve(queue_.size());  // rule 10: the sink must not throw
-      stopped_ = true;
+      // Rule 10: the sink must not throw.
+      pending_.reserve(pending_.size() + queue_.size() + executor_.size());
       queue_.advance(kNever - 1, [&](TimerId id, Tick deadline) {
-        pending.push_back({id, deadline});
+        pending_.push_back({id, deadline});
       });
+      executor_.drain(pending_);
     }
-    driver_.end();
-    executor_.stop(pending);
-    return pending;
+    end();
+    return std::exchange(pending_, {});
   }
 
   std::size_t size() const {
@@ -106,18 +113,38 @@ class Locked {
   std::uint64_t wakeups() const { return driver_.wakeups() + executor_.wakeups(); }
 
  private:
+  // Nothing begins to run from here on.
+  void close() {
+    executor_.close();
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+
+  void end() {
+    driver_.end();
+    executor_.end();
+  }
+
   void drive(Alarm& alarm, const std::stop_token& ending) {
     std::unique_lock lock(mutex_);
     while (!ending.stop_requested()) {
       const Tick now = clock_.now();
-      const std::size_t due = queue_.advance(
-          now, [this](TimerId id, Tick deadline) { executor_.submit(id, deadline); });
+      std::size_t due = 0;
+      bool has_memory = true;
+      try {
+        queue_.advance(now, [&](TimerId id, Tick deadline) {
+          executor_.submit(id, deadline);
+          ++due;
+        });
+      } catch (const std::bad_alloc&) {
+        has_memory = false;  // what was not reached is still pending
+      }
       if (due > 0) {
         asleep_until_ = 0;
         lock.unlock();
         executor_.run_submitted();
       } else {
-        const Tick next = kDrive == Drive::tickless
+        const Tick next = kDrive == Drive::tickless && has_memory
                               ? queue_.next_wakeup()
                               : granularity_.instant(granularity_.floor(now) + 1);
         asleep_until_ = next;
@@ -135,6 +162,7 @@ class Locked {
   Executor executor_;
   Tick asleep_until_ = 0;  // 0: awake, and about to look
   bool stopped_ = false;
+  std::vector<PendingTimer> pending_;  // what stop() has found, until it returns it
 
   Worker driver_;  // last: it uses all the others
 };

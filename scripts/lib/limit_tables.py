@@ -19,6 +19,7 @@ from published import (
     tails,
     value_of,
 )
+from results.passes import PassCell
 from results.replays import FLOOR, HARNESS, Results
 from tables.chosen import rough as two_digits
 from tables.chosen import rough_time
@@ -93,14 +94,13 @@ def answer() -> str:
     told = (
         f"**A timer costs at least one store to a cache line that the processor cannot foresee: "
         f"{rough(store.cost)} with {power(MANY)} timers in random order. With so many, most loads cost least with "
-        "buckets that are append-only logs of ids: "
-        f"{granular_won} of {of_granular} with `log_wheel`, which rounds, and {exact_won} of {of_exact} with "
-        f"`log_calendar`, which does not, by more than a tenth. With {power(SIZES[-1])} it is "
-        f"{' and '.join(fewer_won)}.** At "
-        f"{power(MANY)} a fire and the next timer (`hold`) take {rough(granular.cost)} with `log_wheel` and "
-        f"{rough(exact.cost)} with `log_calendar`; the best other granular structure takes "
-        f"{two_digits(granular.ratio)} times as long, and the best other exact one "
-        f"{two_digits(exact.ratio)} times. Where the clock goes tick by tick the longest `advance()` of "
+        f"buckets that are append-only logs of ids. In {granular_won} of {of_granular} loads `log_wheel`, "
+        "which rounds deadlines, costs less by more than a tenth than all others that round; in "
+        f"{exact_won} of {of_exact} `log_calendar`, which does not round, than all others that do not. With "
+        f"{power(SIZES[-1])} timers it is {' and '.join(fewer_won)} loads.** At "
+        f"{power(MANY)} firing a timer and arming the next (`hold`) takes {rough(granular.cost)} with `log_wheel` and "
+        f"{rough(exact.cost)} with `log_calendar`; the best others take "
+        f"{two_digits(granular.ratio)} and {two_digits(exact.ratio)} times as long. Where the clock goes tick by tick the longest `advance()` of "
         f"`log_wheel` takes {rough(our_ns)}, and fires {grouped(round(fired))} timers; that of `{CASCADING}` "
         f"takes {rough(their_ns)}, and moves {grouped(round(moved))}. With {power(FEW)} timers "
         f"`log_wheel` is behind in {sum(lead.is_behind for lead in of_few)} of the {len(of_few)} loads of three "
@@ -221,9 +221,38 @@ def _tail(workload: str, backend: str, counter: str) -> float:
 
 
 def ideas() -> str:
-    """Returns what each design of the suite ablation costs, as a multiple of log_wheel_256."""
+    """Returns what each design of the suite ablation costs, as a multiple of log_wheel_256.
+
+    A table for each of its two largest sizes, and one of the longest advance() with the most timers.
+    """
     results = costs_of("ablation")
-    size = max(size for name in results.workloads for size in results.sizes(name))
+    sizes = sorted({size for name in results.workloads for size in results.sizes(name)})
+    costs = [_ideas(results, size) for size in sizes[-2:]]
+    return "\n".join([*costs, _longest_advances(results, sizes[-1])])
+
+
+def _longest_advances(results: Results, size: int) -> str:
+    cells = tails("ablation")
+    names = [name for name in results.backends if results.precision(name) != "none"]
+    columns = {
+        workload: told
+        for workload in results.workloads
+        if any(told := [_longest(cells.cell(workload, size, name)) for name in names])
+    }
+    rows = [
+        [f"`{name}`", *(told[i] or "–" for told in columns.values())]
+        for i, name in enumerate(names)
+    ]
+    titles = [f"longest `advance()`, {power(size)} timers", *columns]
+    return markdown_table(titles, rows, names=1) + "\n"
+
+
+def _longest(cell: PassCell | None) -> str:
+    longest = cell and cell.value("worst_ns")
+    return rough_time(longest) if longest else ""
+
+
+def _ideas(results: Results, size: int) -> str:
     ours = OURS["granular"]
 
     def cost(workload: str, backend: str) -> float | None:

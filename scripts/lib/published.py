@@ -97,9 +97,10 @@ def best_without_logs(
 
 
 @cache
-def tails() -> PassResults:
-    """Loads how long single calls take, of the latest campaign that tells."""
-    return load_pass(latest("tails") / PASSES["tails"])
+@cache
+def tails(suite: str = "tails") -> PassResults:
+    """Loads how long single calls take, of the latest campaign of a suite."""
+    return load_pass(latest(suite) / PASSES["tails"])
 
 
 def value_of(

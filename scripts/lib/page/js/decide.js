@@ -44,11 +44,11 @@ function drawDecide(view) {
         .filter(({ranked, tooLate: why}) => ranked && !why)
         .map(({groups}) => groups.flat()),
     ),
-    caveat(campaign, rankings),
     h(
       'details',
       {class: 'more', open: innerWidth > NARROW},
-      h('summary', {}, 'Measure it, and see it on other pages'),
+      h('summary', {}, 'A caveat, how to measure it, and other pages'),
+      caveat(campaign, rankings),
       measureNote(campaign, found, wanted, rankings.at(-1)),
       linksOf(campaign, nearest),
     ),
@@ -160,12 +160,14 @@ function loadWords(campaign, shown, wanted) {
   return [
     h('strong', {}, load.scenario),
     ` at ${shown.map(({size}) => power(size)).join(' and ')}`,
-    isYours ? `: ${wordsOfLoad(load)}.` : ', the measured load that is nearest to yours:',
+    isYours
+      ? `: ${wordsOfLoad(load)}.${wanted && load.share !== null ? ' Your load was measured.' : ''}`
+      : ', the measured load that is nearest to yours:',
     load.isPart && ' It is a part of a load: a single kind of operation.',
   ];
 }
 
-// Says whether this is the reader's load, and what differs.
+// Says how this differs from the reader's load, if it does.
 function yoursNote(campaign, [load, other], wanted) {
   if (!wanted) return null;
   if (load.share === null)
@@ -175,15 +177,12 @@ function yoursNote(campaign, [load, other], wanted) {
       'This campaign does not say how many timers are cancelled and how long delays are: choose a load by its name.',
     );
   const differences = differencesOf(campaign, load, wanted, other);
+  if (!differences.length) return null;
   return h(
     'p',
     {class: 'yours'},
-    differences.length
-      ? [
-          h('strong', {}, 'Your load differs: '),
-          `${differences.join('; ')}. Nothing is interpolated.`,
-        ]
-      : 'Your load was measured.',
+    h('strong', {}, 'Your load differs: '),
+    `${differences.join('; ')}. Nothing is interpolated.`,
   );
 }
 
@@ -342,7 +341,7 @@ function answerOf(campaign, own, shown, {population}, rate) {
             : costsOf(group),
         ]),
       ` per ${item}${bytesOfTimer === null ? '' : `, ${bytes(bytesOfTimer)} a timer`}. `,
-      `At ${grouped(String(rate))} operations a second that is ${groups.length > 1 ? 'at most ' : ''}${percent((rate * worst) / 1e9)} of a core` +
+      `${grouped(String(rate))} a second take ${groups.length > 1 ? 'at most ' : ''}${percent((rate * worst) / 1e9)} of a core` +
         (bytesOfTimer === null
           ? '.'
           : `; ${grouped(String(population))} timers take ${megabytes(bytesOfTimer * population)}.`),
@@ -380,7 +379,7 @@ function useOf(campaign, backend) {
   return h(
     'details',
     {class: 'use', open: innerWidth > NARROW},
-    h('summary', {}, `About ${backend}`),
+    h('summary', {}, 'About ', h('span', {}, backend)),
     factsOf(campaign, backend, ['Header', 'Bad', 'Service']),
   );
 }

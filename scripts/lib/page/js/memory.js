@@ -20,7 +20,7 @@ const USES = [
 ];
 
 function drawMemory(view) {
-  const campaign = view.campaign('costs');
+  const campaign = view.campaign('costs', firstWithPass('memory', 'instructions', 'counters'));
   const {memory, instructions, counters} = campaign?.passes ?? {};
   const table = memory ?? instructions ?? counters;
   if (!table) return nothing('scripts/bench --passes=memory,instructions,counters');

@@ -4,7 +4,7 @@
 const CALLS = {advance: 'advance', schedule: 'schedule', cancel: 'cancel or move'};
 
 function drawTails(view) {
-  const campaign = view.campaign('costs');
+  const campaign = view.campaign('costs', firstWithPass('tails'));
   if (!campaign?.passes.tails) return nothing('scripts/bench --passes=tails');
   const table = campaign.passes.tails;
   const scenario = view.choose(

@@ -385,6 +385,11 @@ function campaignText(campaign) {
   );
 }
 
+// The first campaign that has one of these passes, if there is one.
+function firstWithPass(...names) {
+  return CAMPAIGNS.find(({passes}) => names.some((name) => passes?.[name]));
+}
+
 // The key of the chosen campaign.
 function campaignKey(kind) {
   return {'': 'any', costs: 'c'}[kind] ?? kind;
