@@ -6,6 +6,7 @@ from statistics import median
 
 from console import Failure
 from published import (
+    DESIGNS,
     FEW,
     MAIN,
     MANY,
@@ -225,14 +226,14 @@ def ideas() -> str:
 
     A table for each of its two largest sizes, and one of the longest advance() with the most timers.
     """
-    results = costs_of("ablation")
+    results = costs_of(DESIGNS)
     sizes = sorted({size for name in results.workloads for size in results.sizes(name)})
     costs = [_ideas(results, size) for size in sizes[-2:]]
     return "\n".join([*costs, _longest_advances(results, sizes[-1])])
 
 
 def _longest_advances(results: Results, size: int) -> str:
-    cells = tails("ablation")
+    cells = tails(DESIGNS)
     names = [name for name in results.backends if results.precision(name) != "none"]
     columns = {
         workload: told

@@ -27,6 +27,7 @@ WIDTH = 110
 NO_BREAK = "\u00a0"  # becomes a space when lines are broken
 
 MAIN = "full"  # the suite that a reader meets first
+DESIGNS = "ablation"  # has designs that nobody takes
 LOGS = "log_"  # backends whose buckets are append-only logs
 
 FEW = 1_000
@@ -47,9 +48,10 @@ def find(suite: str) -> Path | None:
 
 
 def latest_of_all() -> list[Path]:
-    """Returns the latest folder of each suite: the main one first, the others by name."""
+    """Returns the latest folder of each suite: MAIN first, DESIGNS last, the others by name."""
     by_suite = _latest_by_suite()
-    return [by_suite[suite] for suite in sorted(by_suite, key=lambda suite: (suite != MAIN, suite))]
+    order = sorted(by_suite, key=lambda suite: (suite != MAIN, suite == DESIGNS, suite))
+    return [by_suite[suite] for suite in order]
 
 
 def _latest_by_suite() -> dict[str, Path]:
