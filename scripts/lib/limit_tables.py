@@ -104,7 +104,7 @@ def answer() -> str:
         f"{two_digits(granular.ratio)} and {two_digits(exact.ratio)} times as long. Where the clock goes tick by tick the longest `advance()` of "
         f"`log_wheel` takes {rough(our_ns)}, and fires {grouped(round(fired))} timers; that of `{CASCADING}` "
         f"takes {rough(their_ns)}, and moves {grouped(round(moved))}. With {power(FEW)} timers "
-        f"`log_wheel` is behind in {sum(lead.is_behind for lead in of_few)} of the {len(of_few)} loads of three "
+        f"`log_wheel` is behind a structure without logs in {sum(lead.is_behind for lead in of_few)} of the {len(of_few)} loads of three "
         f"suites. Where timers are only armed (`fill`) it is behind with any number: at {power(MANY)} "
         f"`{arming.rival}` takes {_ratio(arming.ratio)} of its time."
     )
