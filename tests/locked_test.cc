@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <new>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -118,6 +120,26 @@ TEST_F(LockedShortOfMemory, StopsWithoutALoss) {
   EXPECT_THROW(service.schedule(3, kHour), ServiceStopped);
   EXPECT_EQ(service.stop(), (std::vector<PendingTimer>{{1, 10 * kMillisecond}, {2, kHour}}));
   EXPECT_TRUE(fired_.empty());
+}
+
+TEST(LockedStopTest, HandsEachTimerToOneOfTheThreadsThatStop) {
+  constexpr TimerId kTimers = 64;
+  for (int i = 0; i < 200; ++i) {
+    ManualClock clock;
+    Locked<LogWheel<256>> service(
+        {.capacity = kTimers, .clock = clock, .handler = [](TimerId, Tick) {}});
+    for (TimerId id = 0; id < kTimers; ++id) service.schedule(id, kHour);
+    std::barrier begin(2);
+    std::size_t by_other = 0;
+    std::jthread other([&] {
+      begin.arrive_and_wait();
+      by_other = service.stop().size();
+    });
+    begin.arrive_and_wait();
+    const std::size_t own = service.stop().size();
+    other.join();
+    EXPECT_EQ(own + by_other, kTimers);
+  }
 }
 
 TEST_F(LockedShortOfMemory, EndsWithoutMemory) {

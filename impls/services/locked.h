@@ -22,7 +22,6 @@
 #include <mutex>
 #include <new>
 #include <stop_token>
-#include <utility>
 #include <vector>
 
 #include "core/granularity.h"
@@ -91,6 +90,7 @@ class Locked {
   // Throws std::bad_alloc. Then nothing fires any more, and the next call returns what was pending.
   std::vector<PendingTimer> stop() {
     close();
+    std::vector<PendingTimer> pending;
     {
       const std::lock_guard lock(mutex_);
       // Rule 10: the sink must not throw.
@@ -99,9 +99,10 @@ class Locked {
         pending_.push_back({id, deadline});
       });
       executor_.drain(pending_);
+      pending.swap(pending_);  // here, as another thread may stop it, too
     }
     end();
-    return std::exchange(pending_, {});
+    return pending;
   }
 
   std::size_t size() const {
