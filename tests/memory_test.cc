@@ -85,6 +85,22 @@ class Broad : public Model {
   std::array<char, 1'000'000> within_{};
 };
 
+template <class Queue>
+double most_bytes_a_timer(const Trace& trace) {
+  const MemoryUse use = replay_memory<Queue>({.capacity = trace.info().capacity}, trace.setup(),
+                                             trace.measured(), kNoStop);
+  return static_cast<double>(use.peak) / static_cast<double>(use.most_pending);
+}
+
+// 16 bytes an id and 4.2 an entry, of which a part is dead, beside some 33 KiB of the object.
+TEST(MemoryTest, OfLogsIsAtMost24BytesATimer) {
+  for (const std::string_view workload : {"churn", "keepalive", "hold"}) {
+    const Trace trace = trace_of(workload, 100'000);
+    EXPECT_LE(most_bytes_a_timer<LogWheel<256>>(trace), 24) << workload;
+    EXPECT_LE(most_bytes_a_timer<LogCalendar<256>>(trace), 24) << workload;
+  }
+}
+
 // What memory there is when the most timers are pending, without the object and half a chunk for each
 // of its buckets.
 template <class Queue>
@@ -95,8 +111,7 @@ double bytes_an_id(const Trace& trace) {
   return (static_cast<double>(use.at_most_pending) - sizeof(Queue) - 1'000 * 128) / ids;
 }
 
-// 16 bytes an id and 4.2 an entry, of which a part is dead. Most loads have an id for each pending
-// timer.
+// Most loads have an id for each pending timer.
 TEST(MemoryTest, OfLogsIsAtMost24BytesAnIdInAnyLoad) {
   for (const Workload& workload : workloads()) {
     const Trace trace = trace_of(workload.name, 100'000, 300'000);

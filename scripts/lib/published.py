@@ -99,7 +99,6 @@ def best_without_logs(
 
 
 @cache
-@cache
 def tails(suite: str = "tails") -> PassResults:
     """Loads how long single calls take, of the latest campaign of a suite."""
     return load_pass(latest(suite) / PASSES["tails"])
