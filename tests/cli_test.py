@@ -325,6 +325,17 @@ class CliTest(unittest.TestCase):
         )
         self.assertEqual(done.returncode, 0)
 
+    def test_what_is_chosen_twice_is_measured_once(self) -> None:
+        done = timerbench(
+            "run",
+            "--workloads=drain,drain",
+            "--sizes=1k,10,1000",
+            "--backends=scan,scan",
+            "--benchmark_repetitions=1",
+        )
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(re.findall(r"^  exact +scan +[0-9]", done.stdout, re.M)), 2)
+
     def test_replay_writes_every_fire(self) -> None:
         rows = self.folder / "in.csv"
         rows.write_text(

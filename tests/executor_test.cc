@@ -89,6 +89,7 @@ TEST(ExecutorTest, NothingBeginsOnceItIsClosed) {
   std::vector<PendingTimer> pending;
   executor.stop(pending);
   EXPECT_EQ(pending, (std::vector<PendingTimer>{{3, 7}}));
+  EXPECT_EQ(executor.size(), 0U);
 }
 
 TEST(ExecutorTest, HandsBackWhatHadNotBegun) {

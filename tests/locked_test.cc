@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <chrono>
+#include <functional>
+#include <future>
 #include <new>
 #include <string>
 #include <thread>
@@ -14,6 +18,7 @@
 #include "queues/roster.h"
 #include "realtime/contention.h"
 #include "realtime/make_service.h"
+#include "services/sharded.h"
 
 namespace timerbench {
 namespace {
@@ -67,19 +72,28 @@ TEST_P(LockedTest, FiresInTheOrderOfTheGranules) {
   EXPECT_EQ(service->stop(), (std::vector<PendingTimer>{{2, kHour}}));
 }
 
-// A queue that has no memory to advance, so often.
+// A queue that has no memory to advance, so often; to go on after it has fired, so often; and to
+// schedule, so often.
 std::atomic<int> failures_left = 0;
+std::atomic<int> failures_after_fires_left = 0;
+std::atomic<int> failures_to_schedule_left = 0;
+
+bool fails(std::atomic<int>& left) { return left > 0 && left-- > 0; }
 
 struct ShortOfMemory : LogWheel<256> {
   using LogWheel<256>::LogWheel;
 
+  void schedule(TimerId id, Tick deadline) {
+    if (fails(failures_to_schedule_left)) throw std::bad_alloc();
+    LogWheel<256>::schedule(id, deadline);
+  }
+
   template <class Sink>
   std::size_t advance(Tick now, Sink&& sink) {
-    if (next_wakeup() <= now && failures_left > 0) {
-      --failures_left;
-      throw std::bad_alloc();
-    }
-    return LogWheel<256>::advance(now, std::forward<Sink>(sink));
+    if (next_wakeup() <= now && fails(failures_left)) throw std::bad_alloc();
+    const std::size_t fired = LogWheel<256>::advance(now, std::forward<Sink>(sink));
+    if (fired > 0 && fails(failures_after_fires_left)) throw std::bad_alloc();
+    return fired;
   }
 };
 
@@ -90,13 +104,20 @@ class LockedShortOfMemory : public testing::Test {
   ~LockedShortOfMemory() override { failures_left = 0; }
 
   ServiceConfig config() {
-    return {.capacity = 4, .clock = clock_, .handler = [this](TimerId id, Tick) {
+    return {.capacity = 8, .clock = clock_, .handler = [this](TimerId id, Tick) {
               fired_.push_back(id);
+              if (when_fired_) when_fired_();
             }};
+  }
+
+  void advance_to(Tick now) {
+    clock_.set(now);
+    clock_.settle();
   }
 
   ManualClock clock_;
   std::vector<TimerId> fired_;
+  std::function<void()> when_fired_;
 };
 
 TEST_F(LockedShortOfMemory, TriesAgainAGranuleLater) {
@@ -105,10 +126,32 @@ TEST_F(LockedShortOfMemory, TriesAgainAGranuleLater) {
   failures_left = 2;
   for (Tick now = 10; now <= 12; ++now) {
     EXPECT_TRUE(fired_.empty());
-    clock_.set(now * kMillisecond);
-    clock_.settle();
+    advance_to(now * kMillisecond);
   }
   EXPECT_EQ(fired_, std::vector<TimerId>{1});
+}
+
+TEST_F(LockedShortOfMemory, RunsWhatHasFiredBefore) {
+  Service service(config());
+  service.schedule(1, 10 * kMillisecond);
+  failures_after_fires_left = 1;
+  advance_to(10 * kMillisecond);
+  EXPECT_EQ(fired_, std::vector<TimerId>{1});
+}
+
+// In the handler of one timer the other waits for its turn.
+TEST_F(LockedShortOfMemory, LeavesADueTimerAsItIsIfItCannotMoveIt) {
+  Service service(config());
+  service.schedule(1, 10 * kMillisecond);
+  service.schedule(2, 10 * kMillisecond);
+  when_fired_ = [&] {
+    when_fired_ = nullptr;
+    EXPECT_EQ(service.size(), 1U);
+    failures_to_schedule_left = 1;
+    EXPECT_THROW(service.schedule(2, kHour), std::bad_alloc);
+  };
+  advance_to(10 * kMillisecond);
+  EXPECT_EQ(fired_, (std::vector<TimerId>{1, 2}));
 }
 
 TEST_F(LockedShortOfMemory, StopsWithoutALoss) {
@@ -122,12 +165,72 @@ TEST_F(LockedShortOfMemory, StopsWithoutALoss) {
   EXPECT_TRUE(fired_.empty());
 }
 
-TEST(LockedStopTest, HandsEachTimerToOneOfTheThreadsThatStop) {
+TEST_F(LockedShortOfMemory, ShardsStopWithoutALoss) {
+  Sharded<Service, 4> service(config());
+  std::vector<PendingTimer> armed;
+  for (TimerId id = 0; id < 8; ++id) {
+    armed.push_back({id, kHour + id * kMillisecond});
+    service.schedule(id, kHour + id * kMillisecond);
+  }
+  for (int shard = 0; shard < 4; ++shard) {
+    failures_left = 1;
+    EXPECT_THROW(service.stop(), std::bad_alloc);
+    EXPECT_THROW(service.schedule(3, kHour), ServiceStopped);
+  }
+  std::vector<PendingTimer> pending = service.stop();
+  std::sort(pending.begin(), pending.end(),
+            [](const auto& one, const auto& other) { return one.id < other.id; });
+  EXPECT_EQ(pending, armed);
+  EXPECT_TRUE(service.stop().empty());
+}
+
+TEST_F(LockedShortOfMemory, ShardsEndWithoutMemory) {
+  {
+    Sharded<Service, 4> service(config());
+    for (TimerId id = 0; id < 8; ++id) service.schedule(id, kHour);
+    failures_left = 1'000'000;
+  }
+  EXPECT_TRUE(fired_.empty());
+}
+
+// Whoever has begun may go on, and sees that the service ends.
+TEST(LockedEndTest, BeginsNothingWhileItIsDestroyed) {
+  ManualClock clock;
+  std::atomic<int> fired = 0;
+  std::promise<void> begun;
+  Locked<LogWheel<256>>* service_of_handler = nullptr;
+  {
+    Locked<LogWheel<256>> service({.capacity = 2, .clock = clock, .handler = [&](TimerId id, Tick) {
+                                     if (++fired > 1) return;
+                                     begun.set_value();
+                                     const auto end =
+                                         std::chrono::steady_clock::now() + std::chrono::seconds(2);
+                                     EXPECT_THROW(
+                                         while (std::chrono::steady_clock::now() < end) {
+                                           service_of_handler->schedule(id, kHour);
+                                           std::this_thread::yield();
+                                         },
+                                         ServiceStopped);
+                                   }});
+    service_of_handler = &service;
+    service.schedule(0, 10 * kMillisecond);
+    service.schedule(1, 10 * kMillisecond);
+    clock.set(10 * kMillisecond);
+    begun.get_future().wait();
+  }
+  EXPECT_EQ(fired, 1);
+}
+
+template <class Service>
+class StoppedByTwoTest : public testing::Test {};
+using StoppedByTwo = testing::Types<Locked<LogWheel<256>>, Sharded<Locked<LogWheel<256>>, 4>>;
+TYPED_TEST_SUITE(StoppedByTwoTest, StoppedByTwo);
+
+TYPED_TEST(StoppedByTwoTest, HandsEachTimerToOneOfThem) {
   constexpr TimerId kTimers = 64;
   for (int i = 0; i < 200; ++i) {
     ManualClock clock;
-    Locked<LogWheel<256>> service(
-        {.capacity = kTimers, .clock = clock, .handler = [](TimerId, Tick) {}});
+    TypeParam service({.capacity = kTimers, .clock = clock, .handler = [](TimerId, Tick) {}});
     for (TimerId id = 0; id < kTimers; ++id) service.schedule(id, kHour);
     std::barrier begin(2);
     std::size_t by_other = 0;

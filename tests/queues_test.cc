@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/id_logs.h"
 #include "queues/avl_multiset.h"
 #include "queues/btree.h"
 #include "queues/calendar_queue.h"
@@ -33,6 +34,8 @@
 #include "queues/segment_tree.h"
 #include "queues/skiplist.h"
 #include "queues/tick_map.h"
+#include "services/clock.h"
+#include "services/locked.h"
 
 namespace {
 
@@ -616,6 +619,60 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweepThatUsesAnotherLevel) {
   std::size_t failures = 0;
   while (sweep_fails(failures) && !HasFailure()) ++failures;
   EXPECT_GT(failures, 8U);
+}
+
+// Gathers the ids of some logs in one and spreads them over some, with no memory but what reserve()
+// has got. Before that, so many chunks are free.
+TEST(IdLogs, GatherAndSpreadWithinWhatWasReserved) {
+  using Logs = IdLogs<1>;
+  constexpr std::size_t kAll = ~std::size_t{0}, kBlock = 64;
+  const auto nothing = [](TimerId) {};
+  const auto fails = [&](std::size_t free, TimerId ids, TimerId sources, TimerId targets) {
+    Logs logs(kBlock * Logs::kIds);
+    std::vector<Logs::Log> from(sources), to(targets), full(2 * kBlock);
+    for (TimerId id = 0; id < ids; ++id) logs.append(from[id % sources], id);
+    std::size_t used = free;
+    for (const Logs::Log& log : from) used += (logs.size(log) + Logs::kIds - 1) / Logs::kIds;
+    for (; used < 2 * kBlock; ++used) logs.append(full[used], 0);
+    logs.reserve(targets);
+    return runs_out_of_memory(0, [&] {
+      Logs::Log all;
+      for (Logs::Log& log : from) {
+        logs.take<0>(log, kAll, nothing, [&](TimerId id) { logs.append(all, id); });
+      }
+      logs.take<0>(all, kAll, nothing, [&](TimerId id) { logs.append(to[id % targets], id); });
+    });
+  };
+  for (const TimerId sources : {1U, 2U, 5U}) {
+    for (const TimerId targets : {1U, 2U, 7U, 13U}) {
+      for (std::size_t free = 0; free <= targets + Logs::kIds; ++free) {
+        for (TimerId ids = 1; ids <= 15 * targets; ++ids) {
+          ASSERT_FALSE(fails(free, ids, sources, targets))
+              << ids << " of " << sources << " to " << targets << ", " << free << " free";
+        }
+      }
+    }
+  }
+}
+
+// The thread that stops a service has the memory for what it takes before it takes it.
+TEST(Locked, HandsBackAllTimersWhenMemoryRunsOut) {
+  constexpr TimerId kTimers = 20;
+  const auto stop_fails = [&](std::size_t allocations_left) {
+    ManualClock clock;
+    Locked<BinaryHeap> service(
+        {.capacity = kTimers, .clock = clock, .handler = [](TimerId, Tick) {}});
+    for (TimerId id = 0; id < kTimers; ++id) service.schedule(id, 1'000 + id);
+    clock.settle();
+    std::vector<PendingTimer> pending;
+    const bool failed = runs_out_of_memory(allocations_left, [&] { pending = service.stop(); });
+    if (failed) pending = service.stop();
+    EXPECT_EQ(pending.size(), kTimers) << allocations_left;
+    return failed;
+  };
+  std::size_t failures = 0;
+  while (stop_fails(failures) && !HasFailure()) ++failures;
+  EXPECT_GT(failures, 0U);
 }
 
 template <class Queue>

@@ -230,9 +230,10 @@ TEST(WorkloadTest, ParametersChangeWhatIsGenerated) {
 }
 
 TEST(WorkloadTest, SettingsThatDoNotFitAreRefused) {
-  const auto problem = [](const char* workload, Settings settings) -> std::string {
+  const auto problem = [](const char* workload, Settings settings,
+                          TimerId size = 10) -> std::string {
     try {
-      generate(workload, {.size = 10, .items = 10, .settings = std::move(settings)});
+      generate(workload, {.size = size, .items = 10, .settings = std::move(settings)});
     } catch (const ParameterError& error) {
       return error.what();
     }
@@ -254,7 +255,11 @@ TEST(WorkloadTest, SettingsThatDoNotFitAreRefused) {
             "'constant 1ms': 1ms is shorter than the workload's tick of 1s");
   EXPECT_EQ(problem("hold", {{"delay", "constant 50d"}}),
             "'constant 50d': 50d is more than the 2^32 ticks of 1ms that a trace can tell");
-  EXPECT_EQ(problem("hold", {{"resolution", "0ns"}}), "resolution: '0s' is shorter than 1ns");
+  EXPECT_EQ(problem("hold", {{"resolution", "0ns"}}), "resolution: at least 1ns");
+  EXPECT_EQ(problem("churn", {{"delay", "constant 12ms"}}, 1000), "");
+  EXPECT_EQ(problem("churn", {{"delay", "constant 8ms"}}, 1000),
+            "delay: 'constant 8ms' is too short; more than 100 timers would fire for each pair, "
+            "since a timer is chosen once in 1000 ms. Choose longer delays or a smaller pace");
   EXPECT_EQ(problem("hold", {{"resolution", "1ns"}, {"delay", "constant 5s"}}),
             "'constant 5s': 5s is more than the 2^32 ticks of 1ns that a trace can tell");
   EXPECT_EQ(problem("moved_earlier", {{"nearer", "20s"}}),
@@ -457,6 +462,9 @@ TEST(WorkloadTest, ChurnLetsFewTimersLive) {
   const TraceStat largest = stat_trace(generate("churn", {.size = 90'000, .items = 300'000}));
   EXPECT_NEAR(static_cast<double>(largest.fired) / 3e5, 0.303, 0.01);
   EXPECT_EQ(largest.counts.advances, 100'000U);
+  // A timer is chosen once in 33 333 ms here: E[e^(-delay / 33 333)] = 0.268.
+  const TraceStat uneven = stat_trace(generate("churn", {.size = 100'000, .items = 60'000}));
+  EXPECT_NEAR(static_cast<double>(uneven.fired) / 6e4, 0.366, 0.01);
   // From the beginning, however short the trace is.
   const TraceStat brief = stat_trace(generate("churn", {.size = 30'000, .items = 20'000}));
   EXPECT_NEAR(static_cast<double>(brief.fired) / 2e4, 0.303, 0.02);
@@ -502,6 +510,7 @@ TEST(WorkloadTest, LoadsAreTheSameInNanoseconds) {
     expect_near(ns.moved, ms.moved);
     expect_near(ns.cancelled, ms.cancelled);
     expect_near(ns.fired, ms.fired);
+    EXPECT_GE(ns.counts.advances, 100'000U);
   }
 }
 

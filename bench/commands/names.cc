@@ -134,7 +134,8 @@ std::vector<std::string> split(std::string_view list) {
     if (comma == 0) {
       throw UsageError(fmt::format("'{}': nothing stands before a comma", whole));
     }
-    items.emplace_back(list.substr(0, comma));
+    const std::string_view item = list.substr(0, comma);
+    if (std::ranges::count(items, item) == 0) items.emplace_back(item);
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return items;

@@ -21,7 +21,7 @@ namespace timerbench {
 std::string unknown(std::string_view kind, std::string_view name,
                     const std::vector<std::string_view>& known);
 
-// The items of a comma-separated list.
+// The items of a comma-separated list, each once.
 std::vector<std::string> split(std::string_view list);
 
 // A name is a backend or a family, which stands for all its members: "ring" is ring_512 and

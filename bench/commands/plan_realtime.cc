@@ -83,20 +83,23 @@ RealtimeCampaign plan_realtime(const RunOptions& options, const RealtimeSuiteOf<
   }
   const auto contenders = choose_contenders(options, suite);
 
-  std::vector<std::uint64_t> sizes;
-  for (const std::string& size : split(options.sizes)) {
-    sizes.push_back(parse_size(size));
-    if (sizes.back() > suite.largest_size) {
-      throw UsageError(fmt::format("--sizes: {} are too many {}; {} takes up to {}", size,
+  // In ascending order: if one saturates a service, larger ones are skipped.
+  std::set<std::uint64_t> sizes;
+  for (const std::string& text : split(options.sizes)) {
+    const std::uint64_t size = parse_size(text);
+    sizes.insert(size);
+    if (size > suite.largest_size) {
+      throw UsageError(fmt::format("--sizes: {} are too many {}; {} takes up to {}", text,
                                    suite.size_is, suite.name, suite.largest_size));
     }
   }
-  std::ranges::sort(sizes);  // if a size saturates a service, larger ones are skipped
 
   RealtimeCampaign campaign;
+  const auto sizes_of = [&](const ScenarioOf<Contender>& scenario) {
+    return sizes.empty() ? scenario.sizes : std::vector(sizes.begin(), sizes.end());
+  };
   const auto add = [&](const ScenarioOf<Contender>& scenario) {
-    add_scenario(campaign, suite.name, scenario, sizes.empty() ? scenario.sizes : sizes, contenders,
-                 realtime);
+    add_scenario(campaign, suite.name, scenario, sizes_of(scenario), contenders, realtime);
   };
   const auto add_trace = [&](const std::filesystem::path& path) {
     add(suite.trace_scenario(path.stem().string(), load_trace(path.string())));

@@ -42,9 +42,9 @@ std::vector<SuiteWorkload> choose_workloads(const RunOptions& options, const Sui
   return chosen;
 }
 
-std::vector<TimerId> parse_sizes(const std::string& list) {
-  std::vector<TimerId> sizes;
-  for (const std::string& size : split(list)) sizes.push_back(parse_size(size));
+std::set<TimerId> parse_sizes(const std::string& list) {
+  std::set<TimerId> sizes;
+  for (const std::string& size : split(list)) sizes.insert(parse_size(size));
   return sizes;
 }
 
@@ -124,18 +124,20 @@ Campaign plan_replays(const RunOptions& options, const Suite& suite) {
   Campaign campaign(suite.name, options.granularity, replay_limits(options, suite));
   campaign.slow_down(options.slow_down);
   const std::vector<SuiteWorkload> chosen = choose_workloads(options, suite);
-  const std::vector<TimerId> own_sizes = parse_sizes(options.sizes);
+  const std::set<TimerId> own_sizes = parse_sizes(options.sizes);
   const Settings own_settings = parse_settings(options.settings);
 
   for (const SuiteWorkload& one : chosen) {
     Settings settings = one.settings;
     settings.insert(settings.end(), own_settings.begin(), own_settings.end());
     one.workload->check(settings);
-    std::vector<TimerId> sizes = !own_sizes.empty()  ? own_sizes
-                                 : one.sizes.empty() ? suite.sizes
-                                                     : one.sizes;
+    // In ascending order: after a timeout, larger sizes are skipped.
+    std::set<TimerId> sizes = own_sizes;
+    if (sizes.empty()) {
+      const std::vector<TimerId>& suite_sizes = one.sizes.empty() ? suite.sizes : one.sizes;
+      sizes.insert(suite_sizes.begin(), suite_sizes.end());
+    }
     if (sizes.empty()) sizes = {one.workload->default_size};
-    std::ranges::sort(sizes);  // after a timeout, larger sizes are skipped
     for (const TimerId size : sizes) {
       const auto add = [&](Input::Reach reach, std::uint64_t items) {
         add_workload(campaign, one, reach,

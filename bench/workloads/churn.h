@@ -8,6 +8,8 @@
 // no difference. At 10^6 W4 has 0.19 fires a pair and at 10^7 none; this load has 0.31 at both.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "workloads/random.h"
@@ -35,6 +37,9 @@ struct Churn {
             {"resolution", &resolution, kMeaningOfResolution}};
   }
 
+  static constexpr std::uint64_t kMostFiresAPair = 100;
+
+  // Throws ParameterError if more timers than that would fire.
   Trace generate(const WorkloadOptions& options) const {
     const TimerId size = options.size;
     const std::uint64_t pairs = options.items != 0 ? options.items
@@ -54,10 +59,19 @@ struct Churn {
     // beginning: a timer is chosen at a constant rate, and those that would have fired are left
     // out.
     const std::uint64_t mean_age_ms = size / pairs_a_ms;
+    std::uint64_t draws = 0;
     for (TimerId id = 0; id < size; ++id) {
       std::uint32_t ticks = 0;
       std::uint64_t age = 0;
       do {
+        // A timer that is left out would be a fire.
+        if (++draws > 1000 + kMostFiresAPair * (id + 1)) {
+          throw ParameterError(fmt::format(
+              "delay: '{}' is too short; more than {} timers would fire for each pair, "
+              "since a timer is chosen once in {} ms. Choose longer delays or a smaller "
+              "pace",
+              delay.text(), kMostFiresAPair, mean_age_ms));
+        }
         ticks = sample(random);
         age = random.exponential_ns(mean_age_ms) / tick_ns;
       } while (age >= ticks);

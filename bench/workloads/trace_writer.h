@@ -22,8 +22,7 @@ class TraceWriter {
     info_.unit_ns = 1e6;
     if constexpr (requires { G::unit_ns; }) info_.unit_ns = G::unit_ns;
     if constexpr (requires { generator.resolution; }) {
-      if (generator.resolution.count() == 0)
-        throw ParameterError("resolution: '0s' is shorter than 1ns");
+      if (generator.resolution.count() == 0) throw ParameterError("resolution: at least 1ns");
       info_.unit_ns = static_cast<double>(generator.resolution.count());
     }
     info_.capacity = options.size;

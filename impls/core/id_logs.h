@@ -47,15 +47,15 @@ class IdLogs {
   explicit IdLogs(std::size_t ids) { add_block(ids / kIds + kBlock); }
 
   // Gets enough chunks to gather the ids of other logs in one, and to spread them over so many logs
-  // then. Both give a chunk back for each that they fill, but for the last one of each log; take()
-  // wants kIds to be free, and the chunk that is being read and the first of the one log are two.
+  // then. Both give a chunk back for each that they fill, but for the last one of each log, and
+  // take() wants kIds to be free.
   void reserve(std::size_t logs) {
-    while (free_count_ < logs + 2 + kIds) add_block(kBlock);
+    while (free_count_ < logs + kIds) add_block(kBlock);
   }
 
   // The same if all logs are gathered, and the one has at most so many ids then.
   void reserve_for_all(std::size_t ids, std::size_t logs) {
-    while (chunks_ < ids / kIds + 2 + logs + kIds) add_block(kBlock);
+    while (chunks_ < ids / kIds + logs + kIds) add_block(kBlock);
   }
 
   // Returns whether the log was empty. Throws std::bad_alloc and then has done nothing.

@@ -23,7 +23,6 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 #include "core/timer_queue.h"
@@ -47,14 +46,15 @@ class DelayQueue {
       : clock_(config.clock),
         runs_(config.handler),
         heap_({.capacity = config.capacity}),
+        asleep_(room_for_alarms(handler_threads(config, traits))),
         takers_(clock_, handler_threads(config, traits),
-                [this](Alarm& alarm, const std::stop_token& ending) { take(alarm, ending); }) {}
+                [this](Alarm& alarm, const std::stop_token&) { take(alarm); }) {}
 
   DelayQueue(const DelayQueue&) = delete;
   DelayQueue& operator=(const DelayQueue&) = delete;
 
   // REQUIRES: not in the handler.
-  ~DelayQueue() { stop(); }
+  ~DelayQueue() { end(); }
 
   void schedule(TimerId id, Tick deadline) {
     Alarm* sleeper;
@@ -75,18 +75,15 @@ class DelayQueue {
     return heap_.cancel(id);
   }
 
+  // Throws std::bad_alloc once nothing runs any more. Then the next call returns what was pending.
   std::vector<PendingTimer> stop() {
+    end();
     std::vector<PendingTimer> pending;
-    {
-      const std::lock_guard lock(mutex_);
-      pending.reserve(heap_.size());  // rule 10: the sink must not throw
-      stopped_ = true;
-      heap_.advance(kNever - 1, [&](TimerId id, Tick deadline) {
-        pending.push_back({id, deadline});
-      });
-    }
-    takers_.end();
-    runs_.await_end();
+    const std::lock_guard lock(mutex_);
+    pending.reserve(heap_.size());  // rule 10: the sink must not throw
+    heap_.advance(kNever - 1, [&](TimerId id, Tick deadline) {
+      pending.push_back({id, deadline});
+    });
     return pending;
   }
 
@@ -99,9 +96,19 @@ class DelayQueue {
   std::uint64_t wakeups() const { return takers_.wakeups(); }
 
  private:
-  void take(Alarm& alarm, const std::stop_token& ending) {
+  // Ends all waiting, and returns when no handler runs any more, except one that calls this.
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    takers_.end();
+    runs_.await_end();
+  }
+
+  void take(Alarm& alarm) {
     std::unique_lock lock(mutex_);
-    while (!ending.stop_requested()) {
+    while (!stopped_) {
       if (const auto due = take_first()) {
         Alarm* const next = leader_ || heap_.size() == 0 ? nullptr : pick_sleeper();
         runs_.begin();

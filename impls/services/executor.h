@@ -33,6 +33,7 @@ class Executor {
       : runs_(config.handler),
         timers_(config.capacity, 1),
         submitted_(timers_.add_list()),
+        idle_(room_for_alarms(threads)),
         workers_(config.clock, threads,
                  [this](Alarm& alarm, const std::stop_token& ending) { work(alarm, ending); }) {}
 

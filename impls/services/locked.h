@@ -22,6 +22,7 @@
 #include <mutex>
 #include <new>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "core/granularity.h"
@@ -64,10 +65,7 @@ class Locked {
   Locked& operator=(const Locked&) = delete;
 
   // REQUIRES: not in the handler.
-  ~Locked() {
-    close();
-    end();
-  }
+  ~Locked() { end(); }
 
   // Throws std::bad_alloc, and then has done nothing.
   void schedule(TimerId id, Tick deadline) {
@@ -87,22 +85,18 @@ class Locked {
     return queue_.cancel(id) || executor_.take_back(id);
   }
 
-  // Throws std::bad_alloc. Then nothing fires any more, and the next call returns what was pending.
+  // Throws std::bad_alloc once nothing runs any more. Then the next call returns what was pending.
   std::vector<PendingTimer> stop() {
-    close();
-    std::vector<PendingTimer> pending;
-    {
-      const std::lock_guard lock(mutex_);
-      // Rule 10: the sink must not throw.
-      pending_.reserve(pending_.size() + queue_.size() + executor_.size());
-      queue_.advance(kNever - 1, [&](TimerId id, Tick deadline) {
-        pending_.push_back({id, deadline});
-      });
-      executor_.drain(pending_);
-      pending.swap(pending_);  // here, as another thread may stop it, too
-    }
     end();
-    return pending;
+    const std::lock_guard lock(mutex_);
+    // Rule 10: the sink must not throw.
+    pending_.reserve(pending_.size() + queue_.size() + executor_.size());
+    queue_.advance(kNever - 1, [&](TimerId id, Tick deadline) {
+      pending_.push_back({id, deadline});
+    });
+    executor_.drain(pending_);
+    // Under the lock, since another thread may stop it, too.
+    return std::exchange(pending_, {});
   }
 
   std::size_t size() const {
@@ -114,14 +108,13 @@ class Locked {
   std::uint64_t wakeups() const { return driver_.wakeups() + executor_.wakeups(); }
 
  private:
-  // Nothing begins to run from here on.
-  void close() {
-    executor_.close();
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-  }
-
+  // Ends all waiting, and returns when no handler runs any more, except one that calls this.
   void end() {
+    executor_.close();
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
     driver_.end();
     executor_.end();
   }

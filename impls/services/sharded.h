@@ -13,10 +13,14 @@
 //   which have one timer structure a thread.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <mutex>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "core/joined_name.h"
@@ -55,7 +59,15 @@ class Sharded {
 
   // Stops all shards before the first is destroyed, because handlers of one may use another.
   // REQUIRES: not in the handler.
-  ~Sharded() { stop(); }
+  ~Sharded() {
+    stopped_ = true;
+    for (Service& shard : shards_) {
+      try {
+        shard.stop();
+      } catch (const std::bad_alloc&) {  // for what it would hand back
+      }
+    }
+  }
 
   void schedule(TimerId id, Tick deadline) {
     if (stopped_.load(std::memory_order_relaxed)) throw ServiceStopped();
@@ -64,15 +76,23 @@ class Sharded {
 
   bool cancel(TimerId id) { return shard_of(id).cancel(id / kShards); }
 
+  // Throws std::bad_alloc, as the service's. Then the next call returns what is still pending.
   std::vector<PendingTimer> stop() {
     stopped_ = true;  // all at once, because handlers of one shard may use another
+    for (TimerId index = 0; index < kShards; ++index) {
+      std::vector<PendingTimer> part = shards_[index].stop();
+      for (PendingTimer& timer : part) timer.id = timer.id * kShards + index;
+      const std::lock_guard lock(mutex_);
+      if (!part.empty()) parts_[index] = std::move(part);
+    }
     std::vector<PendingTimer> pending;
-    TimerId index = 0;
-    for (Service& shard : shards_) {
-      for (const auto& [id, deadline] : shard.stop()) {
-        pending.push_back({id * kShards + index, deadline});
-      }
-      ++index;
+    const std::lock_guard lock(mutex_);
+    std::size_t size = 0;
+    for (const std::vector<PendingTimer>& part : parts_) size += part.size();
+    pending.reserve(size);
+    for (std::vector<PendingTimer>& part : parts_) {
+      pending.insert(pending.end(), part.begin(), part.end());
+      part.clear();
     }
     return pending;
   }
@@ -93,6 +113,10 @@ class Sharded {
 
   std::atomic<bool> stopped_ = false;
   std::deque<Service> shards_;  // a deque, because services do not move
+
+  std::mutex mutex_;  // of the following
+  std::array<std::vector<PendingTimer>, kShards>
+      parts_;  // what stop() has found, until it returns it
 };
 
 }  // namespace timerbench

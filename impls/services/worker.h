@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "services/clock.h"
 
@@ -43,6 +44,13 @@ class Worker {
   const std::unique_ptr<Alarm> alarm_;
   std::jthread thread_;
 };
+
+// Room for an alarm of each worker, so that none needs memory to go to sleep.
+inline std::vector<Alarm*> room_for_alarms(std::size_t workers) {
+  std::vector<Alarm*> alarms;
+  alarms.reserve(workers);
+  return alarms;
+}
 
 // Several threads that do the same work.
 class Workers {
