@@ -119,6 +119,9 @@ class PassesTest(BenchScratch):
             for entry in entries:
                 self.assertIn(counter, entry)
         self.assertEqual(len(self.results()["benchmarks"]), 4)
+        table = (self.out / "table.md").read_text()
+        self.assertRegex(table, r"longest `advance\(\)` of a replay.*\n\n\| 10 timers +\| +fill \|")
+        self.assertIn(" --passes=tails,memory`", table)
         told = self.run_bench("--passes=memory,tails")[1]
         self.assertIn(
             "has 4 of 4 measurements (2 cells × 2 rounds); 2 of 2 measurements of tails", told

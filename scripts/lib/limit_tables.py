@@ -20,10 +20,10 @@ from published import (
     tails,
     value_of,
 )
-from results.passes import PassCell
 from results.replays import FLOOR, HARNESS, Results
 from tables.chosen import rough as two_digits
 from tables.chosen import rough_time
+from tables.longest import longest_table
 from tables.replays import markdown_table
 from words import enumerated, grouped, power
 
@@ -113,8 +113,8 @@ def answer() -> str:
     of_suites = min(_least_rounds(costs_of(suite), SIZES) for suite in SUITES)
     with_fewer = f" with {power(MANY)} timers and of {fewer} with fewer" if fewer != many else ""
     sure = (
-        f"How sure: medians of {many} or more rounds{with_fewer}, and of {of_suites} in the three suites, on a virtual machine of grade "
-        f"{main.facts['grade']}. The longest calls were measured once, in three replays. On "
+        f"How sure: the logs' figures are medians of {many} or more rounds{with_fewer}, and of {of_suites} in the three suites; "
+        f"some of others are of fewer. The machine is virtual, of grade {main.facts['grade']}. The longest calls were measured once, in three replays. On "
         "[another host](#three-hosts) a ratio may be 0.3 to 2 times as large, and one near 1 may reverse. So "
         "only large ratios mean something."
     )
@@ -233,24 +233,9 @@ def ideas() -> str:
 
 
 def _longest_advances(results: Results, size: int) -> str:
-    cells = tails(DESIGNS)
-    names = [name for name in results.backends if results.precision(name) != "none"]
-    columns = {
-        workload: told
-        for workload in results.workloads
-        if any(told := [_longest(cells.cell(workload, size, name)) for name in names])
-    }
-    rows = [
-        [f"`{name}`", *(told[i] or "–" for told in columns.values())]
-        for i, name in enumerate(names)
-    ]
-    titles = [f"longest `advance()`, {power(size)} timers", *columns]
-    return markdown_table(titles, rows, names=1) + "\n"
-
-
-def _longest(cell: PassCell | None) -> str:
-    longest = cell and cell.value("worst_ns")
-    return rough_time(longest) if longest else ""
+    sizes = dict.fromkeys(results.workloads, size)
+    title = f"longest `advance()`, {power(size)} timers"
+    return longest_table(tails(DESIGNS), results, sizes, title) + "\n"
 
 
 def _ideas(results: Results, size: int) -> str:

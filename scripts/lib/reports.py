@@ -11,11 +11,13 @@ from console import UsageError
 from results import realtime as realtime_results
 from results import replays as costs
 from results import survival as survival_results
-from results.grid import Grid, read_files
+from results.grid import Grid, collect, is_there, read_files
+from results.passes import PASSES, PassResults
 from tables import latex
 from tables import realtime as realtime_table
 from tables import replays as table
 from tables import survival as survival_table
+from tables.longest import EXPLANATION, longest_table
 from words import power
 
 # Imported for types only: a table alone must not wait for matplotlib.
@@ -32,9 +34,17 @@ class CostReport:
     results: costs.Results
     size: int
     width: float | None = None  # inches of figures
+    tails: PassResults | None = None
 
     def markdown(self) -> str:
-        return table.markdown(self.results, self.size)
+        return table.markdown(self.results, self.size, self._longest())
+
+    def _longest(self) -> list[str]:
+        if not self.tails:
+            return []
+        sizes = table.sizes_at(self.results, self.size)
+        longest = longest_table(self.tails, self.results, sizes, f"{power(self.size)} timers")
+        return [EXPLANATION, longest] if longest else []
 
     def print_on_terminal(self) -> None:
         table.print_on_terminal(self.results, self.size)
@@ -170,7 +180,15 @@ def open_report(paths: Sequence[Path], choice: Choice = Choice()) -> Report:
     _choose(replayed, choice)
     if size:
         _known(replayed, size, "timers")
-    return CostReport(replayed, size or replayed.telling_size(), choice.width)
+    size = size or replayed.telling_size()
+    return CostReport(replayed, size, choice.width, _tails(paths))
+
+
+def _tails(folders: Sequence[Path]) -> PassResults | None:
+    """Returns what the folders have of this pass, which measures a cell once."""
+    files = [folder / PASSES["tails"] for folder in folders if folder.is_dir()]
+    found = [file for file in files if is_there(file)]
+    return collect(PassResults(), read_files(found)) if found else None
 
 
 def _choose(results: Grid[Any], choice: Choice) -> None:

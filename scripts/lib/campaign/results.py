@@ -90,10 +90,14 @@ def _rounds(plan: Plan, runner: Runner) -> Iterator[tuple[Cell, list[Line]]]:
 
 def _remake(command: str, journal: Journal) -> str:
     """Returns the commands that repeat the choice to its present extent: the last number of rounds, and
-    each budget beside it.
+    each budget beside it, with all passes.
     """
     if not command.startswith("scripts/bench"):
         return command
+    measured = {line.get("pass", "total") for line in journal.of_kind("cell")}
+    passes = ",".join(name for name in PASSES if name in measured and name != "total")
+    if passes:
+        command += f" --passes={passes}"
     extents = [line.get("extent", "") for line in journal.of_kind("run")]
     rounds = [extent for extent in extents if not extent.startswith("--budget")]
     budgets = [extent for extent in extents if extent.startswith("--budget")]

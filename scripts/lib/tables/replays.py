@@ -97,8 +97,10 @@ def rows(results: Results, size: int) -> list[Row]:
     return made
 
 
-def markdown(results: Results, size: int) -> str:
-    """Returns the answers, the table and all facts that are needed to judge and repeat it."""
+def markdown(results: Results, size: int, passes: Sequence[str] = ()) -> str:
+    """Returns the answers, the table, what the passes found, and all facts that are needed to judge
+    and repeat it.
+    """
     titles = [
         "backend",
         "precision",
@@ -115,6 +117,7 @@ def markdown(results: Results, size: int) -> str:
             parts += [*filter(None, [title]), markdown_table(titles, lines)]
     if libraries := libraries_table(results):
         parts += [EXPLANATION, markdown_table(*libraries, names=1)]
+    parts += passes
     if failures := _failures(results, size):
         parts.append(
             "Without a figure, or in doubt:\n\n" + "\n".join(f"- {line}" for line in failures)
