@@ -195,6 +195,15 @@ TEST(DurableLoadTest, CountsWhatAWholeQueueDoes) {
       timers / churned.schedules_per_second + timers / churned.cancels_per_second;
   EXPECT_GT(in_calls, 0.2 * churned.seconds) << "clients do little else";
   EXPECT_LT(in_calls, 1.5 * churned.seconds);
+  EXPECT_EQ(churned.fires_per_second, 0);
+  DurableLoad load = kLoad;
+  load.fires = 500;
+  load.payload = 4096;
+  const DurableFigures then_fired = measure_churn(load, contender<Wrapped>(), kGoOn);
+  EXPECT_EQ(then_fired.failure, "");
+  EXPECT_EQ(then_fired.cancel.count(), then_fired.timers) << "those that fired are not of them";
+  EXPECT_EQ(then_fired.claim.count(), 0U);
+  EXPECT_GT(then_fired.fires_per_second, 500 / 60.0);
   const DurableFigures fired = measure_fire(kLoad, 500, contender<Wrapped>(), kGoOn);
   EXPECT_EQ(fired.failure, "");
   EXPECT_EQ(fired.timers, 500U);

@@ -87,6 +87,36 @@ class WaitTest(unittest.TestCase):
             self.assertEqual(engine_benchmarks._asked("sleep", 20), "")
 
 
+class OwnNetworkTest(unittest.TestCase):
+    PROGRAM = (
+        "import engine_benchmarks as e; print(e.is_in_own_network(), *e.socket.if_nameindex())"
+    )
+
+    def test_nobody_else_is_there(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", self.PROGRAM],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT / "scripts" / "lib")},
+        )
+        self.assertEqual(done.stderr, "")
+        can = subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode == 0
+        if can:
+            self.assertEqual(done.stdout, "True (1, 'lo')\n")
+        elif os.geteuid() == 0:
+            self.assertRegex(done.stdout, "^False")
+
+    def test_without_one_beanstalkd_is_left_out(self) -> None:
+        with (
+            mock.patch.object(engine_benchmarks, "is_in_own_network", lambda: False),
+            mock.patch.object(sys, "argv", ["engine-benchmarks", "--queues=beanstalkd_f0"]),
+            mock.patch.object(engine_benchmarks, "complain") as complain,
+        ):
+            with self.assertRaisesRegex(Failure, "^nothing was measured"):
+                engine_benchmarks.main()
+        self.assertRegex(complain.call_args.args[0], "^beanstalkd_f0 is left out: .*unshare --net")
+
+
 class RealTest(unittest.TestCase):
     def test_redis(self) -> None:
         release = ROOT / "build" / "release" / "timerbench"

@@ -26,6 +26,34 @@ namespace {
 
 constexpr DurableId kIdsOfAClient = DurableId{1} << 40;
 
+// So many timers are due at once, and the workers claim `batch` with a call.
+DurableFigures fire(DurableBench& bench, const DurableLoad& load, std::uint64_t timers,
+                    std::size_t workers, std::size_t batch, const StopFlag& stop) {
+  bench.prefill(0, timers, unix_now());
+  DurableLedger ledger(timers);
+  for (DurableId id = 0; id < timers; ++id) ledger.armed(id);
+  Clients clients(workers);
+  DurableFigures figures;
+  constexpr double kMostSeconds = 60;
+  bench.run(
+      clients, kMostSeconds,
+      [&](DurableQueue& queue, std::size_t, ClientReport& report) {
+        // An hour away is what was armed before; another worker may hold the rest of the due ones.
+        while (!clients.is_over() && claim_and_complete(queue, batch, ledger, report) == 0) {
+        }
+      },
+      figures, stop);
+  const std::uint64_t completed = ledger.sums().completed;
+  if (const std::string why = ledger.contradiction(); !why.empty()) {
+    figures.failure = "wrong: " + why;
+  } else if (figures.failure.empty() && completed != timers) {
+    figures.failure =
+        fmt::format("wrong: of {} timers {} were never completed", timers, timers - completed);
+  }
+  bench.audit(load.pending, figures);
+  return figures;
+}
+
 void churn(DurableBench& bench, const DurableLoad& load, DurableFigures& figures,
            const StopFlag& stop) {
   Clients clients(load.clients);
@@ -56,6 +84,10 @@ void churn(DurableBench& bench, const DurableLoad& load, DurableFigures& figures
   figures.schedules_per_second = timers_per_second(figures.arm, load.batch);
   figures.cancels_per_second = timers_per_second(figures.cancel, 1);
   bench.audit(load.pending, figures);
+  if (load.fires == 0 || !figures.failure.empty()) return;
+  const DurableFigures fired = fire(bench, load, load.fires, /*workers=*/1, kFiredAtOnce, stop);
+  figures.failure = fired.failure;
+  figures.fires_per_second = static_cast<double>(fired.timers) / fired.seconds;
 }
 
 // Some for each master of a cluster.
@@ -175,29 +207,7 @@ DurableFigures measure_pending(const DurableLoad& load, const DurableContender& 
 DurableFigures measure_fire(const DurableLoad& load, std::uint64_t timers,
                             const DurableContender& contender, const StopFlag& stop) {
   DurableBench bench(load, contender);
-  bench.prefill(0, timers, unix_now());
-  DurableLedger ledger(timers);
-  for (DurableId id = 0; id < timers; ++id) ledger.armed(id);
-  Clients workers(load.clients);
-  DurableFigures figures;
-  constexpr double kMostSeconds = 60;
-  bench.run(
-      workers, kMostSeconds,
-      [&](DurableQueue& queue, std::size_t, ClientReport& report) {
-        // An hour away is what was armed before; another worker may hold the rest of the due ones.
-        while (!workers.is_over() && claim_and_complete(queue, load.batch, ledger, report) == 0) {
-        }
-      },
-      figures, stop);
-  const std::uint64_t completed = ledger.sums().completed;
-  if (const std::string why = ledger.contradiction(); !why.empty()) {
-    figures.failure = "wrong: " + why;
-  } else if (figures.failure.empty() && completed != timers) {
-    figures.failure =
-        fmt::format("wrong: of {} timers {} were never completed", timers, timers - completed);
-  }
-  bench.audit(load.pending, figures);
-  return figures;
+  return fire(bench, load, timers, load.clients, load.batch, stop);
 }
 
 DurableFigures measure_idle(const DurableLoad& load, const DurableContender& contender,

@@ -5,7 +5,7 @@
 //
 //   churn  each client arms timers that are due in half an hour, and cancels them: orders that are
 //          paid in time. A call is one message; `batch` timers are armed by one call, and cancelled
-//          one by one, as they are in life.
+//          one by one, as they are in life. Then, if `fires` says so, some are due at once.
 //   fire   `timers` are due at once. Workers claim `batch` of them with a call, and complete them.
 //   timed  producers arm and cancel timers at the instants of a plan. Workers wait for the first
 //          deadline that they know of, or until an earlier one wakes them. The control is one thread that
@@ -41,7 +41,11 @@ struct DurableLoad {
   std::uint64_t pending = 1'000;
   std::size_t shards = DurableConfig().shards;  // 1 .. kMostShards
   double seconds = 1;
+  // Of churn: how many are due at once afterwards, for one worker that claims kFiredAtOnce with a call.
+  std::uint64_t fires = 0;
 };
+
+inline constexpr std::size_t kFiredAtOnce = 100;
 
 // From kill -9 until the first of what was due has been handed out, and until all of it that was not
 // lost has.
@@ -75,6 +79,7 @@ struct DurableFigures {
   // time of such calls.
   double schedules_per_second = 0;
   double cancels_per_second = 0;
+  double fires_per_second = 0;  // of what is due afterwards
   // Of a timed load:
   Durations lateness{};
   Durations generator{};          // how late the producers made their calls

@@ -70,6 +70,7 @@ RealtimeFigures figures_of(const DurableFigures& measured, std::string_view rank
     add("timers_per_second", rate);
     add("schedules_per_second", measured.schedules_per_second);
     add("cancels_per_second", measured.cancels_per_second);
+    add("fires_per_second", measured.fires_per_second);
   }
   const auto distribution = [&](std::string_view name, const Durations& durations) {
     if (durations.count() == 0) return;
@@ -80,6 +81,9 @@ RealtimeFigures figures_of(const DurableFigures& measured, std::string_view rank
   distribution("cancel", measured.cancel);
   distribution("claim", measured.claim);
   distribution("complete", measured.complete);
+  if (measured.fires_per_second > 0) {
+    figures.summary += fmt::format("  then {:.0f} fires/s", measured.fires_per_second);
+  }
   distribution("lateness", measured.lateness);
   distribution("generator", measured.generator);
   return figures;
@@ -133,11 +137,10 @@ DurableLoadScenario scenario(std::string name, std::string summary,
 }
 
 constexpr std::uint64_t kDue = 20'000;
-constexpr std::size_t kClaimed = 100;
 
 DurableFigures fire(const DurableLoad& load, const DurableContender& contender) {
   // One by one they take long, with an engine that synchronises at each call.
-  return measure_fire(load, load.batch < kClaimed ? kDue / 10 : kDue, contender, interrupted());
+  return measure_fire(load, load.batch < kFiredAtOnce ? kDue / 10 : kDue, contender, interrupted());
 }
 
 DurableLoadScenario shards_of_a_cluster() {
@@ -147,7 +150,7 @@ DurableLoadScenario shards_of_a_cluster() {
       {1, 4, 16, 64},
       [](DurableLoad& load, std::uint64_t size) {
         load.clients = 4;
-        load.batch = kClaimed;
+        load.batch = kFiredAtOnce;
         load.shards = size;
       },
       fire);
@@ -250,14 +253,23 @@ DurableSuite durable_suite() {
                     {1, 4, 16, 64}, set(&DurableLoad::clients), churn),
            scenario("batch", "one client arms so many timers with a call, and cancels each",
                     {1, 10, 100, 1000}, set(&DurableLoad::batch), churn),
-           scenario("payload", "one client arms and cancels timers with so many bytes",
-                    {16, 256, 4096}, set(&DurableLoad::payload), churn),
+           scenario(
+               "payload",
+               "one client arms and cancels timers with so many bytes; then 20 000 are due, and "
+               "one "
+               "worker claims and completes 100 a time",
+               {16, 256, 4096},
+               [](DurableLoad& load, std::uint64_t size) {
+                 load.payload = size;
+                 load.fires = kDue;
+               },
+               churn),
            scenario(
                "workers", "20 000 timers are due; so many workers claim and complete 100 a time",
                {1, 4, 16},
                [](DurableLoad& load, std::uint64_t size) {
                  load.clients = size;
-                 load.batch = kClaimed;
+                 load.batch = kFiredAtOnce;
                },
                fire),
            scenario(
@@ -287,11 +299,18 @@ DurableSuite durable_suite() {
            traced<Jobs>("so many jobs, 86 400 times as fast: a day in a second", {1'000, 10'000},
                         86'400),
            waiting_workers(),
-           scenario("pending", "so many timers are pending while one client arms and cancels",
-                    {1'000, 10'000, 100'000, 1'000'000}, set(&DurableLoad::pending),
-                    [](const DurableLoad& load, const DurableContender& contender) {
-                      return measure_pending(load, contender, interrupted());
-                    })},
+           scenario(
+               "pending",
+               "so many timers are pending while one client arms and cancels; then 20 000 more "
+               "are due, and one worker claims and completes 100 a time",
+               {1'000, 10'000, 100'000, 1'000'000},
+               [](DurableLoad& load, std::uint64_t size) {
+                 load.pending = size;
+                 load.fires = kDue;
+               },
+               [](const DurableLoad& load, const DurableContender& contender) {
+                 return measure_pending(load, contender, interrupted());
+               })},
       .rounds = 3,
       .seconds = 1};
 }

@@ -72,6 +72,7 @@ COUNTERS = {
         "timers_per_second": "timers per second",
         "schedules_per_second": "timers armed per second",
         "cancels_per_second": "timers cancelled per second",
+        "fires_per_second": "timers fired per second by one worker",
         **{
             f"{call}_{name}_ns": f"{call} {name}"
             for call in ("arm", "cancel", "claim", "complete")

@@ -99,6 +99,7 @@ COLUMNS = {
         _with_spread("timers_per_second", "timers/s", 1),
         _with_spread("schedules_per_second", "schedules/s", 1),
         _with_spread("cancels_per_second", "cancels/s", 1),
+        _with_spread("fires_per_second", "fires/s", 1),
         _achieved("achieved_per_second", "offered_per_second"),
         _time("arm_p50_ns", "arm p50"),
         _time("arm_p99_ns", "p99"),
