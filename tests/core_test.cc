@@ -1,13 +1,17 @@
 // The parts that backends share.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <iterator>
 #include <map>
 #include <new>
+#include <random>
 #include <set>
 #include <vector>
 
 #include "core/bitmap.h"
+#include "core/bucket_levels.h"
 #include "core/granularity.h"
 #include "core/index_lists.h"
 #include "core/joined_name.h"
@@ -54,6 +58,68 @@ TEST(BitmapTest, IsASet) {
   bitmap_is_a_set<65>();
   bitmap_is_a_set<512>();
   bitmap_is_a_set<5000>();
+}
+
+// Random hands, and granules from near to the end of time.
+template <std::size_t kSlots>
+void expect_each_granule_in_the_lowest_level_that_reaches_it() {
+  using Levels = BucketLevels<kSlots>;
+  std::mt19937_64 random(kSlots);
+  for (int i = 0; i < 100'000; ++i) {
+    const Tick hand = random() >> (random() % 64);
+    const Tick granule = hand + std::min((random() >> (random() % 64)), ~Tick{0} - hand);
+    const auto bucket = Levels(hand).bucket_of(granule);
+    EXPECT_LE(bucket.begin(), granule);
+    EXPECT_GE(bucket.last(), granule);
+    const auto ahead = [&](unsigned level) {
+      return granule / Levels::width(level) - hand / Levels::width(level);
+    };
+    EXPECT_LT(ahead(bucket.level), 2 * kSlots);
+    if (bucket.level > 0) {
+      EXPECT_GE(ahead(bucket.level - 1), 2 * kSlots);
+      EXPECT_GT(ahead(bucket.level), 1U) << "what follows the hand is not appended to";
+    }
+    EXPECT_EQ(Levels(hand).in_slot(bucket.level, bucket.slot()).position, bucket.position);
+  }
+}
+
+TEST(BucketLevelsTest, PutsEachGranuleIntoTheLowestLevelThatReachesIt) {
+  expect_each_granule_in_the_lowest_level_that_reaches_it<4>();
+  expect_each_granule_in_the_lowest_level_that_reaches_it<64>();
+  expect_each_granule_in_the_lowest_level_that_reaches_it<4096>();
+}
+
+// Queues buckets at random and opens the first, again and again.
+template <std::size_t kSlots>
+void expect_the_first_queued_bucket_next() {
+  using Levels = BucketLevels<kSlots>;
+  std::mt19937_64 random(kSlots);
+  Levels levels(1'000);
+  std::map<Tick, std::set<unsigned>> queued;  // the levels of those that begin there
+  for (int i = 0; i < 20'000; ++i) {
+    for (auto more = random() % 4; more > 0; --more) {
+      const auto bucket = levels.bucket_of(levels.hand() + 1 + (random() >> (32 + random() % 32)));
+      levels.enqueue(bucket);
+      queued[bucket.begin()].insert(bucket.level);
+    }
+    ASSERT_EQ(levels.next(), queued.empty() ? kNever : queued.begin()->first);
+    if (queued.empty()) continue;
+    levels.move_hand(levels.next());
+    for (const unsigned level : queued.begin()->second) {
+      ASSERT_TRUE(level == 0 || level <= levels.begun());
+      ASSERT_TRUE(levels.is_queued(levels.at_hand(level)));
+      levels.dequeue(levels.at_hand(level));
+    }
+    queued.erase(queued.begin());
+    levels.find_next();
+  }
+  EXPECT_EQ(levels.count(), 1 + 31 / std::countr_zero(kSlots));
+}
+
+TEST(BucketLevelsTest, FindsTheFirstQueuedBucket) {
+  expect_the_first_queued_bucket_next<4>();
+  expect_the_first_queued_bucket_next<64>();
+  expect_the_first_queued_bucket_next<256>();
 }
 
 TEST(TickTableTest, IsAMap) {

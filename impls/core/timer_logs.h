@@ -5,13 +5,9 @@
 // A bucket is a log of ids (core/id_logs.h). Nothing is unlinked: an entry is dead once its timer
 // says that it is looked at elsewhere.
 //
-// Level n has buckets of Slots^n granules, for the block of Slots buckets in which the hand is and
-// for the next block. An entry goes to the lowest level that reaches its granule. What is found in
-// a bucket and is not due cascades: it gets a new entry. Functions that find such timers take a
-// function place(id, timer, due), which gives the timer an entry; append() is the plain one.
-//
-// A ring has one level, of Slots buckets. What is out of its reach goes to the bucket that is a
-// number of rounds before its granule.
+// An entry goes to the bucket of its granule (core/bucket_levels.h). What is found in a bucket and is
+// not due cascades: it gets a new entry. Functions that find such timers take a function
+// place(id, timer, due), which gives the timer an entry; append() is the plain one.
 //
 // A long bucket of an upper level cascades in parts, while the hand is in the bucket before it.
 // Nothing is appended to it meanwhile, so that no advance() has to move all of it.
@@ -21,12 +17,8 @@
 //   2. A timer's look is where its live entry is: the first granule of a bucket, or what the queue
 //      has given it; kNever if it has none. A pending timer has a live entry. All other entries are
 //      dead; dead_ counts them.
-//   3. An entry of level n is less than 2 * Slots buckets ahead of the level's hand, so that a slot
-//      stands for one bucket, and more than one if n > 0: the bucket that follows the hand is not
-//      appended to.
-//   4. A bucket is queued if and only if it has entries. next() is the first granule of the first
-//      queued bucket, or kNever.
-//   5. While more entries are dead than half of the pending timers and `slack`, each new entry and
+//   3. A bucket is queued if and only if it has entries.
+//   4. While more entries are dead than half of the pending timers and `slack`, each new entry and
 //      each tidy() sweeps.
 // A cancelled timer may have a live entry too, which waits until the timer is armed again. If a
 // timer gets a look at which it has a dead entry as well, the two are alike: the one that is looked
@@ -49,7 +41,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/bitmap.h"
+#include "core/bucket_levels.h"
 #include "core/granularity.h"
 #include "core/id_logs.h"
 #include "core/timer_queue.h"
@@ -68,15 +60,12 @@ struct LogDesign {
 
 template <std::size_t Slots, LogDesign kDesign = LogDesign{}>
 class TimerLogs {
-  static_assert(std::has_single_bit(Slots) && Slots >= 4, "slots by shifting, at most 32 levels");
-
-  static constexpr unsigned kBits = std::countr_zero(Slots);
-  static constexpr unsigned kLevels = kDesign.is_ring ? 1 : (64 + kBits - 1) / kBits;
-  static constexpr std::size_t kBuckets = kDesign.is_ring ? Slots : 2 * Slots;  // of a level
   static constexpr std::size_t kSwept = 26;  // entries that a call sweeps, or a few more
+  using Levels = BucketLevels<Slots, kDesign.is_ring>;
   using Logs = IdLogs<kDesign.lines>;
 
  public:
+  using Bucket = typename Levels::Bucket;
   using Log = typename Logs::Log;
 
   static constexpr std::size_t kAll = ~std::size_t{0};
@@ -87,21 +76,11 @@ class TimerLogs {
     Tick look = kNever;
   };
 
-  // A bucket's level, and its number there: how many buckets begin before it.
-  struct Bucket {
-    unsigned level;
-    Tick position;
-
-    Tick begin() const { return position << (level * kBits); }
-    Tick last() const { return begin() + ((Tick{1} << (level * kBits)) - 1); }
-    std::size_t slot() const { return position % kBuckets; }
-  };
-
   explicit TimerLogs(const QueueConfig& config)
       : granularity_(config.granularity),
-        hand_(granularity_.floor(config.start)),
         timers_(config.capacity),
-        logs_(config.capacity) {}
+        logs_(config.capacity),
+        levels_(granularity_.floor(config.start)) {}
 
   Timer& operator[](TimerId id) {
     assert(id < timers_.size());
@@ -110,21 +89,22 @@ class TimerLogs {
   const Granularity& granularity() const { return granularity_; }
   std::size_t size() const { return size_; }  // pending timers
   AdvanceWork work() const { return work_; }
-  Tick hand() const { return hand_; }
-  Tick next() const { return next_; }
+
+  // As those of BucketLevels:
+  Tick hand() const { return levels_.hand(); }
+  Tick next() const { return levels_.next(); }
+  Tick end_of_block() const { return levels_.end_of_block(); }
+  unsigned levels_begun() const { return levels_.begun(); }
+  Bucket at_hand(unsigned level) const { return levels_.at_hand(level); }
+  bool is_queued(Bucket bucket) const { return levels_.is_queued(bucket); }
+  std::size_t queued() const { return levels_.queued(); }
+  void find_next() { levels_.find_next(); }
 
   // Entries in all buckets, dead ones too. O(buckets).
   std::size_t entries() const {
     std::size_t entries = 0;
     for (const Log& log : logs_of_buckets_) entries += logs_.size(log);
     return entries;
-  }
-
-  // Buckets that have entries.
-  std::size_t queued() const {
-    std::size_t queued = 0;
-    for (unsigned level = 0; level < level_count_; ++level) queued += queued_[level].count();
-    return queued;
   }
 
   void arm(Timer& timer, Tick deadline) {
@@ -161,8 +141,8 @@ class TimerLogs {
 
   // REQUIRES: due >= hand().
   void append(TimerId id, Timer& timer, Tick due) {
-    const Bucket bucket = bucket_of(due);
-    if (logs_.append(log(bucket), id)) enqueue(bucket);
+    const Bucket bucket = levels_.bucket_of(due);
+    if (logs_.append(log(bucket), id)) levels_.enqueue(bucket);
     timer.look = bucket.begin();
   }
 
@@ -216,16 +196,13 @@ class TimerLogs {
     }
   }
 
-  // The bucket of this level in which the hand is.
-  Bucket at_hand(unsigned level) const { return {level, hand(level)}; }
-  bool is_queued(Bucket bucket) const { return queued_[bucket.level].test(bucket.slot()); }
   std::size_t size(Bucket bucket) const { return logs_.size(log(bucket)); }
 
   // Takes at most so many chunks out of the bucket and calls look(id) for each of their entries.
   template <class Look>
   void take(Bucket bucket, std::size_t chunks, Look&& look) {
     take(log(bucket), chunks, look);
-    if (log(bucket).empty()) queued_[bucket.level].clear(bucket.slot());
+    if (log(bucket).empty()) levels_.dequeue(bucket);
   }
 
   // Looks at entries of a bucket of an upper level, at most so many chunks of them.
@@ -236,51 +213,31 @@ class TimerLogs {
     take(bucket, chunks, [&](TimerId id) { look_again(id, timers_[id], begin, place); });
   }
 
-  // How many upper levels have a bucket that begins at the hand. They are the lowest ones in use.
-  unsigned levels_begun() const {
-    return std::min<unsigned>(std::countr_zero(hand_) / kBits, level_count_ - 1);
-  }
-
   // REQUIRES: granule >= hand(), and no queued bucket begins before it.
   void move_hand(Tick granule) {
-    const Tick changed = hand_ ^ granule;
-    hand_ = granule;
+    const Tick changed = hand() ^ granule;
+    levels_.move_hand(granule);
     if (changed >= Slots) find_following(changed);
   }
 
-  // The first granule of the next block of Slots buckets on level 0.
-  Tick end_of_block() const { return (hand_ | (Slots - 1)) + 1; }
-
   // As move_hand(), for an idle advance(), of which the check for a block would be a quarter.
   // REQUIRES: granule < end_of_block().
-  void move_hand_in_block(Tick granule) { hand_ = granule; }
-
-  // Finds next() anew, after entries were taken. REQUIRES: no entry is at the hand.
-  void find_next() {
-    const std::size_t near = queued_[0].near(hand_ % kBuckets);
-    // Within a word nothing of an upper level begins earlier, unless blocks are shorter than words.
-    if (near != 0 && (Slots >= 64 || near < Slots - hand_ % Slots)) {
-      next_ = hand_ + near;
-    } else {
-      find_far_next();
-    }
-  }
+  void move_hand_in_block(Tick granule) { levels_.move_hand(granule); }
 
   // Moves the hand of a ring past buckets that were not opened: gives each pending timer an entry
   // anew. What was due by then is at the hand. O(pending + dead). Throws std::bad_alloc and then
   // has done nothing.
   void pass_rounds(Tick granule) {
-    logs_.reserve_for_all(size_, std::min(size_, kBuckets));
+    logs_.reserve_for_all(size_, std::min(size_, Levels::kBuckets));
     Log passed;
-    for (std::size_t slot = queued_[0].next(0); slot != queued_[0].kNone;
-         slot = queued_[0].next(slot + 1)) {
-      take_live({0, hand_ + (slot - hand_) % kBuckets}, passed);
+    for (std::size_t slot = levels_.next_slot(0, 0); slot != Levels::kNoSlot;
+         slot = levels_.next_slot(0, slot + 1)) {
+      take_live(levels_.in_slot(0, slot), passed);
     }
     for (; !due_now_.empty(); due_now_.pop_back()) {  // left by a failure
-      take_live(due_now_.back().second, hand_, passed);
+      take_live(due_now_.back().second, hand(), passed);
     }
-    hand_ = granule;
-    next_ = kNever;
+    levels_.pass_rounds(granule);
     append_all(passed);
   }
 
@@ -293,8 +250,8 @@ class TimerLogs {
   [[gnu::noinline]] void cascade_ahead(Tick steps, Place&& place) {
     for (unsigned levels = following_; levels != 0; levels &= levels - 1) {
       const auto level = static_cast<unsigned>(std::countr_zero(levels));
-      const Bucket bucket{level, hand(level) + 1};
-      const Tick left = bucket.begin() - hand_;
+      const Bucket bucket = levels_.after_hand(level);
+      const Tick left = bucket.begin() - hand();
       const Tick calls = left / std::clamp<Tick>(steps, 1, left);  // until it begins
       cascade(bucket, size(bucket) / calls / Logs::kIds + 1, place);
       if (!is_queued(bucket)) following_ &= ~(1U << level);
@@ -341,33 +298,9 @@ class TimerLogs {
     }
   }
 
-  Tick hand(unsigned level) const { return hand_ >> (level * kBits); }
-  Log& log(Bucket bucket) { return logs_of_buckets_[number(bucket)]; }
-  const Log& log(Bucket bucket) const { return logs_of_buckets_[number(bucket)]; }
-  static std::size_t number(Bucket bucket) { return bucket.level * kBuckets + bucket.slot(); }
+  Log& log(Bucket bucket) { return logs_of_buckets_[bucket.index()]; }
+  const Log& log(Bucket bucket) const { return logs_of_buckets_[bucket.index()]; }
   std::size_t most_dead() const { return kDesign.slack + size_ / 2; }
-
-  Bucket bucket_of(Tick due) const {
-    if constexpr (kDesign.is_ring) {
-      const Tick ahead = due - hand_;
-      const Tick rest = ahead % kBuckets;  // 0 is the hand's slot: one bucket earlier then
-      return {0, ahead < kBuckets ? due : hand_ + (rest == 0 ? kBuckets - 1 : rest)};
-    }
-    // No branch tells level 0 from the others: where timers have moved, it is foreseen badly.
-    const unsigned beyond = due - hand_ >= kBuckets ? 1 : 0;
-    Bucket bucket{.level = beyond, .position = due >> (beyond * kBits)};
-    for (Tick hand = this->hand(beyond); bucket.position - hand >= kBuckets; hand >>= kBits) {
-      bucket.position >>= kBits;
-      ++bucket.level;
-    }
-    return bucket;
-  }
-
-  void enqueue(Bucket bucket) {
-    level_count_ = std::max(level_count_, bucket.level + 1);
-    queued_[bucket.level].set(bucket.slot());
-    next_ = std::min(next_, bucket.begin());
-  }
 
   template <class Look>
   void take(Log& log, std::size_t chunks, Look&& look) {
@@ -378,20 +311,9 @@ class TimerLogs {
   // Finds the levels on which a long bucket follows the hand. `changed`: which bits of the hand have
   // changed. On a level whose hand has not moved the same bucket follows.
   void find_following(Tick changed) {
-    for (unsigned level = 1; level < level_count_ && changed >> (level * kBits) != 0; ++level) {
-      const bool is_long = size(Bucket{level, hand(level) + 1}) > kDesign.at_once;
+    for (unsigned level = 1; level < levels_.count() && changed >= Levels::width(level); ++level) {
+      const bool is_long = size(levels_.after_hand(level)) > kDesign.at_once;
       following_ = (following_ & ~(1U << level)) | unsigned{is_long} << level;
-    }
-  }
-
-  [[gnu::noinline]] void find_far_next() {
-    next_ = kNever;
-    for (unsigned level = 0; level < level_count_; ++level) {
-      const Bucket first{level, hand(level) + 1};
-      if (next_ <= first.begin()) break;  // nothing from this level on begins earlier
-      const std::size_t empty = queued_[level].distance(first.slot());
-      if (empty == queued_[level].kNone) continue;
-      next_ = std::min(next_, Bucket{level, first.position + empty}.begin());
     }
   }
 
@@ -415,7 +337,7 @@ class TimerLogs {
   // Empties the log, and gives each of its timers an entry in a bucket.
   void append_all(Log& live) {
     take(live, kAll, [&](TimerId id) {
-      append(id, timers_[id], std::max(granularity_.ceil(timers_[id].deadline), hand_));
+      append(id, timers_[id], std::max(granularity_.ceil(timers_[id].deadline), hand()));
     });
   }
 
@@ -437,14 +359,14 @@ class TimerLogs {
         Timer& timer = timers_[id];
         if (waits(timer, begin)) {
           const Tick due = granularity_.ceil(timer.deadline);
-          const bool comes_back = bucket_of(due).begin() == begin;
+          const bool comes_back = levels_.bucket_of(due).begin() == begin;
           place(id, timer, comes_back ? begin - 1 : due);
         } else {
           drop(timer, begin);
         }
       });
     }
-    if (next_ != hand_) find_next();
+    if (next() != hand()) find_next();
   }
 
   // The queued bucket that is swept now, or none at the end of a round through those that begin
@@ -452,16 +374,15 @@ class TimerLogs {
   // where the next advance() would find it and put it back, for ever.
   std::optional<Bucket> bucket_to_sweep() {
     for (;;) {
-      swept_slot_ = queued_[swept_level_].next(swept_slot_);
-      if (swept_slot_ == Bitmap<kBuckets>::kNone) {
-        swept_level_ = (swept_level_ + 1) % level_count_;
+      swept_slot_ = levels_.next_slot(swept_level_, swept_slot_);
+      if (swept_slot_ == Levels::kNoSlot) {
+        swept_level_ = (swept_level_ + 1) % levels_.count();
         swept_slot_ = 0;
         if (swept_level_ == 0) return std::nullopt;
         continue;
       }
-      const Tick first = hand(swept_level_);
-      const Bucket bucket{swept_level_, first + (swept_slot_ - first) % kBuckets};
-      if (bucket.begin() > hand_ + 1) return bucket;
+      const Bucket bucket = levels_.in_slot(swept_level_, swept_slot_);
+      if (bucket.begin() > hand() + 1) return bucket;
       ++swept_slot_;
     }
   }
@@ -470,32 +391,29 @@ class TimerLogs {
   // look at as many. O(their entries).
   [[gnu::noinline]] void sweep_what_begins_next() {
     const auto for_each_bucket = [&](auto&& visit) {
-      for (unsigned level = 0; level < level_count_; ++level) {
-        const Bucket bucket{level, hand(level) + 1};
-        if (bucket.begin() == hand_ + 1) visit(bucket);
+      for (unsigned level = 0; level < levels_.count(); ++level) {
+        const Bucket bucket = levels_.after_hand(level);
+        if (bucket.begin() == hand() + 1) visit(bucket);
       }
     };
     std::size_t entries = 0;
     for_each_bucket([&](Bucket bucket) { entries += size(bucket); });
     // Each may go to another bucket, and on levels that have not been used so far.
-    logs_.reserve(std::min(entries, kLevels * kBuckets));
+    logs_.reserve(std::min(entries, Levels::kAllBuckets));
     Log live;
     for_each_bucket([&](Bucket bucket) { take_live(bucket, live); });
     append_all(live);
   }
 
   Granularity granularity_;
-  Tick hand_;
-  Tick next_ = kNever;
   std::size_t size_ = 0;
   std::size_t dead_ = 0;
-  unsigned level_count_ = 1;  // in use so far
-  unsigned following_ = 0;    // levels whose bucket after the hand is cascaded ahead, as bits
+  unsigned following_ = 0;  // levels whose bucket after the hand is cascaded ahead, as bits
   AdvanceWork work_;
   std::vector<Timer> timers_;
   Logs logs_;
-  std::array<Log, kLevels * kBuckets> logs_of_buckets_;
-  std::array<Bitmap<kBuckets>, kLevels> queued_;
+  Levels levels_;  // here, since what follows its first line is long
+  std::array<Log, Levels::kAllBuckets> logs_of_buckets_;
 
   // The bucket that is swept next, or after the one that is not queued any more.
   unsigned swept_level_ = 0;
