@@ -145,6 +145,30 @@ TEST_F(PostgresTest, SaysInOneLineThatAServerCannotBeReached) {
   expect_contains(wrong, {"\"abc\""});
 }
 
+// SCRAM-SHA-256, the way in which PostgreSQL asks for passwords by default.
+TEST_F(PostgresTest, IsLetInByItsPasswordAndRepeatsNoWrongOne) {
+  PrivatePostgresServer guarded;
+  {
+    PostgresConnection own(guarded.where(), 5000ms);
+    own.run("SET password_encryption = 'scram-sha-256'");
+    own.run("CREATE ROLE guest LOGIN PASSWORD 'open sesame'");
+    std::ofstream(guarded.folder() / "data" / "pg_hba.conf")
+        << "local all timerbench trust\nlocal all all scram-sha-256\n";
+  }
+  guarded.restart();
+  const auto where = [&](std::string_view password) {
+    return fmt::format("host={} dbname=postgres user=guest password='{}'",
+                       guarded.socket().parent_path().string(), password);
+  };
+  EXPECT_NO_THROW(PostgresConnection(where("open sesame"), 5000ms));
+  const std::string error =
+      error_of<BackendUnavailable>([&] { PostgresConnection(where("open barley"), 5000ms); });
+  expect_contains(error, {"password authentication failed for user \"guest\"",
+                          "check its address, user and password"});
+  EXPECT_EQ(error.find("barley"), std::string::npos) << error;
+  EXPECT_EQ(std::ranges::count(error, '\n'), 0) << error;
+}
+
 TEST_F(PostgresTest, DoesNotRepeatAnAddressThatItCannotRead) {
   for (const char* const where :
        {"postgresql://me:secret@[::1/db", "postgresql://me:secret@[::1]x/db", "me:secret@host/db",
