@@ -87,7 +87,8 @@ TEST(ExecutorTest, NothingBeginsOnceItIsClosed) {
   executor.close();
   executor.run_submitted();
   std::vector<PendingTimer> pending;
-  executor.stop(pending);
+  executor.end();
+  executor.drain(pending);
   EXPECT_EQ(pending, (std::vector<PendingTimer>{{3, 7}}));
   EXPECT_EQ(executor.size(), 0U);
 }
@@ -116,7 +117,8 @@ TEST(ExecutorTest, HandsBackWhatHadNotBegun) {
     let_go.arrive_and_wait();
   });
   std::vector<PendingTimer> pending;
-  executor.stop(pending);
+  executor.end();
+  executor.drain(pending);
   EXPECT_TRUE(ended);
   EXPECT_EQ(pending, (std::vector<PendingTimer>{{1, 7}, {2, 14}}));
   releasing.join();

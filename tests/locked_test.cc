@@ -172,11 +172,12 @@ TEST_F(LockedShortOfMemory, ShardsStopWithoutALoss) {
     armed.push_back({id, kHour + id * kMillisecond});
     service.schedule(id, kHour + id * kMillisecond);
   }
-  for (int shard = 0; shard < 4; ++shard) {
-    failures_left = 1;
-    EXPECT_THROW(service.stop(), std::bad_alloc);
-    EXPECT_THROW(service.schedule(3, kHour), ServiceStopped);
-  }
+  failures_left = 2;  // in the first two shards
+  EXPECT_THROW(service.stop(), std::bad_alloc);
+  EXPECT_THROW(service.schedule(3, kHour), ServiceStopped);
+  clock_.set(2 * kHour);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // for whatever goes on nevertheless
+  EXPECT_TRUE(fired_.empty());
   std::vector<PendingTimer> pending = service.stop();
   std::sort(pending.begin(), pending.end(),
             [](const auto& one, const auto& other) { return one.id < other.id; });
@@ -219,6 +220,46 @@ TEST(LockedEndTest, BeginsNothingWhileItIsDestroyed) {
     begun.get_future().wait();
   }
   EXPECT_EQ(fired, 1);
+}
+
+// Two threads that run handlers, or four; each handler stops the service that is being destroyed.
+template <class Service>
+void stop_in_handlers_while_it_is_destroyed(std::size_t threads) {
+  constexpr TimerId kTimers = 8;
+  for (int i = 0; i < 300; ++i) {
+    SteadyClock clock;
+    Service* service_of_handler = nullptr;
+    std::promise<void> made, begun;
+    std::atomic<bool> has_begun = false;
+    const auto is_made = made.get_future().share();
+    {
+      Service service({.capacity = kTimers,
+                       .clock = clock,
+                       .handler =
+                           [&](TimerId, Tick) {
+                             is_made.wait();
+                             if (!has_begun.exchange(true)) begun.set_value();
+                             service_of_handler->stop();
+                             service_of_handler->cancel(0);
+                           },
+                       .threads = threads});
+      service_of_handler = &service;
+      made.set_value();
+      for (TimerId id = 0; id < kTimers; ++id) {
+        try {
+          service.schedule(id, id < 4 ? 0 : kHour);
+        } catch (const ServiceStopped&) {
+        }
+      }
+      begun.get_future().wait();
+    }
+  }
+}
+
+TEST(StoppedInHandlersTest, LivesUntilTheyHaveEnded) {
+  stop_in_handlers_while_it_is_destroyed<Locked<LogWheel<256>>>(2);
+  stop_in_handlers_while_it_is_destroyed<Sharded<Locked<LogWheel<256>>, 4>>(4);
+  stop_in_handlers_while_it_is_destroyed<Sharded<Locked<LogWheel<256>>, 4>>(0);
 }
 
 template <class Service>

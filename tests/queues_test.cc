@@ -35,7 +35,12 @@
 #include "queues/skiplist.h"
 #include "queues/tick_map.h"
 #include "services/clock.h"
+#include "services/delay_queue.h"
+#include "services/java_timer.h"
 #include "services/locked.h"
+#include "services/ring_timer.h"
+#include "services/sharded.h"
+#include "services/system_timer.h"
 
 namespace {
 
@@ -655,14 +660,19 @@ TEST(IdLogs, GatherAndSpreadWithinWhatWasReserved) {
   }
 }
 
+template <class Service>
+class Stopping : public testing::Test {};
+using Services = testing::Types<Locked<BinaryHeap>, DelayQueue, JavaTimer, RingTimer, SystemTimer,
+                                Sharded<Locked<BinaryHeap>, 4>>;
+TYPED_TEST_SUITE(Stopping, Services);
+
 // The thread that stops a service has the memory for what it takes before it takes it.
-TEST(Locked, HandsBackAllTimersWhenMemoryRunsOut) {
-  constexpr TimerId kTimers = 20;
+TYPED_TEST(Stopping, HandsBackAllTimersWhenMemoryRunsOut) {
+  constexpr TimerId kTimers = 80;
   const auto stop_fails = [&](std::size_t allocations_left) {
     ManualClock clock;
-    Locked<BinaryHeap> service(
-        {.capacity = kTimers, .clock = clock, .handler = [](TimerId, Tick) {}});
-    for (TimerId id = 0; id < kTimers; ++id) service.schedule(id, 1'000 + id);
+    TypeParam service({.capacity = kTimers, .clock = clock, .handler = [](TimerId, Tick) {}});
+    for (TimerId id = 0; id < kTimers; ++id) service.schedule(id, 1'000'000'000 + id);
     clock.settle();
     std::vector<PendingTimer> pending;
     const bool failed = runs_out_of_memory(allocations_left, [&] { pending = service.stop(); });
@@ -671,7 +681,7 @@ TEST(Locked, HandsBackAllTimersWhenMemoryRunsOut) {
     return failed;
   };
   std::size_t failures = 0;
-  while (stop_fails(failures) && !HasFailure()) ++failures;
+  while (stop_fails(failures) && !this->HasFailure()) ++failures;
   EXPECT_GT(failures, 0U);
 }
 

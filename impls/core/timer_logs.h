@@ -155,7 +155,11 @@ class TimerLogs {
   template <class Place>
   void look_again(TimerId id, Timer& timer, Tick look, Place&& place) {
     if (waits(timer, look)) {
-      place(id, timer, granularity_.ceil(timer.deadline));
+      Tick due = granularity_.ceil(timer.deadline);
+      // Of a later round: as far ahead as the ring reaches. The slot of its granule may be the next one.
+      if constexpr (kDesign.is_ring)
+        due = hand() + std::min<Tick>(due - hand(), Levels::kBuckets - 1);
+      place(id, timer, due);
       ++work_.moved;
     } else {
       drop(timer, look);

@@ -7,9 +7,9 @@
 // Example: 4 slots, granularity 1, start at 0.
 //   schedule(a, 3)    slot 3
 //   schedule(b, 9)    two rounds and one slot ahead: slot 1
-//   advance(1)        b is found to be due later, 8 ahead, which is this slot: to the one before, 0
-//   advance(4)        a fires at 3; at 4 b is found again, 5 ahead: slot 1
-//   advance(9)        b is found at 5, 4 ahead, so it goes to slot 0 at 8, and from there to slot 1
+//   advance(1)        b is found to be due later, 8 ahead: as far as the ring reaches, slot 0 at 4
+//   advance(4)        a fires at 3; at 4 b is found again, 5 ahead: slot 3 at 7
+//   advance(9)        b is found at 7, 2 ahead, so it goes to slot 1, and fires at 9
 //
 // Invariants:
 //   1. Those of log_wheel and core/timer_logs.h, for one level.
@@ -17,8 +17,8 @@
 // Cost:
 //   schedule O(1): the timer's line, and for a new entry the end of a log (core/id_logs.h)
 //   cancel O(1): the timer's line
-//   advance O(fired + looked at): a pending timer is looked at once in Slots granules, or once if
-//     it goes further than that; a jump of Slots granules or more, O(entries): rule 8 allows
+//   advance O(fired + looked at): a pending timer is looked at once in Slots - 1 granules, or
+//     once if it goes further than that; a jump of Slots granules or more, O(entries): rule 8 allows
 //     what it moves
 //   next_wakeup O(1): the next slot with entries, where all may be of later rounds
 //   Sweeps as log_wheel

@@ -95,12 +95,6 @@ class Executor {
     size_ = 0;
   }
 
-  // drain() and end().
-  void stop(std::vector<PendingTimer>& pending) {
-    drain(pending);
-    end();
-  }
-
   // Ends the threads, and returns when no handler runs any more, except one that calls this.
   // REQUIRES: close() has been called.
   void end() {

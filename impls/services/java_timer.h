@@ -57,7 +57,7 @@ class JavaTimer {
   JavaTimer& operator=(const JavaTimer&) = delete;
 
   // REQUIRES: not in the handler.
-  ~JavaTimer() { stop(); }
+  ~JavaTimer() { end(); }
 
   void schedule(TimerId id, Tick deadline) {
     {
@@ -81,18 +81,16 @@ class JavaTimer {
     }
   }
 
+  // Throws std::bad_alloc once nothing runs any more. Then the next call returns what was pending.
   std::vector<PendingTimer> stop() {
+    end();
     std::vector<PendingTimer> pending;
-    {
-      const std::lock_guard lock(mutex_);
-      ended_ = true;
-      for (const Entry& entry : heap_) {
-        if (end(entry.id, entry.arming)) pending.push_back({entry.id, entry.deadline});
-      }
-      heap_.clear();
+    const std::lock_guard lock(mutex_);
+    pending.reserve(size_);
+    for (const Entry& entry : heap_) {
+      if (end(entry.id, entry.arming)) pending.push_back({entry.id, entry.deadline});
     }
-    thread_.end();
-    runs_.await_end();
+    heap_.clear();
     return pending;
   }
 
@@ -140,6 +138,16 @@ class JavaTimer {
     if (!armings_[id].compare_exchange_strong(arming, arming + 1)) return false;
     --size_;
     return true;
+  }
+
+  // Ends all waiting, and returns when no handler runs any more, except one that calls this.
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    thread_.end();
+    runs_.await_end();
   }
 
   void run(Alarm& alarm, const std::stop_token& ending) {

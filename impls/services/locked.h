@@ -153,12 +153,13 @@ class Locked {
   const Granularity granularity_;
   mutable std::mutex mutex_;  // of the following, and of moves from the queue to the executor
   Queue queue_;
-  Executor executor_;
   Tick asleep_until_ = 0;  // 0: awake, and about to look
   bool stopped_ = false;
   std::vector<PendingTimer> pending_;  // what stop() has found, until it returns it
 
-  Worker driver_;  // last: it uses all the others
+  // Last, since a handler may still be in stop() when this is destroyed.
+  Executor executor_;
+  Worker driver_;
 };
 
 template <class Queue>

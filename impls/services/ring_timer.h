@@ -58,7 +58,7 @@ class RingTimer {
   RingTimer& operator=(const RingTimer&) = delete;
 
   // REQUIRES: not in the handler.
-  ~RingTimer() { stop(); }
+  ~RingTimer() { end(); }
 
   void schedule(TimerId id, Tick deadline) {
     const auto lock = slots_.lock_timer(id);
@@ -76,14 +76,15 @@ class RingTimer {
     return slots_.remove(id) || executor_.take_back(id);
   }
 
+  // Throws std::bad_alloc once nothing runs any more. Then the next call returns what was pending.
   std::vector<PendingTimer> stop() {
-    executor_.close();
-    stopped_.store(true);
-    slots_.await_timer_locks();  // from here on no thread arms a timer
+    end();
     std::vector<PendingTimer> pending;
+    // In this order: the clocker may still move timers to the executor.
+    const std::size_t in_slots = slots_.size();
+    pending.reserve(in_slots + executor_.size());
     slots_.take_all(pending);
-    clocker_.end();
-    executor_.stop(pending);
+    executor_.drain(pending);
     return pending;
   }
 
@@ -93,6 +94,16 @@ class RingTimer {
 
  private:
   static constexpr SlotLists::List kSlots = 512;
+
+  // Ends all waiting, and returns when no handler runs any more, except one that calls this. No thread
+  // arms a timer from there on.
+  void end() {
+    executor_.close();
+    stopped_.store(true);
+    slots_.await_timer_locks();
+    clocker_.end();
+    executor_.end();
+  }
 
   static SlotLists::List slot_of(Tick tick) { return static_cast<SlotLists::List>(tick % kSlots); }
 

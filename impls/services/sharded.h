@@ -2,7 +2,8 @@
 // their number.
 //
 // Cost:
-//   schedule, cancel, fire  as the service's; a division by a constant
+//   schedule, cancel, fire  as the service's; a division by a constant; of a fire, two atomic
+//                           counts of the shard's handlers
 //   threads, wakeups        those of the service times the number of services; if the config asks
 //                           for a number of threads, each service has its share, rounded up
 //
@@ -47,7 +48,8 @@ class Sharded {
       ServiceConfig own = config;
       own.capacity = config.capacity / kShards + 1;
       if (config.threads) own.threads = (*config.threads + kShards - 1) / kShards;
-      own.handler = [handler = config.handler, shard](TimerId id, Tick deadline) {
+      own.handler = [this, handler = config.handler, shard](TimerId id, Tick deadline) {
+        const Run run(handlers_[shard]);
         handler(id * kShards + shard, deadline);
       };
       shards_.emplace_back(own);
@@ -57,15 +59,12 @@ class Sharded {
   Sharded(const Sharded&) = delete;
   Sharded& operator=(const Sharded&) = delete;
 
-  // Stops all shards before the first is destroyed, because handlers of one may use another.
-  // REQUIRES: not in the handler.
+  // Returns when no handler runs any more, before the first shard is destroyed, because handlers of one
+  // may use another. REQUIRES: not in the handler.
   ~Sharded() {
-    stopped_ = true;
-    for (Service& shard : shards_) {
-      try {
-        shard.stop();
-      } catch (const std::bad_alloc&) {  // for what it would hand back
-      }
+    stop_shards();
+    for (Handlers& one : handlers_) {
+      for (auto n = one.running.load(); n > 0; n = one.running.load()) one.running.wait(n);
     }
   }
 
@@ -76,15 +75,9 @@ class Sharded {
 
   bool cancel(TimerId id) { return shard_of(id).cancel(id / kShards); }
 
-  // Throws std::bad_alloc, as the service's. Then the next call returns what is still pending.
+  // Throws std::bad_alloc, as the service's. Then the next call returns what was pending.
   std::vector<PendingTimer> stop() {
-    stopped_ = true;  // all at once, because handlers of one shard may use another
-    for (TimerId index = 0; index < kShards; ++index) {
-      std::vector<PendingTimer> part = shards_[index].stop();
-      for (PendingTimer& timer : part) timer.id = timer.id * kShards + index;
-      const std::lock_guard lock(mutex_);
-      if (!part.empty()) parts_[index] = std::move(part);
-    }
+    if (!stop_shards()) throw std::bad_alloc();
     std::vector<PendingTimer> pending;
     const std::lock_guard lock(mutex_);
     std::size_t size = 0;
@@ -102,6 +95,42 @@ class Sharded {
   std::uint64_t wakeups() const { return sum(&Service::wakeups); }
 
  private:
+  // The handlers of a shard that run: a line of its own, so that shards share none.
+  struct alignas(64) Handlers {
+    std::atomic<std::uint32_t> running = 0;
+  };
+
+  class Run {
+   public:
+    explicit Run(Handlers& handlers) : running_(handlers.running) { ++running_; }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+    ~Run() {
+      if (--running_ == 0) running_.notify_all();
+    }
+
+   private:
+    std::atomic<std::uint32_t>& running_;
+  };
+
+  // Stops all shards, and keeps what they hand back. Returns whether there was memory for all of that;
+  // the rest is still in the shards.
+  bool stop_shards() {
+    stopped_ = true;  // all at once, because handlers of one shard may use another
+    bool had_memory = true;
+    for (TimerId index = 0; index < kShards; ++index) {
+      try {
+        std::vector<PendingTimer> part = shards_[index].stop();
+        for (PendingTimer& timer : part) timer.id = timer.id * kShards + index;
+        const std::lock_guard lock(mutex_);
+        if (!part.empty()) parts_[index] = std::move(part);
+      } catch (const std::bad_alloc&) {
+        had_memory = false;
+      }
+    }
+    return had_memory;
+  }
+
   Service& shard_of(TimerId id) { return shards_[id % kShards]; }
 
   template <class Count>
@@ -112,11 +141,12 @@ class Sharded {
   }
 
   std::atomic<bool> stopped_ = false;
-  std::deque<Service> shards_;  // a deque, because services do not move
-
+  std::array<Handlers, kShards> handlers_;
   std::mutex mutex_;  // of the following
   std::array<std::vector<PendingTimer>, kShards>
       parts_;  // what stop() has found, until it returns it
+
+  std::deque<Service> shards_;  // last: they use the others; a deque, because services do not move
 };
 
 }  // namespace timerbench

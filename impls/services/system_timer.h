@@ -72,7 +72,7 @@ class SystemTimer {
   SystemTimer& operator=(const SystemTimer&) = delete;
 
   // REQUIRES: not in the handler.
-  ~SystemTimer() { stop(); }
+  ~SystemTimer() { end(); }
 
   void schedule(TimerId id, Tick deadline) {
     bool is_due;
@@ -97,16 +97,14 @@ class SystemTimer {
     return buckets_.remove(id) || executor_.take_back(id);
   }
 
+  // Throws std::bad_alloc once nothing runs any more. Then the next call returns what was pending.
   std::vector<PendingTimer> stop() {
-    executor_.close();
+    end();
     std::vector<PendingTimer> pending;
-    {
-      const std::lock_guard nobody_arms(time_lock_);
-      stopped_ = true;
-      buckets_.take_all(pending);
-    }
-    reaper_.end();
-    executor_.stop(pending);
+    const std::lock_guard time_stands(time_lock_);
+    pending.reserve(size());
+    buckets_.take_all(pending);
+    executor_.drain(pending);
     return pending;
   }
 
@@ -148,6 +146,17 @@ class SystemTimer {
   }
 
   Tick begin_of_level(std::size_t level) const { return now_ - now_ % widths_[level]; }
+
+  // Ends all waiting, and returns when no handler runs any more, except one that calls this.
+  void end() {
+    executor_.close();
+    {
+      const std::lock_guard nobody_arms(time_lock_);
+      stopped_ = true;
+    }
+    reaper_.end();
+    executor_.end();
+  }
 
   void enqueue(QueuedBucket bucket) {
     {
