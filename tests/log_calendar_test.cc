@@ -229,5 +229,17 @@ TEST(LogCalendarTest, MovingNearerForEverLeavesFewEntries) {
   EXPECT_LE(calendar.entries(), 1'024 + 3 * kTimers);
 }
 
+// [32, 48) is opened first, and then [36, 40), which was reached more nearly.
+TEST(LogCalendarTest, TakesToTheAgendaWhatABucketThatWasOpenedSpans) {
+  LogCalendar<4> calendar({.capacity = 3});
+  calendar.schedule(0, 45);
+  calendar.advance(20, IgnoreExpiry{});
+  calendar.schedule(1, 38);
+  calendar.advance(36, IgnoreExpiry{});
+  EXPECT_EQ(calendar.agenda_size(), 2U);
+  calendar.schedule(2, 42);
+  EXPECT_EQ(calendar.agenda_size(), 3U);
+}
+
 }  // namespace
 }  // namespace timerbench
