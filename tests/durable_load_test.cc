@@ -257,6 +257,9 @@ TEST(DurableLoadTest, HasNoFiguresForABrokenQueue) {
     return measure_timed(kLoad, plan, contender, kGoOn).failure;
   };
   EXPECT_NE(measure_fire(kLoad, 500, contender<CompletesNothing>(), kGoOn).failure, "");
+  DurableLoad and_fires = kLoad;
+  and_fires.fires = 500;
+  EXPECT_NE(measure_churn(and_fires, contender<CompletesNothing>(), kGoOn).failure, "");
   EXPECT_NE(measure_churn(kLoad, contender<LosesTheLastOfMany>(), kGoOn).failure, "");
   EXPECT_NE(timed(plan_at_rate(100, 0.5), contender<FiresEarly>()), "");
   EXPECT_NE(timed(plan_at_rate(100, 0.5), contender<CompletesNothing>()), "");
