@@ -101,7 +101,7 @@ void SqliteQueue::open() {
   sqlite3_wal_hook(
       database_,
       [](void* queue, sqlite3*, const char*, int pages) {
-        if (pages >= kPagesOfLog) static_cast<SqliteQueue*>(queue)->begin_log_anew();
+        static_cast<SqliteQueue*>(queue)->limit_log(pages);
         return SQLITE_OK;
       },
       this);
@@ -126,15 +126,23 @@ void SqliteQueue::open() {
   version_ = prepare("PRAGMA data_version");
 }
 
-void SqliteQueue::begin_log_anew() {
-  // If others do not let it happen, the next call tries again.
-  sqlite3_wal_checkpoint_v2(database_, nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+// Begins the log anew, unless readers do not let that happen: no writer can go on meanwhile, so it
+// waits for them a little only, and tries again some pages later.
+void SqliteQueue::limit_log(int pages) {
+  constexpr auto kLongest = std::chrono::milliseconds(10);
+  if (pages < kPagesOfLog) tried_at_ = 0;
+  if (pages < std::max(kPagesOfLog, tried_at_ + kPagesOfLog / 4)) return;
+  patience_ = std::min<std::chrono::milliseconds>(kLongest, config_.patience);
+  const bool has_begun = sqlite3_wal_checkpoint_v2(database_, nullptr, SQLITE_CHECKPOINT_RESTART,
+                                                   nullptr, nullptr) == SQLITE_OK;
+  patience_ = config_.patience;
+  tried_at_ = has_begun ? 0 : pages;
 }
 
 bool SqliteQueue::wait(int tries) {
   using std::chrono::microseconds;
   const auto now = std::chrono::steady_clock::now();
-  if (tries == 0) give_up_ = now + config_.patience;
+  if (tries == 0) give_up_ = now + patience_;
   if (now >= give_up_) return false;
   std::this_thread::sleep_for(microseconds(100) * (1 << std::min(tries, 6)));
   return true;

@@ -18,7 +18,9 @@
 //   in memory up to 2 MB of pages for each connection, however many timers there are
 //
 // What is acknowledged survives kill -9; with FULL also a power cut, with NORMAL all but what came
-// after the last checkpoint: up to 1000 calls, whatever number of timers each has armed.
+// after the last checkpoint: up to 1000 calls, whatever number of timers each has armed. While
+// somebody keeps a read transaction open, as a backup does, nothing after its beginning is copied, and
+// the log grows: with NORMAL a power cut may take all of that.
 //
 // Good: one machine, no server to look after.
 // Bad: one writer at a time, so workers wait for producers.
@@ -73,10 +75,10 @@ class SqliteQueue final : public DurableQueue {
   class Statement;
 
   void open();
-  // Copies the log into the file, while other clients wait. (SQLite's own wal_autocheckpoint lets them
-  // write meanwhile. Then it never finds that all is copied, and the log of four busy clients grows
-  // by 180 MB a second.)
-  void begin_log_anew();
+  // Copies the log into the file, if it has so many pages that it is long, while other clients wait.
+  // (SQLite's own wal_autocheckpoint lets them write meanwhile. Then it never finds that all is copied,
+  // and the log of four busy clients grows by 180 MB a second.)
+  void limit_log(int pages);
   // Waits before the next try, since another client writes. Returns false if the patience is over.
   // SQLite's own handler sleeps up to 100 ms at a time; meanwhile nobody may write at all. Shorter
   // waits than these are fairer, but who looks takes the processor from who writes: if all are of
@@ -95,7 +97,9 @@ class SqliteQueue final : public DurableQueue {
   const Synchronous synchronous_;
   const std::string table_;
   Tokens tokens_;
-  std::chrono::steady_clock::time_point give_up_;  // to wait for another client
+  std::chrono::milliseconds patience_ = config_.patience;  // with other clients
+  std::chrono::steady_clock::time_point give_up_;          // likewise, of the call
+  int tried_at_ = 0;  // pages of the log when it could not be begun anew
   sqlite3* database_ = nullptr;
   std::unique_ptr<Statement> schedule_, cancel_, claim_, complete_, give_back_, first_, size_,
       version_;
