@@ -87,6 +87,20 @@ TEST_F(PostgresTest, UsesAServerOfTheUsersAndLeavesTheRestAlone) {
   own.run("DROP TABLE public.mine");
 }
 
+TEST_F(PostgresTest, OpensWhileATransactionThatHasWrittenIsOpen) {
+  const DurableConfig config{.queue = "shared", .patience = 2000ms};
+  PostgresQueue queue(server().where(), config, true);
+  PostgresConnection own(server().where(), 5000ms);
+  own.run("BEGIN");
+  own.run("INSERT INTO timerbench.timers_of_shared VALUES (999, 1, 1, 1, '')");
+  EXPECT_NO_THROW(PostgresQueue(server().where(), config, true));
+  const DurableTimer timer{1, 0, "payload"};
+  EXPECT_NO_THROW(queue.schedule({&timer, 1}));
+  own.run("ROLLBACK");
+  EXPECT_EQ(queue.size(), 1U);
+  PostgresQueue::drop_tables(server().where(), "shared", 5000ms);
+}
+
 TEST_F(PostgresTest, LeavesNoSchemaThatIsEmpty) {
   PostgresConnection own(server().where(), 5000ms);
   own.run("DROP SCHEMA IF EXISTS timerbench CASCADE");

@@ -50,7 +50,9 @@ PostgresQueue::PostgresQueue(std::string where, const DurableConfig& config,
   }
 }
 
-// Under a lock, because two clients that both create a table "if it does not exist" may fail.
+// Under a lock, because two clients that both create a table "if it does not exist" may fail. Nothing
+// is created that is there: CREATE INDEX IF NOT EXISTS would wait for each open transaction that has
+// written, and let all other writers wait behind it.
 void PostgresQueue::make_table() {
   PostgresConnection server(where_, left());
   if (const int version = server.server_version(); version < kFirstVersion) {
@@ -65,7 +67,8 @@ void PostgresQueue::make_table() {
                   "CREATE SCHEMA IF NOT EXISTS timerbench; "
                   "CREATE TABLE IF NOT EXISTS {0} (id bigint PRIMARY KEY, due bigint NOT NULL, "
                   "deadline bigint NOT NULL, holder bigint NOT NULL, payload bytea NOT NULL); "
-                  "CREATE INDEX IF NOT EXISTS timers_of_{1}_due ON {0} (due); COMMIT",
+                  "DO $$ BEGIN IF to_regclass('timerbench.timers_of_{1}_due') IS NULL THEN "
+                  "CREATE INDEX timers_of_{1}_due ON {0} (due); END IF; END $$; COMMIT",
                   table_, config_.queue));
 }
 
