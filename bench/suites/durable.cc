@@ -255,9 +255,8 @@ DurableSuite durable_suite() {
                     {1, 10, 100, 1000}, set(&DurableLoad::batch), churn),
            scenario(
                "payload",
-               "one client arms and cancels timers with so many bytes; then 20 000 are due, and "
-               "one "
-               "worker claims and completes 100 a time",
+               "one client arms and cancels timers with so many bytes; then 20 000 are due, "
+               "and one worker claims and completes 100 a time",
                {16, 256, 4096},
                [](DurableLoad& load, std::uint64_t size) {
                  load.payload = size;

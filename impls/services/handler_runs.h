@@ -10,6 +10,21 @@
 
 namespace timerbench {
 
+// How many run, for a thread that waits until none does. REQUIRES: outlives the threads that run.
+class RunCount {
+ public:
+  void begin() { running_.fetch_add(1); }
+  void end() {
+    if (running_.fetch_sub(1) == 1) running_.notify_all();
+  }
+  void await_none() {
+    for (auto n = running_.load(); n > 0; n = running_.load()) running_.wait(n);
+  }
+
+ private:
+  std::atomic<std::uint32_t> running_ = 0;
+};
+
 // REQUIRES: outlives the threads in which it runs anything.
 class HandlerRuns {
  public:
@@ -17,12 +32,10 @@ class HandlerRuns {
 
   // Announces a run. The caller holds the lock under which it saw that the service is not stopped,
   // so that a thread that stops the service and then calls await_end() waits for this run too.
-  void begin() { running_.fetch_add(1); }
+  void begin() { running_.begin(); }
 
   // Takes back the announcement of a run that will not happen.
-  void end() {
-    if (running_.fetch_sub(1) == 1) running_.notify_all();
-  }
+  void end() { running_.end(); }
 
   // Does the run that begin() announced, under no lock. Returns whether the handler returned, that
   // is, did not throw.
@@ -44,7 +57,7 @@ class HandlerRuns {
   // Returns when no run is left, except those that have called this themselves.
   void await_end() {
     if (current_run && current_run->of == this && std::exchange(current_run->awaited, false)) end();
-    for (auto n = running_.load(); n > 0; n = running_.load()) running_.wait(n);
+    running_.await_none();
   }
 
   // How many runs threw.
@@ -58,7 +71,7 @@ class HandlerRuns {
   static inline thread_local Run* current_run = nullptr;  // what this thread is running
 
   const FireHandler handler_;
-  std::atomic<std::uint32_t> running_ = 0;
+  RunCount running_;
   std::atomic<std::uint64_t> failures_ = 0;
 };
 

@@ -26,6 +26,7 @@
 
 #include "core/joined_name.h"
 #include "core/timer_queue.h"
+#include "services/handler_runs.h"
 #include "services/timer_service.h"
 
 namespace timerbench {
@@ -63,9 +64,7 @@ class Sharded {
   // may use another. REQUIRES: not in the handler.
   ~Sharded() {
     stop_shards();
-    for (Handlers& one : handlers_) {
-      for (auto n = one.running.load(); n > 0; n = one.running.load()) one.running.wait(n);
-    }
+    for (Handlers& one : handlers_) one.running.await_none();
   }
 
   void schedule(TimerId id, Tick deadline) {
@@ -97,20 +96,18 @@ class Sharded {
  private:
   // The handlers of a shard that run: a line of its own, so that shards share none.
   struct alignas(64) Handlers {
-    std::atomic<std::uint32_t> running = 0;
+    RunCount running;
   };
 
   class Run {
    public:
-    explicit Run(Handlers& handlers) : running_(handlers.running) { ++running_; }
+    explicit Run(Handlers& handlers) : running_(handlers.running) { running_.begin(); }
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
-    ~Run() {
-      if (--running_ == 0) running_.notify_all();
-    }
+    ~Run() { running_.end(); }
 
    private:
-    std::atomic<std::uint32_t>& running_;
+    RunCount& running_;
   };
 
   // Stops all shards, and keeps what they hand back. Returns whether there was memory for all of that;
