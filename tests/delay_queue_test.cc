@@ -8,6 +8,8 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 #include "services/clock.h"
 
@@ -158,6 +160,23 @@ TEST_F(DelayQueueTest, NobodyIsRungWhoDoesNotSleep) {
   clock_.set(12 * kMillisecond);
   EXPECT_TRUE(begins(11));
   let_go();
+}
+
+// As a Java condition rings them.
+TEST_F(DelayQueueTest, TheTakerThatHasSleptLongestIsRung) {
+  std::vector<std::thread::id> rung;
+  DelayQueue queue({.capacity = 1,
+                    .clock = clock_,
+                    .handler = [&](TimerId, Tick) { rung.push_back(std::this_thread::get_id()); },
+                    .threads = 3});
+  clock_.settle();
+  for (int round = 0; round < 6; ++round) {
+    queue.schedule(0, 0);
+    clock_.settle();
+  }
+  ASSERT_EQ(rung.size(), 6U);
+  EXPECT_EQ(std::set(rung.begin(), rung.begin() + 3).size(), 3U);
+  EXPECT_TRUE(std::equal(rung.begin(), rung.begin() + 3, rung.begin() + 3));
 }
 
 TEST(DelayQueueExceptionTest, ATakerWhoseHandlerThrowsGoesOnTaking) {
