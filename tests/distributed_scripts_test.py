@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from scripts_testing import ROOT, Scratch
 
 from console import Failure
-from node_model import Check, Line, Load, Station, checks, node_of
+from node_model import Check, Fires, Line, Load, Station, Work, checks, node_of
 from results.grid import read_files
 from results.realtime import RealtimeResults, load_files
 
@@ -64,6 +64,7 @@ def at_a_rate(queue: str = "redis_always") -> list[dict[str, object]]:
             offered_per_second=rate,
             achieved_per_second=rate if rate < 100_000 else rate / 2,
             server_cpu_ns_per_timer=1e9 * (IDLE / rate + FIRING),
+            fsyncs_per_timer=2 * (100 / rate) ** 0.5,
         )
         for rate in (100, 1_000, 10_000, 100_000)
     ]
@@ -97,6 +98,21 @@ class LawTest(unittest.TestCase):
     def test_what_no_station_does_becomes_the_nearest(self) -> None:
         self.assertAlmostEqual(Station.through(100, 4, 900).rate(16), 1600, delta=1e-3)
         self.assertAlmostEqual(Station.through(100, 4, 50).rate(16), 100, delta=1e-3)
+
+    def test_what_fires_do_in_a_second_is_on_lines_from_point_to_point(self) -> None:
+        fires = Fires([(100, Work(3e-3, 2)), (300, Work(2e-3, 1))])
+        for rate, cpu, syncs in (
+            (50, 0.3, 200),
+            (100, 0.3, 200),
+            (200, 0.45, 250),
+            (300, 0.6, 300),
+        ):
+            work = fires.at(rate)
+            self.assertAlmostEqual(rate * work.cpu, cpu)
+            self.assertAlmostEqual(rate * (work.syncs or 0), syncs)
+        self.assertEqual(fires.at(3000), Work(2e-3, 1))
+        uncounted = Fires([(100, Work(3e-3, 2)), (300, Work(2e-3, None))])
+        self.assertIsNone(uncounted.at(200).syncs)
 
     def test_a_line(self) -> None:
         self.assertEqual(Line.through([(10, 3), (20, 5)]), Line(1, 0.2))
@@ -139,17 +155,18 @@ class ModelTest(Scratch):
         node = node_of(self.load([*entries(), journal()]), "redis_always", cancelled=0.9)
         assert node
         # Half of 40 us arms; nine in ten are cancelled, and one in ten fires.
-        for work, clients in ((node.alone, 1), (node.together, 16)):
+        alone = node.alone(1000)
+        for work, clients in ((alone, 1), (node.together, 16)):
             self.assertAlmostEqual(work.cpu, (20 + 0.9 * 20 + 0.1 * 10) * 1e-6)
             assert work.syncs
             self.assertAlmostEqual(work.syncs, (0.5 + 0.5 * 0.9) * 2 / clients + 0.1 * 0.01)
         self.assertAlmostEqual(node.sync_seconds or 0, 0.5 * MILLISECOND)
-        assert node.alone.syncs
-        by_disk = 0.7 / (node.alone.syncs * 0.5 * MILLISECOND)
+        assert alone.syncs
+        by_disk = 0.7 / (alone.syncs * 0.5 * MILLISECOND)
         by_processor = 0.7 / node.together.cpu
         least, most = node.rates(busy=0.7)
         self.assertAlmostEqual(least, by_disk, 3)
-        self.assertAlmostEqual(node.rate(node.together, 0.7), most)
+        self.assertAlmostEqual(node.rate_alone(0.7), least)
         self.assertLess(most, by_processor)
         self.assertEqual(node.for_memory(LOAD), 3)  # 201 bytes of 10^9, in 64 GiB
         self.assertEqual(node.for_rate(LOAD), (-(-(10**6) // most), -(-(10**6) // least)))
@@ -161,29 +178,40 @@ class ModelTest(Scratch):
         results = self.load([*entries(), *at_a_rate(), journal()])
         node = node_of(results, "redis_always", cancelled=0.9)
         assert node
-        self.assertAlmostEqual(node.idle, IDLE)
-        self.assertAlmostEqual(node.alone.cpu, 0.9 * 40e-6 + 0.1 * FIRING)
+        for fired in (100, 700, 10_000):
+            self.assertAlmostEqual(
+                node.alone(10 * fired).cpu, 0.9 * 40e-6 + 0.1 * (IDLE / fired + FIRING)
+            )
+        self.assertAlmostEqual(node.alone(10 * 100).syncs or 0, 0.9 * 2 + 0.1 * 2)
+        self.assertAlmostEqual(node.alone(10 * 10_000).syncs or 0, 0.9 * 2 + 0.1 * 0.2)
         self.assertAlmostEqual(node.together.cpu, 39e-6)
         node = node_of(results, "redis_always", cancelled=0)
         assert node
-        self.assertAlmostEqual(node.alone.cpu, FIRING)
+        self.assertAlmostEqual(node.alone(10_000).cpu, FIRING + IDLE / 10_000)
+        rate = node.rate_alone(busy=0.7)
+        self.assertAlmostEqual(rate * (node.alone(rate).syncs or 0) * 0.5 * MILLISECOND, 0.7)
 
     def test_the_processor_time_of_loads_is_checked(self) -> None:
-        def check_of(cpu: float) -> Check:
+        def checks_of(cpu: float, syncs: float) -> list[float]:
             orders = entry(
                 "durable/orders/10000/redis_always",
                 offered_per_second=500,
                 achieved_per_second=500,
                 server_cpu_ns_per_timer=cpu * 1e9,
+                fsyncs_per_timer=syncs,
             )
             found = checks(self.load([*entries(), *at_a_rate(), orders, journal()]), processors=2)
-            [check] = [check for check in found if check.what == "CPU in µs, orders"]
-            return check
+            whats = ("CPU in µs, orders", "fsyncs, orders")
+            errors = [check.error for what in whats for check in found if check.what == what]
+            return [round(error, 6) for error in errors]
 
-        # One in ten fires, so 5000 timers a second are armed.
+        # One in ten fires, so 5000 timers a second are armed. Those that fire synchronise 200 times a
+        # second if 100 do, and 632 times if 1000 do; 500 are on the line between.
         right = 0.9 * 40e-6 + 0.1 * FIRING + IDLE / 5000
-        self.assertAlmostEqual(check_of(right).error, 0)
-        self.assertAlmostEqual(check_of(2 * right).error, -0.5)
+        syncs = 0.9 * 2 + 0.1 * (200 + (4 / 9) * (200 * 10**0.5 - 200)) / 500
+        self.assertEqual(checks_of(right, syncs), [0, 0])
+        self.assertEqual(checks_of(2 * right, 2 * syncs), [-0.5, -0.5])
+        self.assertEqual(checks_of(right, 0.1), [0])  # by its own clock
 
     def test_a_node_that_only_idles_is_told(self) -> None:
         node = node_of(self.load([*entries(), *at_a_rate(), journal()]), "redis_always", 0.9)
@@ -198,7 +226,7 @@ class ModelTest(Scratch):
             cell.pop("server_cpu_ns_per_timer", None)
         node = node_of(self.load(cells), "journal_wheel_0", cancelled=1)
         assert node
-        self.assertAlmostEqual(node.alone.cpu, 20e-6)
+        self.assertAlmostEqual(node.alone(1000).cpu, 20e-6)
 
     def test_what_nobody_has_counted_does_not_limit_a_node(self) -> None:
         cells = [*entries(), journal()]
@@ -206,8 +234,9 @@ class ModelTest(Scratch):
             cell.pop("fsyncs_per_timer", None)
         node = node_of(self.load(cells), "redis_always", cancelled=0.9)
         assert node
-        self.assertIsNone(node.alone.syncs)
-        self.assertAlmostEqual(node.rate(node.alone, 0.7), 0.7 / node.alone.cpu)
+        alone = node.alone(1000)
+        self.assertIsNone(alone.syncs)
+        self.assertAlmostEqual(node.rate_alone(0.7) * alone.cpu, 0.7)
 
     def test_without_its_scenarios_there_is_no_node(self) -> None:
         self.assertIsNone(node_of(self.load([journal()]), "journal_wheel_0", cancelled=0.9))

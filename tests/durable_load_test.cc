@@ -2,6 +2,7 @@
 #include "durable/durable_load.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
@@ -290,6 +291,42 @@ TEST(DurableLoadTest, HasMoreTimeToArmTenMillionTimersBefore) {
   EXPECT_EQ(DurableBench::most_seconds_to_arm(1'000), 45);
   EXPECT_EQ(DurableBench::most_seconds_to_arm(1'000'000), 45);
   EXPECT_EQ(DurableBench::most_seconds_to_arm(10'000'000), 450);
+}
+
+struct CancelsSlowly : Wrapped {
+  using Wrapped::Wrapped;
+  bool cancel(DurableId id) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return queue_->cancel(id);
+  }
+};
+
+TEST(DurableLoadTest, EndsWithinALargeBatch) {
+  DurableLoad load = kLoad;
+  load.batch = kMostBatch;
+  for (const char* name : {"journal_wheel_0", "redis_memory"}) {  // threads, and processes
+    const DurableFigures cut = measure_churn(load, contender<CancelsSlowly>(name), kGoOn);
+    EXPECT_EQ(cut.failure, "") << "what was not cancelled is left";
+    EXPECT_EQ(cut.timers, cut.cancel.count());
+    EXPECT_LT(cut.seconds, 10) << "each batch would take 100 s";
+  }
+}
+
+TEST(DurableLoadTest, RefusesALoadThatIsTooLarge) {
+  const auto refusal = [](const auto& change) {
+    DurableLoad load = kLoad;
+    change(load);
+    return error_of([&] { measure_churn(load, contender<Wrapped>(), kGoOn); });
+  };
+  EXPECT_EQ(refusal([](DurableLoad& load) { load.batch = kMostBatch + 1; }),
+            "100001 timers a call are too many; take up to 100000");
+  EXPECT_EQ(refusal([](DurableLoad& load) { load.clients = kMostClients + 1; }),
+            "65 clients are too many; take up to 64");
+  EXPECT_EQ(refusal([](DurableLoad& load) { load.shards = kMostShards + 1; }),
+            "there cannot be 1025 shards; take 1 to 1024");
+  EXPECT_EQ(
+      refusal([](DurableLoad& load) { load.payload = kLongestPayload + 1; }),
+      fmt::format("{} bytes are too many; take up to {}", kLongestPayload + 1, kLongestPayload));
 }
 
 TEST(DurableLoadTest, GivesUpIfItTakesTooLongToArmTheTimersBefore) {

@@ -67,6 +67,10 @@ DurableBench::DurableBench(const DurableLoad& load, const DurableContender& cont
     throw BackendError(
         fmt::format("{} clients are too many; take up to {}", load.clients, kMostClients));
   }
+  if (load.batch > kMostBatch) {
+    throw BackendError(
+        fmt::format("{} timers a call are too many; take up to {}", load.batch, kMostBatch));
+  }
   if (load.shards < 1 || load.shards > kMostShards) {
     throw BackendError(
         fmt::format("there cannot be {} shards; take 1 to {}", load.shards, kMostShards));
@@ -148,6 +152,7 @@ void DurableBench::run(Clients& clients, double seconds, const Clients::Work& wo
   }
   for (std::size_t i = 0; i < clients.count(); ++i) {
     figures.timers += clients[i].timers();
+    left_ += clients[i].left();
     figures.client_cpu_seconds += clients[i].cpu_seconds();
     figures.client_wakeups += clients[i].wakeups();
     figures.arm += clients[i].durations(Timed::arm);
@@ -161,6 +166,7 @@ void DurableBench::run(Clients& clients, double seconds, const Clients::Work& wo
 
 void DurableBench::audit(std::uint64_t wanted, DurableFigures& figures) {
   const std::uint64_t size = open()->size();
+  wanted += left_;
   if (size == wanted || !figures.failure.empty()) return;
   figures.failure = fmt::format("wrong: {} timers are left instead of {}", size, wanted);
 }

@@ -50,7 +50,7 @@ class DurableBench {
   void run(Clients& clients, double seconds, const Clients::Work& work, DurableFigures& figures,
            const StopFlag& stop);
 
-  // What is in the queue, which must be `wanted`.
+  // What is in the queue, which must be `wanted` and what the clients have left there.
   void audit(std::uint64_t wanted, DurableFigures& figures);
 
  private:
@@ -69,6 +69,7 @@ class DurableBench {
   std::unique_ptr<DurableEngine> engine_;
   std::unique_ptr<DurableQueue> keeper_;
   std::vector<std::unique_ptr<Proxy>> proxies_;   // on the engine's sockets
+  std::uint64_t left_ = 0;                        // by clients, in the queue
   double seconds_to_arm_ = 0;                     // a timer, of those that were armed first
   double memory_a_timer_ = 0, disk_a_timer_ = 0;  // likewise
 };

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,8 +24,10 @@ class ClientReport {
  public:
   void add(Timed what, double ns);
   void add_timers(std::uint64_t count) { timers_ += count; }
+  void add_left(std::uint64_t count) { left_ += count; }
 
   std::uint64_t timers() const { return timers_; }
+  std::uint64_t left() const { return left_; }  // of the timers that it has armed, in the queue
   double cpu_seconds() const { return cpu_seconds_; }
   std::uint64_t wakeups() const { return wakeups_; }  // how often it had to wait
   const char* error() const { return error_.data(); }
@@ -36,6 +39,8 @@ class ClientReport {
   static constexpr std::size_t kSamples = 1 << 15;  // the first of each kind
 
   std::uint64_t timers_ = 0;
+  std::uint64_t left_ = 0;
+  std::chrono::steady_clock::time_point begin_{}, end_{};  // of its work
   std::array<std::uint64_t, kKinds> counts_{};
   double cpu_seconds_ = 0;
   std::uint64_t wakeups_ = 0;
@@ -53,7 +58,7 @@ class Clients {
 
   // Each opens the queue; when all have, they work, for `seconds` or until they return. `look` is
   // called before the first works, and when all have done so, before any of them closes the queue.
-  // Returns the seconds in between. Throws BackendError with what the first client said that failed,
+  // Returns the seconds from when the first begins to work until the last has worked. Throws BackendError with what the first client said that failed,
   // and Interrupted.
   double run(DurableEngine& engine, SharedBy shared_by, const DurableConfig& config, double seconds,
              const Work& work, const std::function<void()>& look, const StopFlag& stop);

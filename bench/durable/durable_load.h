@@ -32,11 +32,12 @@ namespace timerbench {
 
 inline constexpr std::size_t kMostClients = 64;
 inline constexpr std::size_t kMostShards = 1024;
+inline constexpr std::size_t kMostBatch = 100'000;  // that is a message of several MB
 
 struct DurableLoad {
   std::size_t clients = 1;    // 1 .. kMostClients; of a timed load the workers
   std::size_t producers = 1;  // of a timed load
-  std::size_t batch = 1;      // timers a call
+  std::size_t batch = 1;      // timers a call, 1 .. kMostBatch
   std::size_t payload = 16;   // bytes
   std::uint64_t pending = 1'000;
   std::size_t shards = DurableConfig().shards;  // 1 .. kMostShards

@@ -64,7 +64,8 @@ def answer(results: RealtimeResults, load: Load, source: Path) -> str:
         _load_said(load),
         _table_of_nodes(nodes, load),
         "A node has one processor for the engine, and a disk of its own. Where there are two figures, "
-        "the first holds if many clients call at once, and the second if each request comes alone. "
+        "the first holds if many clients call at once, and the second if each request comes alone, as "
+        "often as one node can take. "
         "The engine of journal_wheel and SQLite is in its clients, so the processor time of their own "
         "work is in it; they are not shared by machines, so a node there has timers that no other can arm. "
         "fsyncs: of a timer; – if they cannot be counted, and then the disk may be what "
@@ -126,6 +127,7 @@ def _table_of_nodes(nodes: list[Node], load: Load) -> str:
     for node in nodes:
         (least, most), pending = size_of_one(node, load)
         fewest, enough = node.for_rate(load)
+        alone = node.alone(node.rate_alone(load.busy))
         silent = node.failover(load)
         firing = load.per_second * (1 - load.cancelled) / node.nodes(load)
         late = None if silent is None else silent * firing
@@ -134,8 +136,8 @@ def _table_of_nodes(nodes: list[Node], load: Load) -> str:
             [
                 f"`{node.queue}`",
                 node.promise,
-                _range(time(node.together.cpu * 1e9), time(node.alone.cpu * 1e9)),
-                _range(_syncs(node.together), _syncs(node.alone)),
+                _range(time(node.together.cpu * 1e9), time(alone.cpu * 1e9)),
+                _range(_syncs(node.together), _syncs(alone)),
                 NONE if node.bytes is None else digits(node.bytes),
                 _range(_rounded(most), _rounded(least)),
                 NONE if pending is None else _rounded(pending),

@@ -7,9 +7,11 @@ Four things are predicted, each by the simplest law that has a cause:
            that they share). The rate of n clients follows by mean value analysis. The processors of
            the machine bound it, for clients and server share them.
   processor
-           so much while nothing comes, and so much for each timer. A timer costs more if requests
-           come alone than if many clients call at once: the engine then reads and synchronises for
-           several together. A node is somewhere between, so both are told.
+           so much for each timer, and so many synchronisations of the disk. Both are more if
+           requests come alone than if many clients call at once: the engine then reads and
+           synchronises for several together. A node is somewhere between, so both are told. Of
+           requests that come alone, too, several meet if they are many a second, so what they cost
+           depends on the rate.
   memory   a fixed part, and so many bytes for each timer.
   restart  a fixed time, and so long for each timer.
 
@@ -19,7 +21,7 @@ can check.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -30,6 +32,8 @@ SECOND = 1e9  # ns
 # With fewer timers pending, memory and time to be back are mostly those of an empty engine.
 FEWEST_FOR_MEMORY = 10_000
 FEWEST_FOR_RESTART = 1_000
+# Of a timer. With fewer, the engine synchronises by its own clock.
+FEWEST_SYNCS = 0.2
 # Of what is asked for, by a queue that keeps up.
 KEEPS_UP = 0.9
 # The shares of their timers that are cancelled.
@@ -115,7 +119,44 @@ class Work:
     """What the engine does for a timer that is armed, and cancelled or fires."""
 
     cpu: float  # seconds
-    syncs: float | None  # of the disk
+    syncs: float | None  # of the disk; None: nobody has counted them
+
+    @classmethod
+    def sum(cls, parts: Iterable[tuple[float, "Work"]]) -> "Work":
+        """Returns the sum of works, each times its factor."""
+        parts = list(parts)
+        counted = [(factor, work.syncs) for factor, work in parts if work.syncs is not None]
+        return cls(
+            sum(factor * work.cpu for factor, work in parts),
+            sum(factor * syncs for factor, syncs in counted)
+            if len(counted) == len(parts)
+            else None,
+        )
+
+
+@dataclass(frozen=True)
+class Fires:
+    """What the engine does for a timer that is armed and fires, by how many do in a second: points,
+    from the lowest rate on.
+    """
+
+    points: Sequence[tuple[float, Work]]
+
+    def at(self, rate: float) -> Work:
+        """Returns the work of a timer. What is done in a second grows in a straight line from point to
+        point. Below the first point it is as much as there, and beyond the last a timer costs as much
+        as there.
+        """
+        first, each = self.points[0]
+        if rate <= first:
+            return Work.sum([(first / rate, each)])
+        for (low, at_low), (high, at_high) in pairwise(self.points):
+            if rate <= high:
+                share = (rate - low) / (high - low)
+                return Work.sum(
+                    [((1 - share) * low / rate, at_low), (share * high / rate, at_high)]
+                )
+        return self.points[-1][1]
 
 
 @dataclass(frozen=True)
@@ -124,32 +165,53 @@ class Node:
 
     queue: str
     promise: str
-    alone: Work  # if each request comes alone
-    together: Work  # if many clients call at once
-    idle: float  # seconds of the processor in a second in which nothing comes
+    cancelled: float  # the share of its timers
+    by_one: Work  # of a timer that is cancelled, if one client calls
+    fires: Fires  # if they come alone
+    together: Work  # of a timer, if many clients call at once
     sync_seconds: float | None
     bytes: float | None
     restart: Line | None
 
-    def rate(self, work: Work, busy: float) -> float:
-        """Returns the timers a second of a node that may be busy for this share of its time."""
-        by_processor = max(busy - self.idle, 0) / work.cpu if work.cpu else math.inf
-        return min(by_processor, busy * self._by_disk(work))
+    def alone(self, rate: float) -> Work:
+        """Returns the work of a timer if so many a second come, each request alone."""
+        fired = 1 - self.cancelled
+        parts = [(self.cancelled, self.by_one)]
+        if fired > 0:
+            parts.append((fired, self.fires.at(rate * fired)))
+        return Work.sum(parts)
 
-    def _by_disk(self, work: Work) -> float:
-        """Without a limit if it does not synchronise, or if nobody has counted how often."""
+    def rate(self, work_at: Callable[[float], Work], busy: float) -> float:
+        """Returns the most timers a second that a node does which may be busy for this share of its
+        time: its processor, and its disk.
+        """
+        low, high = 0.0, 1e9
+        for _ in range(100):
+            rate = (low + high) / 2
+            work = work_at(rate)
+            fits = rate * max(work.cpu, self._disk(work)) <= busy
+            low, high = (rate, high) if fits else (low, rate)
+        return low
+
+    def _disk(self, work: Work) -> float:
+        """Returns the seconds of the disk: none if it does not synchronise, or if nobody has counted
+        how often.
+        """
         if not work.syncs:
-            return math.inf
+            return 0.0
         if self.sync_seconds is None:
             raise Failure(
                 "nobody has measured how long the disk takes; measure the scenario clients of "
                 "journal_wheel_0 with 1 client too"
             )
-        return 1 / (work.syncs * self.sync_seconds)
+        return work.syncs * self.sync_seconds
+
+    def rate_alone(self, busy: float) -> float:
+        return self.rate(self.alone, busy)
 
     def rates(self, busy: float) -> tuple[float, float]:
         """Returns the least and the most."""
-        least, most = sorted(self.rate(work, busy) for work in (self.alone, self.together))
+        least, most = sorted([self.rate_alone(busy), self.rate(lambda _: self.together, busy)])
         return least, most
 
     def for_rate(self, load: Load) -> tuple[int, int]:
@@ -200,13 +262,15 @@ def node_of(results: RealtimeResults, queue: str, cancelled: float) -> Node | No
     fire = _cells(results, "workers", queue)
     if not churn or not fire:
         return None
-    idle, alone = _alone(results, queue, cancelled, churn[min(churn)], fire[min(fire)])
+    by_one = churn[min(churn)]
+    armed_and_fired = _mixed(by_one, fire[min(fire)], cancelled=0)
     return Node(
         queue,
         results.precision(queue),
-        alone,
+        cancelled,
+        _work(by_one),
+        Fires(_points(results, queue) or [(1.0, armed_and_fired)]),
         _mixed(churn[max(churn)], fire[max(fire)], cancelled),
-        idle,
         sync_seconds(results),
         _bytes(results, queue),
         _restart(results, queue),
@@ -216,42 +280,24 @@ def node_of(results: RealtimeResults, queue: str, cancelled: float) -> Node | No
 def _mixed(churn: RealtimeCell, fire: RealtimeCell, cancelled: float) -> Work:
     """Returns the work of a timer that is armed, and then cancelled or fires."""
     arm = _share_of_arming(churn)
-
-    def mixed(churned: float, firing: float) -> float:
-        return churned * (arm + (1 - arm) * cancelled) + firing * (1 - cancelled)
-
-    churned, firing = churn.value("fsyncs_per_timer"), fire.value("fsyncs_per_timer")
-    syncs = None if churned is None or firing is None else mixed(churned, firing)
-    return Work(mixed(_cpu(churn), _cpu(fire)) / SECOND, syncs)
+    churned = arm + (1 - arm) * cancelled
+    return Work.sum([(churned, _work(churn)), (1 - cancelled, _work(fire))])
 
 
-def _alone(
-    results: RealtimeResults,
-    queue: str,
-    cancelled: float,
-    churn: RealtimeCell,
-    fire: RealtimeCell,
-) -> tuple[float, Work]:
-    """Returns what the engine does while nothing comes, and for a timer whose requests come alone: of
-    those that fire by the scenario rate, if it has two rates; of those that are cancelled with one
-    client.
-    """
-    work = _mixed(churn, fire, cancelled)
-    line = _line_of_rate(results, queue)
-    if line is None:
-        return 0.0, work
-    cpu = _cpu(churn) / SECOND * cancelled + line.each * (1 - cancelled)
-    return line.fixed, Work(cpu, work.syncs)
+def _work(cell: RealtimeCell) -> Work:
+    """Returns what the cell says of a timer: the server's time, or the client's if the engine is in it."""
+    server = cell.value("server_cpu_ns_per_timer")
+    cpu = cell.value("client_cpu_ns_per_timer") or 0 if server is None else server
+    return Work(cpu / SECOND, cell.value("fsyncs_per_timer"))
 
 
-def _line_of_rate(results: RealtimeResults, queue: str) -> Line | None:
-    """Returns the seconds of the processor in a second, by the timers that are armed and fire."""
-    points = []
-    for cell in _cells(results, "rate", queue).values():
-        rate = cell.value("achieved_per_second")
-        if rate and _keeps_up(cell):
-            points.append((rate, rate * _cpu(cell) / SECOND))
-    return Line.through([points[-2], points[-1]]) if len(points) > 1 else None
+def _points(results: RealtimeResults, queue: str) -> list[tuple[float, Work]]:
+    """Returns those of the rates with which the queue keeps up."""
+    return [
+        (cell.value("achieved_per_second") or 0, _work(cell))
+        for _, cell in sorted(_cells(results, "rate", queue).items())
+        if _keeps_up(cell)
+    ]
 
 
 def _keeps_up(cell: RealtimeCell) -> bool:
@@ -280,12 +326,6 @@ def _bytes(results: RealtimeResults, queue: str) -> float | None:
     return cells[max(cells)].value("bytes_in_memory") or None
 
 
-def _cpu(cell: RealtimeCell) -> float:
-    """Returns the nanoseconds of a timer: the server's, or the client's if the engine is in it."""
-    server = cell.value("server_cpu_ns_per_timer")
-    return cell.value("client_cpu_ns_per_timer") or 0 if server is None else server
-
-
 def _share_of_arming(cell: RealtimeCell) -> float:
     """Returns its share of an arming and a cancelling."""
     arm, cancel = cell.value("arm_p50_ns"), cell.value("cancel_p50_ns")
@@ -306,7 +346,7 @@ def checks(results: RealtimeResults, processors: int) -> list[Check]:
         for scenario in ("clients", "workers"):
             found += _checks_of_clients(results, scenario, queue, processors)
         for scenario in CANCELLED:
-            found += _checks_of_processor(results, scenario, queue)
+            found += _checks_of_work(results, scenario, queue)
         memory = _pending(results, queue, "bytes_in_memory", FEWEST_FOR_MEMORY)
         total = {size: size * each for size, each in memory.items()}
         found += _checks_of_line(queue, "bytes in memory", total)
@@ -334,21 +374,25 @@ def _checks_of_clients(
     ]
 
 
-def _checks_of_processor(results: RealtimeResults, scenario: str, queue: str) -> list[Check]:
-    """Predicts the processor time of a timer of a load that no constant is fitted to."""
+def _checks_of_work(results: RealtimeResults, scenario: str, queue: str) -> list[Check]:
+    """Predicts the work of a timer of a load that no constant is fitted to."""
     cells = _cells(results, scenario, queue)
     node = node_of(results, queue, CANCELLED[scenario])
-    if not cells or node is None or _line_of_rate(results, queue) is None:
+    if not cells or node is None or not _points(results, queue):
         return []
     size = max(cells)
-    cell = cells[size]
-    fired = cell.value("achieved_per_second")
-    if not fired or not _keeps_up(cell):
+    fired = cells[size].value("achieved_per_second")
+    if not fired or not _keeps_up(cells[size]):
         return []
-    ended = fired / (1 - CANCELLED[scenario])
-    predicted = (node.alone.cpu + node.idle / ended) * 1e6
-    what = f"CPU in µs, {scenario}"
-    return [Check(queue, what, "1 client, rate", size, predicted, _cpu(cell) / 1e3)]
+    predicted, measured = node.alone(fired / (1 - node.cancelled)), _work(cells[size])
+    seen = "1 client, rate"
+    found = [
+        Check(queue, f"CPU in µs, {scenario}", seen, size, predicted.cpu * 1e6, measured.cpu * 1e6)
+    ]
+    if predicted.syncs is not None and (measured.syncs or 0) > FEWEST_SYNCS:
+        what = f"fsyncs, {scenario}"
+        found.append(Check(queue, what, seen, size, predicted.syncs, measured.syncs or 0))
+    return found
 
 
 def _checks_of_line(queue: str, what: str, measured: dict[int, float]) -> list[Check]:
