@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from scripts_testing import ROOT, Scratch
 
 from console import Failure
-from node_model import Check, Fires, Line, Load, Station, Work, checks, node_of
+from node_model import Fires, Line, Load, Station, Work, checks, node_of
 from results.grid import read_files
 from results.realtime import RealtimeResults, load_files
 

@@ -25,6 +25,7 @@
 #include "durable/plan.h"
 #include "durable/sync_counter.h"
 #include "scratch.h"
+#include "suites/realtime_suite.h"
 #include "system/process_tree.h"
 #include "system/supervised_program.h"
 #include "system/tcp_bytes.h"
@@ -149,6 +150,13 @@ TEST(DurableLedgerTest, TellsWhatContradictsItself) {
   EXPECT_EQ(after([](DurableLedger& ledger) { ledger.completed(7); }), "");  // none of its own
 }
 
+TEST(DurableLedgerTest, CountsTheFirstCompletionsOfWhatIsAwaited) {
+  DurableLedger ledger(3, [](DurableId id) { return id > 0; });
+  for (const DurableId id : {0, 1, 1}) ledger.completed(id);
+  EXPECT_EQ(ledger.completions(), 1U);
+  EXPECT_EQ(ledger.sums().completed, 2U);
+}
+
 // --- The loads ---
 
 const DurableLoad kLoad{.clients = 2, .batch = 10, .pending = 100, .seconds = 0.1};
@@ -163,6 +171,14 @@ struct ClaimsOneInTenMilliseconds : Wrapped {
   Claims claim(std::size_t, Tick lease) override {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return queue_->claim(1, lease);
+  }
+};
+
+struct ClaimsSlowly : Wrapped {
+  using Wrapped::Wrapped;
+  Claims claim(std::size_t most, Tick lease) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return queue_->claim(most, lease);
   }
 };
 
@@ -205,6 +221,9 @@ TEST(DurableLoadTest, CountsWhatAWholeQueueDoes) {
   EXPECT_EQ(then_fired.cancel.count(), then_fired.timers) << "those that fired are not of them";
   EXPECT_EQ(then_fired.claim.count(), 0U);
   EXPECT_GT(then_fired.fires_per_second, 500 / 60.0);
+  const DurableFigures slowly_fired = measure_churn(load, contender<ClaimsSlowly>(), kGoOn);
+  EXPECT_EQ(slowly_fired.failure, "");
+  EXPECT_LT(slowly_fired.fires_per_second, 500 / 0.5) << "100 at once take 100 ms";
   const DurableFigures fired = measure_fire(kLoad, 500, contender<Wrapped>(), kGoOn);
   EXPECT_EQ(fired.failure, "");
   EXPECT_EQ(fired.timers, 500U);
@@ -379,6 +398,17 @@ TEST(DurableLoadTest, HasNoFiguresForWhatIsLostInACrash) {
             "wrong: of 64 due timers 64 are gone after kill -9");
 }
 
+TEST(DurableLoadTest, HasNoFiguresForWhatIsLostInPartInACrash) {
+  struct LosesTheFirstTen : Wrapped {
+    using Wrapped::Wrapped;
+    void schedule(std::span<const DurableTimer> timers) override {
+      if (timers.size() > 1 || timers.front().id >= 10) queue_->schedule(timers);
+    }
+  };
+  EXPECT_EQ(measure_pending(kLoad, contender<LosesTheFirstTen>("redis_always"), kGoOn).failure,
+            "wrong: of 64 due timers 10 are gone after kill -9");
+}
+
 TEST(DurableLoadTest, TellsWhyAnEngineDoesNotStartAgain) {
   struct Ends : WrappedEngine {
     using WrappedEngine::WrappedEngine;
@@ -413,6 +443,33 @@ TEST(DurableLoadTest, WorkersThatWaitAreCounted) {
   EXPECT_FALSE(journal.network_bytes.has_value());
   const DurableFigures pair = measure_idle(load, contender<Wrapped>("redis_replica"), kGoOn);
   EXPECT_GT(pair.network_bytes.value(), 100U);
+}
+
+// --- The suite ---
+
+TEST(DurableSuiteTest, ScenariosFireAsManyTimersAsTheySay) {
+  const DurableSuite& suite = durable_suites().front();
+  const auto measured = [&](std::string_view name, std::uint64_t size) {
+    const auto scenario = std::ranges::find(suite.scenarios, name, &DurableLoadScenario::name);
+    const RealtimeFigures figures =
+        scenario->measure(durable_contender("journal_wheel_1"), size, {.seconds = 0.1});
+    EXPECT_EQ(figures.failure, "") << name;
+    return figures;
+  };
+  const auto calls_of = [](const RealtimeFigures& figures, std::string_view call) {
+    for (const auto& [name, durations] : figures.distributions) {
+      if (name == call) return durations.count();
+    }
+    return std::uint64_t{0};
+  };
+  EXPECT_EQ(calls_of(measured("workers", 4), "complete"), 20'000U / 100);
+  EXPECT_EQ(calls_of(measured("claims", 100), "complete"), 20'000U / 100);
+  EXPECT_EQ(calls_of(measured("claims", 10), "complete"), 2'000U / 10);
+  for (const char* name : {"payload", "pending"}) {
+    EXPECT_TRUE(std::ranges::any_of(measured(name, 1'000).counters, [](const auto& counter) {
+      return counter.first == "fires_per_second";
+    })) << name;
+  }
 }
 
 // --- What engines have the system write ---

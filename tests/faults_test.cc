@@ -187,6 +187,13 @@ TEST(SurvivalAudit, WhatIsMissingIsNotLostWhileTheQueueIsNotBack) {
   }
 }
 
+TEST(SurvivalAudit, NobodyWasSilentIfATimerFiresInTheInstantOfItsDeadline) {
+  SurvivalLedger ledger;
+  arm(ledger, 1, unix_now() + kHour);  // what is early is taken for punctual
+  fire(ledger, 1);
+  EXPECT_EQ(audit(ledger, kStrict).silent_seconds, 0);
+}
+
 TEST(SurvivalAudit, WhatWasNotAcknowledgedMayFireOrNot) {
   SurvivalLedger ledger;
   ledger.add(Happening::asked, 1, unix_now());
