@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -108,8 +109,18 @@ TEST_F(JournalTest, GoesOnAfterItsDamagedEndWasCutOff) {
   EXPECT_THAT(read(), ElementsAre("one", "three"));
 }
 
+TEST_F(JournalTest, BeginsAnewIfItsCreationWasInterrupted) {
+  open();
+  const std::string magic = scratch_.read("journal");
+  for (std::size_t length = 0; length < magic.size(); ++length) {
+    scratch_.write("journal", magic.substr(0, length));
+    write(*open(), {"one"});
+    EXPECT_THAT(read(), ElementsAre("one")) << length;
+  }
+}
+
 TEST_F(JournalTest, RefusesAFileOfOthersAndLeavesItAlone) {
-  for (const std::string foreign : {"SQLite format 3", "t", "timerbench journal 2\nabc"}) {
+  for (const std::string foreign : {"SQLite format 3", "x", "timerbench journal 2\nabc"}) {
     scratch_.write("journal", foreign);
     try {
       open();
@@ -132,6 +143,10 @@ TEST_F(JournalTest, SaysWhatIsMissing) {
   };
   EXPECT_THAT(error_at("/no/such/folder/journal"), HasSubstr("No such file or directory"));
   EXPECT_THAT(error_at("/tmp"), HasSubstr("/tmp: cannot open it: Is a directory"));
+  EXPECT_THAT(error_at("/dev/null"), HasSubstr("/dev/null is no regular file"));
+  const std::filesystem::path pipe = scratch_.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(error_at(pipe), HasSubstr("pipe is no regular file"));
 }
 
 TEST_F(JournalTest, IsOfOneProcess) {

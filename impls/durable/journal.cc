@@ -105,16 +105,21 @@ Journal::~Journal() { close(file_); }
 // Opens the file under its path and locks it, so that no other process uses it.
 void Journal::lock_file() {
   for (;;) {
-    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    // Whatever it is, to open it must not wait.
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
     if (file_ < 0) fail("cannot open it", errno);
+    struct stat opened {
+    }, named{};
+    if (fstat(file_, &opened) != 0) fail("cannot look at it", errno);
+    if (!S_ISREG(opened.st_mode)) {
+      throw BackendError(
+          fmt::format("{} is no regular file; take another, or move it away", path_.string()));
+    }
     if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) fail("cannot lock it", errno);
       throw BackendError(fmt::format(
           "{} is in use by another process; end that one, or take another file", path_.string()));
     }
-    struct stat opened {
-    }, named{};
-    if (fstat(file_, &opened) != 0) fail("cannot look at it", errno);
     if (stat(path_.c_str(), &named) == 0 && named.st_ino == opened.st_ino) return;
     close(file_);  // rewrite() has put another file there meanwhile
   }
@@ -125,12 +130,9 @@ void Journal::replay(const Visit& visit) {
   std::uint64_t good_bytes = 0;
   try {
     std::string_view magic = reader.peek(kMagic.size());
-    if (magic.empty()) {
-      if (const int error = write_all(file_, kMagic, 0)) {
-        // Half of it would be a file of others.
-        if (ftruncate(file_, 0) != 0) unlink(path_.c_str());
-        fail("cannot write to it", error);
-      }
+    // A new file, or one that was new when its creation was interrupted.
+    if (magic.size() < kMagic.size() && kMagic.starts_with(magic)) {
+      if (const int error = write_all(file_, kMagic, 0)) fail("cannot write to it", error);
       magic = reader.peek(kMagic.size());
     }
     if (magic != kMagic) {

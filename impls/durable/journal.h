@@ -12,6 +12,8 @@
 // The file does not tell which; cut_bytes() tells how much was cut, and what was cut is put aside in
 // NAME.damaged, if there is room.
 //
+// A file that ends within its first line, as after a crash in its creation, is a new one.
+//
 // A full disk loses nothing: what was written of the buffer is cut off, the buffer stays, and the
 // next commit() tries again. After a failed synchronisation nothing more is accepted, for the kernel
 // does not say what it has dropped (Rebello et al., "Can Applications Recover from fsync
