@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -30,6 +31,36 @@ void append_to(std::string& buffer, std::string_view record) {
   const Head head{static_cast<std::uint32_t>(record.size()),
                   XXH32(record.data(), record.size(), /*seed=*/0)};
   buffer.append(reinterpret_cast<const char*>(&head), sizeof(head)).append(record);
+}
+
+// The head at the beginning, if it is whole and possible.
+std::optional<Head> head_of(std::string_view bytes) {
+  Head head;
+  if (bytes.size() < sizeof(head)) return std::nullopt;
+  std::memcpy(&head, bytes.data(), sizeof(head));
+  if (head.bytes > Journal::kLongestRecord) return std::nullopt;
+  return head;
+}
+
+// The record at the beginning, without its head, if it is whole and undamaged.
+std::optional<std::string_view> record_of(std::string_view bytes) {
+  const std::optional<Head> head = head_of(bytes);
+  if (!head || bytes.size() < sizeof(*head) + head->bytes) return std::nullopt;
+  const std::string_view record = bytes.substr(sizeof(*head), head->bytes);
+  if (XXH32(record.data(), record.size(), /*seed=*/0) != head->checksum) return std::nullopt;
+  return record;
+}
+
+// Whether the end of a file is what is left of a write that was interrupted: the beginning of a
+// record. A record behind it shows that its length is wrong.
+bool is_unfinished(std::string_view end) {
+  if (end.size() < sizeof(Head)) return true;
+  const std::optional<Head> head = head_of(end);
+  if (!head || end.size() >= sizeof(*head) + head->bytes) return false;
+  for (; !end.empty(); end.remove_prefix(1)) {
+    if (record_of(end)) return false;
+  }
+  return true;
 }
 
 // Returns 0, or the error.
@@ -55,6 +86,20 @@ int synchronise_folder_of(const std::filesystem::path& path) {
   return error;
 }
 
+// Copies what is in one file from there on to another, which is empty. Returns 0, or the error.
+int copy_end(int from, std::uint64_t begin, int to) {
+  std::vector<char> piece(1 << 20);
+  for (std::uint64_t at = begin;;) {
+    const ssize_t got = pread(from, piece.data(), piece.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno;
+    if (got == 0) return 0;
+    const auto bytes = static_cast<std::size_t>(got);
+    if (const int error = write_all(to, {piece.data(), bytes}, at - begin)) return error;
+    at += bytes;
+  }
+}
+
 // Reads a file in large pieces.
 class Reader {
  public:
@@ -65,7 +110,7 @@ class Reader {
     while (buffer_.size() - begin_ < count) {
       buffer_.erase(0, std::exchange(begin_, 0));
       const std::size_t old_size = buffer_.size();
-      buffer_.resize(std::max(old_size + kPiece, count));
+      buffer_.resize(old_size + kPiece);
       const ssize_t got = read(file_, buffer_.data() + old_size, buffer_.size() - old_size);
       buffer_.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
       if (got < 0 && errno != EINTR) throw errno;
@@ -83,6 +128,12 @@ class Reader {
   std::string buffer_;
   std::size_t begin_ = 0;  // of what was not skipped
 };
+
+std::optional<std::string_view> peek_record(Reader& reader) {
+  const std::optional<Head> head = head_of(reader.peek(sizeof(Head)));
+  if (!head) return std::nullopt;
+  return record_of(reader.peek(sizeof(*head) + head->bytes));
+}
 
 }  // namespace
 
@@ -128,6 +179,7 @@ void Journal::lock_file() {
 void Journal::replay(const Visit& visit) {
   Reader reader(file_);
   std::uint64_t good_bytes = 0;
+  bool is_damaged = false;
   try {
     std::string_view magic = reader.peek(kMagic.size());
     // A new file, or one that was new when its creation was interrupted.
@@ -140,52 +192,53 @@ void Journal::replay(const Visit& visit) {
           "{} is no journal of timers; take another file, or move it away", path_.string()));
     }
     reader.skip(kMagic.size());
-    for (good_bytes = kMagic.size();;) {
-      Head head;
-      const std::string_view start = reader.peek(sizeof(head));
-      if (start.size() < sizeof(head)) break;
-      std::memcpy(&head, start.data(), sizeof(head));
-      if (head.bytes > kLongestRecord) break;
-      const std::string_view all = reader.peek(sizeof(head) + head.bytes);
-      if (all.size() < sizeof(head) + head.bytes) break;
-      const std::string_view record = all.substr(sizeof(head));
-      if (XXH32(record.data(), record.size(), 0) != head.checksum) break;
-      visit(record);
-      reader.skip(all.size());
-      good_bytes += all.size();
+    good_bytes = kMagic.size();
+    while (const std::optional<std::string_view> record = peek_record(reader)) {
+      visit(*record);
+      reader.skip(kHeadBytes + record->size());
+      good_bytes += kHeadBytes + record->size();
     }
+    is_damaged = !is_unfinished(reader.peek(kHeadBytes + kLongestRecord));
   } catch (int error) {
     fail("cannot read it", error);
   }
   const off_t end = lseek(file_, 0, SEEK_END);
   if (end < 0) fail("cannot read it", errno);
-  cut_bytes_ = static_cast<std::uint64_t>(end) - good_bytes;
   file_bytes_ = good_bytes;
-  if (cut_bytes_ > 0) {
-    put_aside(good_bytes);
-    if (ftruncate(file_, static_cast<off_t>(good_bytes)) != 0) {
-      fail("cannot cut off its damaged end", errno);
-    }
+  if (is_damaged) {
+    damage_ = fmt::format(
+        "{} is damaged at byte {}: the {} bytes from there are no longer in it, but in {}; check "
+        "the disk, unless the power has failed: then they may never have been committed",
+        path_.string(), good_bytes, static_cast<std::uint64_t>(end) - good_bytes,
+        put_aside(good_bytes).string());
+  }
+  if (static_cast<std::uint64_t>(end) > good_bytes &&
+      ftruncate(file_, static_cast<off_t>(good_bytes)) != 0) {
+    fail("cannot cut off its end", errno);
   }
   if (fdatasync(file_) != 0) fail("cannot synchronise it", errno);
   if (const int error = synchronise_folder_of(path_)) fail("cannot synchronise its folder", error);
 }
 
-// Copies the rest of the file, as far as it can: the timers before it must be had all the same.
-void Journal::put_aside(std::uint64_t begin) const {
-  const std::string path = path_.string() + ".damaged";
-  const int aside = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (aside < 0) return;
-  std::vector<char> piece(1 << 20);
-  std::uint64_t at = begin;
-  for (;;) {
-    const ssize_t got = pread(file_, piece.data(), piece.size(), static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    if (write_all(aside, {piece.data(), static_cast<std::size_t>(got)}, at - begin) != 0) break;
-    at += static_cast<std::uint64_t>(got);
+// Copies the rest of the file to a new file, which is on the disk then. Returns its path.
+std::filesystem::path Journal::put_aside(std::uint64_t begin) const {
+  constexpr std::string_view kFailed = "cannot put its damaged end aside";
+  std::filesystem::path path;
+  int aside = -1;
+  for (int number = 1; aside < 0; ++number) {
+    path = fmt::format("{}.damaged.{}", path_.string(), number);
+    aside = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (aside < 0 && errno != EEXIST) fail(kFailed, errno);
   }
+  int error = copy_end(file_, begin, aside);
+  if (error == 0 && fsync(aside) != 0) error = errno;
   close(aside);
+  if (error == 0) error = synchronise_folder_of(path);
+  if (error != 0) {
+    unlink(path.c_str());
+    fail(kFailed, error);
+  }
+  return path;
 }
 
 Journal::Place Journal::append(std::string_view record) {

@@ -7,10 +7,12 @@
 // if it waits `gather` before that, more can join. So n threads share one synchronisation, which is
 // what costs: 0.1 to 10 ms on a disk, and the rest of an append takes 0.1 us.
 //
-// On opening, the first record that is short or has a wrong checksum is cut off with all behind it:
-// they were never committed, for pages reach the disk in any order, or the disk has damaged what was.
-// The file does not tell which; cut_bytes() tells how much was cut, and what was cut is put aside in
-// NAME.damaged, if there is room.
+// On opening, all is cut off from the first record that is not whole and undamaged. If that is the
+// beginning of one record, a crash has interrupted its write, so it was never committed, and nobody
+// is told. All else is damage: what was committed may be in it. It is put aside, in a new file
+// NAME.damaged.1, .2 and so on, and damage() tells it. After a power cut this may be a false alarm:
+// pages reach the disk in any order, so a record that was never committed may be whole behind one
+// that is not. Damage to the length of the last record is taken for an interrupted write.
 //
 // A file that ends within its first line, as after a crash in its creation, is a new one.
 //
@@ -40,7 +42,8 @@ class Journal {
   using Visit = std::function<void(std::string_view record)>;
 
   // Opens the file, or creates it, and hands each of its records to `visit`. Throws
-  // BackendUnavailable if it cannot be opened or another process has it open.
+  // BackendUnavailable if it cannot be opened, if another process has it open, or if there is no
+  // room to put aside what is damaged. O(bytes).
   Journal(std::filesystem::path path, std::chrono::microseconds gather, const Visit& visit);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -67,23 +70,25 @@ class Journal {
   // REQUIRES: nobody appends meanwhile. Throws BackendError; then the old records stay.
   void rewrite(const std::function<void(const Visit& append)>& write);
 
+  // What was cut off as damaged, in a line for the user; empty if nothing was.
+  const std::string& damage() const { return damage_; }
+
   // Of all records.
   std::uint64_t bytes() const;
   std::uint64_t unwritten_bytes() const;
-  std::uint64_t cut_bytes() const { return cut_bytes_; }
   std::uint64_t synchronisations() const;
 
  private:
   void lock_file();
   void replay(const Visit& visit);
-  void put_aside(std::uint64_t begin) const;
+  std::filesystem::path put_aside(std::uint64_t begin) const;
   void write_and_synchronise(std::unique_lock<std::mutex>& lock);
   [[noreturn]] void fail(std::string_view what, int error) const;
 
   const std::filesystem::path path_;
   const std::chrono::microseconds gather_;
   int file_ = -1;
-  std::uint64_t cut_bytes_ = 0;
+  std::string damage_;
 
   mutable std::mutex mutex_;  // of all that follows
   std::condition_variable committed_;

@@ -1,7 +1,10 @@
 // Journals in a folder.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -33,6 +36,9 @@ class JournalEngine final : public DurableEngine {
       store = std::make_shared<JournalQueue::Store>(folder_ / (config.queue + ".journal"), gather_,
                                                     JournalQueue::kGranularity, config.now());
       known = store;
+      if (!store->damage().empty()) {
+        std::fputs(fmt::format("timerbench: warning: {}\n", store->damage()).c_str(), stderr);
+      }
     }
     return std::make_unique<JournalQueue>(std::move(store), config);
   }

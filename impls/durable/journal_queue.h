@@ -17,7 +17,8 @@
 //   in memory some 200 bytes a timer and its payload, up to 300 just after the tables have grown
 //   start    reads the file: 0.2 s for 10^6 timers
 //
-// What is acknowledged survives kill -9 and a power cut.
+// What is acknowledged survives kill -9 and a power cut. If the file is damaged, who opens it is told
+// on stderr.
 //
 // Good: one process, and nothing to look after.
 // Bad: all timers are in memory; no other process can take over while this one lives.

@@ -132,6 +132,8 @@ class JournalStore {
     return earlier_.wait_for(lock, longest, [&] { return first_due() < next_wakeup; });
   }
 
+  const std::string& damage() const { return journal_.damage(); }
+
   std::size_t size() const {
     const std::lock_guard lock(mutex_);
     return places_.size();
