@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -32,6 +33,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""us;
@@ -293,6 +295,11 @@ class JournalStoreTest : public ::testing::Test {
  protected:
   using Store = JournalStore<Queue>;
 
+  // A clock that stands still.
+  static auto at(Tick now) {
+    return [now] { return now; };
+  }
+
   Store open() const { return {scratch_.path("journal"), 0us, JournalQueue::kGranularity, 0}; }
 
   const Scratch scratch_;
@@ -316,7 +323,7 @@ TYPED_TEST(JournalStoreTest, KeepsItsFileShort) {
     EXPECT_LT(std::filesystem::file_size(this->scratch_.path("journal")), 1'200'000U);
   }
   auto store = this->open();
-  Claims claims = store.claim(10'000, 1, kLastDeadline);
+  Claims claims = store.claim(10'000, 1, this->at(kLastDeadline));
   EXPECT_EQ(claims.timers.size(), 1000U);
   std::vector<DurableTimer> kept;
   for (const ClaimedTimer& claim : claims.timers) kept.push_back(claim.timer);
@@ -330,9 +337,9 @@ TYPED_TEST(JournalStoreTest, ShortensItsFileWhenTimersAreGone) {
   this->open().schedule(timers);
   auto store = this->open();
   EXPECT_GT(std::filesystem::file_size(this->scratch_.path("journal")), 1'800'000U);
-  const Claims none = store.claim(1, 1, 1'000'000);
+  const Claims none = store.claim(1, 1, this->at(1'000'000));
   EXPECT_TRUE(none.timers.empty());
-  const Claims all = store.claim(timers.size(), kLastDeadline, kLastDeadline);
+  const Claims all = store.claim(timers.size(), kLastDeadline, this->at(kLastDeadline));
   for (std::size_t i = 0; i < all.timers.size(); i += 1000) {
     store.complete(std::span(all.timers).subspan(i, 1000));
   }
@@ -356,7 +363,7 @@ TYPED_TEST(JournalStoreTest, ThreadsLoseNothing) {
       });
       threads.emplace_back([&] {
         while (completed < 3 * kEach && !limit.is_over()) {
-          const Claims claims = store.claim(7, kLastDeadline, 1'000'000'000);
+          const Claims claims = store.claim(7, kLastDeadline, this->at(1'000'000'000));
           const std::vector<bool> held = store.complete(claims.timers);
           completed += static_cast<std::size_t>(std::ranges::count(held, true));
         }
@@ -365,6 +372,41 @@ TYPED_TEST(JournalStoreTest, ThreadsLoseNothing) {
   }
   EXPECT_EQ(completed, 3 * kEach);
   EXPECT_EQ(store.size(), 0U);
+}
+
+// A queue in memory takes no step back.
+TEST(JournalQueueTest, GoesByItsClockWhenThatIsSetBack) {
+  constexpr Tick kMinute = Tick{60} * 1'000'000'000, kStart = Tick{30'000'000} * kMinute;
+  const Scratch scratch;
+  Tick now = kStart;
+  const auto engine = journal("journal", 0ms).start(scratch.path());
+  const auto queue = engine->open({.queue = "orders", .now = [&] { return now; }});
+  const auto claim = [&](std::size_t most) {
+    std::set<DurableId> ids;
+    for (const ClaimedTimer& claim : queue->claim(most, kMinute).timers) {
+      ids.insert(claim.timer.id);
+      EXPECT_EQ(queue->complete({&claim, 1}), std::vector{true});
+    }
+    return ids;
+  };
+  const auto schedule = [&](const std::vector<DurableTimer>& timers) { queue->schedule(timers); };
+  schedule({{1, kStart - 9 * kMinute}, {2, kStart - 8 * kMinute}, {3, kStart}, {4, kStart}});
+  EXPECT_THAT(claim(1), ElementsAre(1));
+  now = kStart - 5 * kMinute;
+  EXPECT_THAT(claim(9), ElementsAre(2));  // 3 and 4 were due
+  schedule({{5, kStart - 4 * kMinute}});
+  now = kStart - 4 * kMinute;
+  EXPECT_THAT(claim(9), ElementsAre(5));
+  now = kStart - 60 * kMinute;
+  schedule({{6, now}});
+  EXPECT_THAT(claim(9), ElementsAre(6));
+  now = kStart;
+  queue->give_back(queue->claim(9, kMinute).timers);
+  now = kStart - 1;
+  EXPECT_THAT(claim(9), IsEmpty());
+  now = kStart;
+  EXPECT_THAT(claim(9), ElementsAre(3, 4));
+  EXPECT_EQ(queue->size(), 0U);
 }
 
 TEST(JournalEngineTest, TellsOnceThatAFileIsDamaged) {

@@ -76,6 +76,22 @@ void hands_out_what_is_due_and_nothing_before(DurableScene& scene) {
   require_size(*queue, 2);  // held, and not completed
 }
 
+void goes_by_its_clock_when_that_is_set_back(DurableScene& scene) {
+  const auto queue = scene.open();
+  const Tick soon = scene.start + scene.unit, later = scene.start + 3 * scene.unit;
+  const DurableTimer first{1, soon, "a"}, second{2, later, "b"};
+  arm(*queue, {second});
+  scene.go_to(scene.start + 2 * scene.unit);
+  require_due(scene, *queue, {}, 2);
+  scene.go_to(scene.start);
+  arm(*queue, {first});
+  require_due(scene, *queue, {}, 2);
+  scene.go_to(soon);
+  require_due(scene, *queue, {first}, 2);
+  scene.go_to(later);
+  require_due(scene, *queue, {second}, 2);
+}
+
 void takes_any_id_deadline_and_payload(DurableScene& scene) {
   const auto queue = scene.open();
   std::string all_bytes;
@@ -516,6 +532,8 @@ std::span<const DurableScenario> durable_contract() {
       {"rule_1_moving", moves_a_timer_that_is_armed_again},
       {"rule_1_many", arms_many_at_once},
       {"rule_2_when_due", hands_out_what_is_due_and_nothing_before},
+      {"rule_2_clock_set_back", goes_by_its_clock_when_that_is_set_back,
+       ScenarioNeeds::a_clock_that_is_set},
       {"rule_2_at_most", hands_out_at_most_as_many_as_asked_for},
       {"rule_2_leases", leaves_a_timer_with_its_holder_until_the_lease_ends},
       {"rule_2_next_wakeup", tells_when_something_is_due_next},

@@ -34,9 +34,11 @@
 //     of another client.)
 //  2. claim() hands out timers that are due, at most as many as asked for, and none before its
 //     deadline. Each is this client's alone until its lease ends, or it is given back; then it is
-//     due again. Timers that are due together are handed out in any order. (An engine with
-//     DurableTraits::lease_when_armed knows one lease: DurableConfig::lease of who armed the timer.
-//     One with silence_keeps_leases may let a lease end too late.)
+//     due again. Timers that are due together are handed out in any order. When the clock is set
+//     back, what is due by the new time is handed out, and a lease ends as much later. (An engine
+//     with DurableTraits::lease_when_armed knows one lease: DurableConfig::lease of who armed the
+//     timer. One with silence_keeps_leases may let a lease end too late. One with own_clock says
+//     nothing of a clock that is set back.)
 //  3. complete() removes those timers for good, and tells for each whether this client still held
 //     it: nobody else was handed it, cancelled or moved it since.
 //  4. cancel() removes a timer, whether somebody holds it or not, and tells whether it was there. It

@@ -55,7 +55,7 @@ class JournalQueue final : public DurableQueue {
   void post(std::span<const DurableTimer> timers) override { store_->post(timers); }
   bool cancel(DurableId id) override { return store_->cancel(id); }
   Claims claim(std::size_t most, Tick lease) override {
-    return store_->claim(most, lease, config_.now());
+    return store_->claim(most, lease, config_.now);
   }
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
     return store_->complete(claims);

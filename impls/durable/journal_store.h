@@ -8,6 +8,9 @@
 // A timer that is claimed stays in the queue, due at the end of its lease. What the queue has fired
 // and nobody has claimed yet stands in line, the oldest first.
 //
+// When the clock was set back, all timers move to a new queue: what is due by the new time is handed
+// out, and a lease ends as much later. All callers wait for that, as when the queue grows.
+//
 // When the journal is longer than 1 MiB and than twice what is still armed, it is written anew. All
 // callers wait for that: 0.3 s for 10^6 timers with 16 bytes each, 6 s with 1 KiB.
 #pragma once
@@ -19,6 +22,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <numeric>
@@ -85,9 +89,11 @@ class JournalStore {
     });
   }
 
-  Claims claim(std::size_t most, Tick lease, Tick now) {
+  // The clock is asked under the mutex, so only one that was set back goes back.
+  Claims claim(std::size_t most, Tick lease, const std::function<Tick()>& clock) {
     const std::lock_guard lock(mutex_);
-    now_ = std::max(now_, now);
+    const Tick now = clock();
+    if (now < std::exchange(now_, now)) go_back();
     queue_->advance(now, [this](TimerId place, Tick) { put_in_line(place); });
     Claims claims;
     const std::uint64_t token = tokens_.next();
@@ -122,6 +128,7 @@ class JournalStore {
       const std::optional<TimerId> place = place_of(claim);
       if (!place) continue;
       entries_[*place].token = Tokens::kNobody;
+      entries_[*place].due = entries_[*place].timer.deadline;
       if (queue_->cancel(*place)) put_in_line(*place);  // else its lease has ended: it is in line
     }
     if (!line_.empty()) earlier_.notify_all();
@@ -146,7 +153,7 @@ class JournalStore {
   struct Entry {
     DurableTimer timer;
     std::uint64_t token = Tokens::kNobody;    // of the last claim
-    Tick due = 0;                             // in the queue: the deadline, or the end of the lease
+    Tick due = kNever;                        // the deadline, or the end of the lease; kNever: free
     std::optional<Line::iterator> in_line{};  // if it is not in the queue
   };
 
@@ -261,12 +268,25 @@ class JournalStore {
   // A queue has a fixed capacity, so all timers move to one of twice the capacity.
   void grow() {
     const auto capacity = static_cast<TimerId>(entries_.size());
-    queue_.emplace(config(2 * capacity));
-    for (TimerId place = 0; place < capacity; ++place) {
-      if (!entries_[place].in_line) queue_->schedule(place, entries_[place].due);
-    }
     entries_.resize(std::size_t{2} * capacity);
     free_ = descending_places(capacity, 2 * capacity);
+    renew_queue();
+  }
+
+  // The time of a queue does not go back. What stands in line may not be due any more. O(timers).
+  void go_back() {
+    while (!line_.empty()) leave_line(line_.front());
+    renew_queue();
+  }
+
+  // All timers that are not in line move to a new queue.
+  void renew_queue() {
+    const auto capacity = static_cast<TimerId>(entries_.size());
+    queue_.emplace(config(capacity));
+    for (TimerId place = 0; place < capacity; ++place) {
+      const Entry& entry = entries_[place];
+      if (entry.due != kNever && !entry.in_line) queue_->schedule(place, entry.due);
+    }
   }
 
   // So that the first place is taken first.
@@ -299,7 +319,7 @@ class JournalStore {
   const Tick granularity_;
   std::condition_variable earlier_;
   mutable std::mutex mutex_;  // of all that follows
-  Tick now_;
+  Tick now_;                  // of the last claim
   std::optional<Queue> queue_;
   std::vector<Entry> entries_;  // by place, which is the id in the queue
   std::vector<TimerId> free_;   // places without a timer
