@@ -10,6 +10,11 @@
 #include <utility>
 
 namespace timerbench {
+namespace {
+
+constexpr std::string_view kTables = "timers_of_";  // so begins the name of each table of a queue
+
+}  // namespace
 
 class SqliteQueue::Statement {
  public:
@@ -72,7 +77,7 @@ SqliteQueue::SqliteQueue(std::filesystem::path path, const DurableConfig& config
     : path_(std::move(path)),
       config_(config),
       synchronous_(synchronous),
-      table_("timers_of_" + config.queue) {
+      table_(std::string(kTables) + config.queue) {
   try {
     open();
   } catch (const BackendError& error) {
@@ -97,6 +102,7 @@ void SqliteQueue::open() {
       database_,
       [](void* queue, int tries) { return int{static_cast<SqliteQueue*>(queue)->wait(tries)}; },
       this);
+  refuse_file_of_others();
   run("PRAGMA journal_mode = WAL");
   sqlite3_wal_hook(
       database_,
@@ -124,6 +130,21 @@ void SqliteQueue::open() {
   first_ = prepare("SELECT min(due) FROM {}");
   size_ = prepare("SELECT count(*) FROM {}");
   version_ = prepare("PRAGMA data_version");
+}
+
+// Reads only. The file would still change when it is closed: SQLite copies into it what is in a log.
+void SqliteQueue::refuse_file_of_others() {
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  Statement tables(*this, fmt::format("SELECT max(name GLOB '{}*'), min(name) FROM sqlite_schema "
+                                      "WHERE type = 'table' AND name NOT GLOB 'sqlite_*'",
+                                      kTables));
+  while (tables.next()) {
+    if (tables.is_null(0) || tables.number(0) == 1) continue;  // it is new, or of queues
+    throw BackendError(fmt::format(
+        "sqlite at {}: it is a database of others, with the table {}; take another file",
+        path_.string(), tables.bytes(1)));
+  }
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
 }
 
 // Begins the log anew, unless readers do not let that happen: no writer can go on meanwhile, so it

@@ -58,7 +58,8 @@ class SqliteQueue final : public DurableQueue {
 
   enum class Synchronous { full, normal };
 
-  // Opens the file, or creates it. Throws BackendUnavailable.
+  // Opens the file, or creates it. Throws BackendUnavailable, also if the file has tables and none is
+  // of a queue; then it is left as it is.
   SqliteQueue(std::filesystem::path path, const DurableConfig& config, Synchronous synchronous);
   ~SqliteQueue() override;
 
@@ -75,6 +76,7 @@ class SqliteQueue final : public DurableQueue {
   class Statement;
 
   void open();
+  void refuse_file_of_others();
   // Copies the log into the file, if it has so many pages that it is long, while other clients wait.
   // (SQLite's own wal_autocheckpoint lets them write meanwhile. Then it never finds that all is copied,
   // and the log of four busy clients grows by 180 MB a second.)
