@@ -8,15 +8,21 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <functional>
+#include <future>
 #include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "durable/engine.h"
@@ -36,9 +42,46 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""us;
 
 using Records = std::vector<std::string>;
+
+// What happens in the midst of the next call of the system by that name, once.
+std::function<void()> at_flock, at_ftruncate;
+int error_of_fdatasync = 0;  // of the next one
+
+void happen(std::function<void()>& what) {
+  if (const auto now = std::exchange(what, nullptr)) now();
+}
+
+}  // namespace
+}  // namespace timerbench
+
+extern "C" {
+
+int flock(int file, int how) noexcept {
+  timerbench::happen(timerbench::at_flock);
+  return static_cast<int>(syscall(SYS_flock, file, how));
+}
+
+int ftruncate(int file, off_t bytes) noexcept {
+  timerbench::happen(timerbench::at_ftruncate);
+  return static_cast<int>(syscall(SYS_ftruncate, file, bytes));
+}
+
+int fdatasync(int file) {
+  if (const int error = std::exchange(timerbench::error_of_fdatasync, 0)) {
+    errno = error;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_fdatasync, file));
+}
+
+}  // extern "C"
+
+namespace timerbench {
+namespace {
 
 // While it lives, no file takes more bytes.
 class FullDisk {
@@ -231,6 +274,33 @@ TEST_F(JournalTest, KeepsAllWhenTheDiskIsFull) {
   EXPECT_THAT(read(), ElementsAre("before", large, "after"));
 }
 
+TEST_F(JournalTest, KeepsTheOrderWhenTheDiskIsFull) {
+  auto journal = open();
+  const std::string large(1000, 'x');
+  {
+    const FullDisk full(journal->bytes() + 100);
+    const Journal::Place place = journal->append(large);
+    at_ftruncate = [&] { journal->append("later"); };  // while the first is written
+    EXPECT_THROW(journal->commit(place), BackendError);
+  }
+  write(*journal, {"after"});
+  journal.reset();
+  EXPECT_THAT(read(), ElementsAre(large, "later", "after"));
+}
+
+TEST_F(JournalTest, TakesNothingMoreAfterAFailedSynchronisation) {
+  auto journal = open();
+  write(*journal, {"one"});
+  const Journal::Place place = journal->append("two");
+  error_of_fdatasync = EIO;
+  EXPECT_THROW(journal->commit(place), BackendError);
+  EXPECT_THROW(journal->commit(place), BackendError);
+  EXPECT_THROW(journal->append("three"), BackendError);
+  EXPECT_THROW(journal->rewrite([](const Journal::Visit& append) { append("new"); }), BackendError);
+  journal.reset();
+  EXPECT_THAT(read(), ElementsAre("one", "two"));
+}
+
 TEST_F(JournalTest, BeginsOnceTheDiskHasRoom) {
   {
     const FullDisk full(10);
@@ -276,6 +346,12 @@ TEST_F(JournalTest, IsReplacedInOneStep) {
   }
   EXPECT_THAT(read(), ElementsAre("new", std::string(3'000'000, 'x'), "later"));
   EXPECT_FALSE(std::filesystem::exists(path().string() + ".new"));
+}
+
+TEST_F(JournalTest, IsOfOneProcessAlsoIfItIsReplacedWhenAnotherOpensIt) {
+  const auto journal = open();
+  at_flock = [&] { journal->rewrite([](const Journal::Visit& append) { append("new"); }); };
+  EXPECT_THROW(Journal(path(), 0us, [](std::string_view) {}), BackendUnavailable);
 }
 
 TEST_F(JournalTest, KeepsTheOldRecordsIfThereIsNoRoomForNewOnes) {
@@ -347,6 +423,56 @@ TYPED_TEST(JournalStoreTest, ShortensItsFileWhenTimersAreGone) {
   EXPECT_LE(std::filesystem::file_size(this->scratch_.path("journal")), 1'200'000U);
 }
 
+// Each try takes as long as to write all timers.
+TYPED_TEST(JournalStoreTest, TriesToShortenItsFileAgainWhenThatIsTwiceAsLong) {
+  const std::filesystem::path file = this->scratch_.path("journal"),
+                              obstacle = file.string() + ".new";
+  auto store = this->open();
+  const DurableTimer timer{1, kLastDeadline, std::string(kLongestPayload, 'x')};
+  constexpr std::uintmax_t kShort = 1'100'000;
+  const auto reaches = [&](const auto& wanted) {
+    for (int i = 0; i < 40; ++i) {
+      store.schedule({&timer, 1});
+      if (wanted(std::filesystem::file_size(file))) return true;
+    }
+    return false;
+  };
+  std::filesystem::create_directory(obstacle);
+  EXPECT_TRUE(reaches([](auto bytes) { return bytes > kShort; }));
+  std::filesystem::remove(obstacle);
+  EXPECT_TRUE(reaches([](auto bytes) { return bytes > 2 * kShort - 200'000; }));
+  EXPECT_TRUE(reaches([](auto bytes) { return bytes < kShort; }));
+  for (int i = 0; i < 40; ++i) {
+    store.schedule({&timer, 1});
+    EXPECT_LT(std::filesystem::file_size(file), kShort);
+  }
+}
+
+TYPED_TEST(JournalStoreTest, HandsOutOnceWhatStoodInLineWhenItGrew) {
+  auto store = this->open();
+  store.schedule(std::vector<DurableTimer>{{1, 0}, {2, 0}});
+  EXPECT_EQ(store.claim(1, kLastDeadline, this->at(1'000'000)).timers.size(), 1U);
+  std::vector<DurableTimer> many;
+  for (DurableId id = 3; id < 5000; ++id) many.push_back({id, kLastDeadline});
+  store.schedule(many);
+  EXPECT_EQ(store.claim(9, kLastDeadline, this->at(2'000'000)).timers.size(), 1U);
+}
+
+TYPED_TEST(JournalStoreTest, WakesWhoWaitsWhenATimerIsGivenBack) {
+  auto store = this->open();
+  const DurableTimer timer{1, 0, ""};
+  store.schedule({&timer, 1});
+  const Claims claims = store.claim(1, kLastDeadline, this->at(1'000'000));
+  const Tick next_wakeup = store.claim(1, 1, this->at(1'000'000)).next_wakeup;
+  const auto begin = std::chrono::steady_clock::now();
+  auto woken =
+      std::async(std::launch::async, [&] { return store.await_earlier(next_wakeup, 10s); });
+  std::this_thread::sleep_for(50ms);  // until it waits
+  store.give_back(claims.timers);
+  EXPECT_TRUE(woken.get());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+
 TYPED_TEST(JournalStoreTest, ThreadsLoseNothing) {
   auto store = this->open();
   const TimeLimit limit;
@@ -407,6 +533,8 @@ TEST(JournalQueueTest, GoesByItsClockWhenThatIsSetBack) {
   now = kStart;
   EXPECT_THAT(claim(9), ElementsAre(3, 4));
   EXPECT_EQ(queue->size(), 0U);
+  now = kStart - 1;
+  EXPECT_EQ(queue->claim(9, kMinute).next_wakeup, kNever);
 }
 
 TEST(JournalEngineTest, TellsOnceThatAFileIsDamaged) {
