@@ -23,6 +23,7 @@
 #include "durable/beanstalk_server.h"
 #include "durable/engine.h"
 #include "engines/private_server.h"
+#include "fake_server.h"
 #include "redis_testing.h"
 #include "scratch.h"
 
@@ -164,6 +165,17 @@ TEST(BeanstalkServer, ThatIsSilentIsNotWaitedForLonger) {
   const auto before = std::chrono::steady_clock::now();
   expect_contains(error_of_opening(silent), {"no answer within 200 ms"});
   EXPECT_LT(std::chrono::steady_clock::now() - before, 5s);
+}
+
+// Each letter comes within the patience, and the answer does not.
+TEST(BeanstalkServer, ThatDripsIsNotWaitedForLonger) {
+  const FakeServer dripping({"OK 100000\r\n"}, FakeServer::kDrip);
+  BeanstalkConnection connection({.path = dripping.endpoint().path, .host = {}}, 100ms);
+  const std::string stats = "stats";
+  expect_contains(error_of([&] {
+                    connection.run({&stats, 1}, [](auto, const auto&) { return true; });
+                  }),
+                  {dripping.endpoint().path, "no answer within 100 ms"});
 }
 
 TEST(BeanstalkServer, ThatKeepsNothingIsRefused) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -18,11 +19,11 @@
 
 namespace timerbench {
 
-// Answers whatever it is sent with the given texts, one after the other; then hangs up or falls
-// silent.
+// Answers whatever it is sent with the given texts, one after the other; then hangs up, falls silent,
+// or says and reads a little now and then, for some seconds.
 class FakeServer {
  public:
-  enum Ending { kHangUp, kSilence };
+  enum Ending { kHangUp, kSilence, kDrip };
 
   FakeServer(std::vector<std::string> answers, Ending ending,
              const std::string& socket_name = "socket") {
@@ -53,12 +54,16 @@ class FakeServer {
  private:
   void serve(const std::vector<std::string>& answers, Ending ending) {
     const int client = accept(listener_, nullptr, nullptr);
-    std::array<char, 4096> request;
+    std::array<char, 65536> request;
     for (const std::string& answer : answers) {
       if (recv(client, request.data(), request.size(), 0) <= 0) break;
       send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
     }
     while (ending == kSilence && recv(client, request.data(), request.size(), 0) > 0) {
+    }
+    for (int i = 0; ending == kDrip && i < 500 && send(client, "x", 1, MSG_NOSIGNAL) == 1; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      recv(client, request.data(), request.size(), MSG_DONTWAIT);
     }
     close(client);
     hung_up_ = true;

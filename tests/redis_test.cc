@@ -582,6 +582,43 @@ TEST(BrokenServer, FallsSilentInTheMiddleOfAReply) {
   EXPECT_LT(std::chrono::steady_clock::now() - before, 50ms);
 }
 
+// Each letter comes within the patience, and the reply does not.
+TEST(BrokenServer, DripsItsReply) {
+  const FakeServer fake({kPong, "$100000\r\n"}, FakeServer::kDrip);
+  RedisConnection connection(fake.endpoint(), 100ms);
+  expect_contains(error_of<RedisAnswerLost>([&] { connection.call(REDIS_REPLY_STRING, {"X"}); }),
+                  {fake.endpoint().url(), "no answer within 100 ms"});
+}
+
+TEST(BrokenServer, DripsWhileAClientLogsIn) {
+  const FakeServer fake({"+"}, FakeServer::kDrip);
+  expect_contains(
+      error_of<BackendUnavailable>([&] { RedisConnection connection(fake.endpoint(), 100ms); }),
+      {"no answer within 100 ms"});
+}
+
+TEST(BrokenServer, ReadsALittleNowAndThen) {
+  const FakeServer fake({kPong}, FakeServer::kDrip);
+  RedisConnection connection(fake.endpoint(), 300ms);
+  const std::string text(20'000'000, 'x');
+  const auto start = std::chrono::steady_clock::now();
+  connection.post({"SET", "key", text});
+  expect_contains(error_of([&] { connection.send(); }), {"no answer within 300 ms"});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 2s);
+}
+
+TEST(BrokenServer, DripsWhatItWasAskedFor) {
+  const FakeServer fake({kPong, "$100000\r\n"}, FakeServer::kDrip);
+  RedisConnection connection(fake.endpoint());
+  const auto start = std::chrono::steady_clock::now();
+  connection.ask({"X"}, 1s);
+  EXPECT_EQ(connection.answer_by(start + 50ms), nullptr);
+  EXPECT_TRUE(connection.usable());
+  expect_contains(error_of<RedisAnswerLost>([&] { connection.answer_by(start + 60s); }),
+                  {"no answer"});
+  EXPECT_LT(std::chrono::steady_clock::now(), start + 4s);
+}
+
 TEST(BrokenServer, HangsUpInTheMiddleOfAReply) {
   const FakeServer fake({kPong, "*2\r\n$3\r\nab"}, FakeServer::kHangUp);
   RedisConnection connection(fake.endpoint());

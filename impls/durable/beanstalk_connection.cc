@@ -173,11 +173,11 @@ void BeanstalkConnection::run(std::span<const std::string> commands, const Take&
   for (const std::string& command : commands) output.append(command).append(kLineEnd);
   std::string_view unsent = output;
   std::size_t answered = 0;
+  auto give_up = Clock::now() + patience_ + longer;
   std::optional<BackendError> refused;
   while (answered < commands.size()) {
     // Reads while it sends, because the server reads no further when its answers do not get away.
-    await(static_cast<short>(unsent.empty() ? POLLIN : POLLIN | POLLOUT),
-          Clock::now() + patience_ + longer);
+    await(static_cast<short>(unsent.empty() ? POLLIN : POLLIN | POLLOUT), give_up);
     if (!unsent.empty()) {
       const ssize_t sent = send(socket_, unsent.data(), unsent.size(), MSG_NOSIGNAL);
       if (sent > 0) unsent.remove_prefix(static_cast<std::size_t>(sent));
@@ -194,6 +194,7 @@ void BeanstalkConnection::run(std::span<const std::string> commands, const Take&
     input.append(bytes.data(), static_cast<std::size_t>(received));
     std::string_view rest = input;
     for (Answer answer; answered < commands.size() && parse(rest, answer); ++answered) {
+      give_up = Clock::now() + patience_ + longer;
       if (take(answered, answer) || refused) continue;
       refused = error(fmt::format("it answers {}", answer.word), advice_for(answer.word));
     }

@@ -52,7 +52,9 @@ class BeanstalkConnection {
   // Sends all commands at once, each without its last line end; the server carries them out one
   // after the other. Passes on each answer as it comes; what it points to is gone afterwards. When
   // all are there, throws for the first that was no good one.
-  // The server may let an answer wait for `longer` than the patience.
+  // Each answer must be there as a whole within the patience after the one before, however slowly its
+  // bytes come; for a synchronisation may precede each. The server may let it wait for so much
+  // `longer`.
   void run(std::span<const std::string> commands, const Take& take,
            std::chrono::milliseconds longer = {});
 

@@ -164,15 +164,17 @@ std::string RedisEndpoint::url() const {
 RedisConnection::RedisConnection(RedisEndpoint endpoint, std::chrono::milliseconds patience) try
     : endpoint_(std::move(endpoint)), patience_(patience) {
   connect();
+  const Instant give_up = end_of_patience();
+  const auto say = [&](Command command) {
+    exchange(REDIS_REPLY_STATUS, Words(command.begin(), command.size()), give_up);
+  };
   if (!endpoint_.user.empty()) {
-    call(REDIS_REPLY_STATUS, {"AUTH", endpoint_.user, endpoint_.password});
+    say({"AUTH", endpoint_.user, endpoint_.password});
   } else if (!endpoint_.password.empty()) {
-    call(REDIS_REPLY_STATUS, {"AUTH", endpoint_.password});
+    say({"AUTH", endpoint_.password});
   }
-  if (endpoint_.database != 0) {
-    call(REDIS_REPLY_STATUS, {"SELECT", std::to_string(endpoint_.database)});
-  }
-  call(REDIS_REPLY_STATUS, {"PING"});
+  if (endpoint_.database != 0) say({"SELECT", std::to_string(endpoint_.database)});
+  say({"PING"});
 } catch (const BackendError& error) {
   throw BackendUnavailable(error.what());
 }
@@ -183,7 +185,7 @@ void RedisConnection::connect() {
                      ? redisConnectWithTimeout(endpoint_.host.c_str(), endpoint_.port, timeout)
                      : redisConnectUnixWithTimeout(endpoint_.path.c_str(), timeout));
   if (!context_) throw std::bad_alloc();
-  if (context_->err != 0 || redisSetTimeout(context_.get(), timeout) != REDIS_OK) {
+  if (context_->err != 0) {
     throw error(fmt::format("cannot connect: {}", context_->errstr),
                 fmt::format(kStartIt, endpoint_.variable));
   }
@@ -191,15 +193,16 @@ void RedisConnection::connect() {
 }
 
 RedisConnection::Reply RedisConnection::call(int type, Words command) {
-  if (asking_) exchange(REDIS_REPLY_STATUS, kAsking);
-  return exchange(type, command);
+  const Instant give_up = end_of_patience();
+  if (asking_) exchange(REDIS_REPLY_STATUS, kAsking, give_up);
+  return exchange(type, command, give_up);
 }
 
-RedisConnection::Reply RedisConnection::exchange(int type, Words command) {
+RedisConnection::Reply RedisConnection::exchange(int type, Words command, Instant give_up) {
   append(command);
-  flush();
-  const auto late = settle(1);
-  Reply reply = read();
+  flush(give_up);
+  const auto late = settle(1, give_up);
+  Reply reply = read(give_up);
   if (late) throw *late;
   check(*reply, type);
   return reply;
@@ -211,19 +214,21 @@ void RedisConnection::post(Words command) {
 }
 
 void RedisConnection::send() {
-  flush();
-  while (unanswered_ > kDepth) check(*read(), REDIS_REPLY_INTEGER);
+  const Instant give_up = end_of_patience();
+  flush(give_up);
+  while (unanswered_ > kDepth) check(*read(give_up), REDIS_REPLY_INTEGER);
 }
 
 void RedisConnection::sync() {
-  flush();
-  if (const auto late = settle(0)) throw *late;
+  const Instant give_up = end_of_patience();
+  flush(give_up);
+  if (const auto late = settle(0, give_up)) throw *late;
 }
 
-std::optional<RedisReplyError> RedisConnection::settle(std::size_t left) {
+std::optional<RedisReplyError> RedisConnection::settle(std::size_t left, Instant give_up) {
   std::optional<RedisReplyError> first;
   while (unanswered_ > left) {
-    const Reply reply = read();
+    const Reply reply = read(give_up);
     try {
       check(*reply, REDIS_REPLY_INTEGER);
     } catch (const RedisReplyError& error) {
@@ -234,32 +239,18 @@ std::optional<RedisReplyError> RedisConnection::settle(std::size_t left) {
 }
 
 void RedisConnection::ask(Command command, std::chrono::milliseconds longest) {
-  if (asking_) exchange(REDIS_REPLY_STATUS, kAsking);
+  const Instant give_up = end_of_patience();
+  if (asking_) exchange(REDIS_REPLY_STATUS, kAsking, give_up);
   append(Words(command.begin(), command.size()));
-  flush();
+  flush(give_up);
   is_asked_ = true;
-  give_up_ = std::chrono::steady_clock::now() + longest;
+  give_up_ = Clock::now() + longest;
 }
 
-RedisConnection::Reply RedisConnection::answer_by(std::chrono::steady_clock::time_point when) {
-  using Clock = std::chrono::steady_clock;
-  for (;;) {
-    const auto left = std::max<std::chrono::nanoseconds>(std::min(when, give_up_) - Clock::now(),
-                                                         std::chrono::nanoseconds(0));
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-    const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
-    pollfd answer{.fd = context_->fd, .events = POLLIN, .revents = 0};
-    const int found = ppoll(&answer, 1, &timeout, nullptr);
-    if (found > 0) break;
-    if (found < 0 && errno != EINTR) lose();
-    const auto now = Clock::now();
-    if (now >= give_up_) {
-      errno = EAGAIN;  // as a read that has timed out
-      lose();
-    }
-    if (now >= when) return nullptr;
-  }
-  Reply reply = read();
+RedisConnection::Reply RedisConnection::answer_by(Instant when) {
+  Reply reply = read_by(std::min(when, give_up_));
+  if (!reply && Clock::now() >= give_up_) lose_patience();
+  if (!reply) return nullptr;
   is_asked_ = false;
   check(*reply, kAnyType);
   return reply;
@@ -280,11 +271,6 @@ bool RedisConnection::usable() const {
 
 void RedisConnection::interrupt() { shutdown(context_->fd, SHUT_RDWR); }
 
-void RedisConnection::set_patience(std::chrono::milliseconds patience) {
-  if (std::exchange(patience_, patience) == patience) return;
-  if (redisSetTimeout(context_.get(), to_timeval(patience)) != REDIS_OK) lose();
-}
-
 BackendError RedisConnection::error(std::string_view what, std::string_view advice) const {
   std::string text = fmt::format("redis at {}: {}; {}", endpoint_.url(), what, advice);
   // What the user and the server have written must not move the cursor of a terminal.
@@ -303,14 +289,17 @@ void RedisConnection::append(Words command) {
   ++unanswered_;
 }
 
-void RedisConnection::flush() {
+void RedisConnection::flush(Instant give_up) {
   std::string_view rest = output_;
   while (!lost_ && !rest.empty()) {
-    const ssize_t sent = ::send(context_->fd, rest.data(), rest.size(), MSG_NOSIGNAL);
+    const ssize_t sent =
+        ::send(context_->fd, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
       rest.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EPIPE) {
       break;  // It hung up. What it said before that is still to be read.
+    } else if (errno == EAGAIN) {
+      if (!await(POLLOUT, give_up)) lose_patience();
     } else if (errno != EINTR) {
       lose();
     }
@@ -319,11 +308,38 @@ void RedisConnection::flush() {
   appended_ = 0;
 }
 
-RedisConnection::Reply RedisConnection::read() {
+RedisConnection::Reply RedisConnection::read(Instant give_up) {
+  Reply reply = read_by(give_up);
+  if (!reply) lose_patience();
+  return reply;
+}
+
+// Not redisGetReply(), which waits for each part of a reply anew. What is there is read in any case.
+RedisConnection::Reply RedisConnection::read_by(Instant when) {
+  if (lost_) lose();
   void* reply = nullptr;
-  if (lost_ || redisGetReply(context_.get(), &reply) != REDIS_OK) lose();
+  for (bool is_over = false;;) {
+    if (redisGetReplyFromReader(context_.get(), &reply) != REDIS_OK) lose();
+    if (reply != nullptr) break;
+    if (is_over) return nullptr;
+    is_over = Clock::now() >= when;
+    if (await(POLLIN, when) && redisBufferRead(context_.get()) != REDIS_OK) lose();
+  }
   --unanswered_;
   return Reply(static_cast<redisReply*>(reply));
+}
+
+bool RedisConnection::await(short events, Instant when) {
+  for (;;) {
+    const auto left =
+        std::max<std::chrono::nanoseconds>(when - Clock::now(), std::chrono::nanoseconds(0));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+    pollfd socket{.fd = context_->fd, .events = events, .revents = 0};
+    const int ready = ppoll(&socket, 1, &timeout, nullptr);
+    if (ready >= 0) return ready > 0;
+    if (errno != EINTR) lose();
+  }
 }
 
 void RedisConnection::check(const redisReply& reply, int type) const {
@@ -355,6 +371,11 @@ void RedisConnection::lose() {
                "check that it runs and is not busy");
   }
   throw lost(fmt::format("connection lost: {}", std::strerror(number)), kWhyItEnded);
+}
+
+void RedisConnection::lose_patience() {
+  errno = EAGAIN;  // as a read that has timed out
+  lose();
 }
 
 }  // namespace timerbench

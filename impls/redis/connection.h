@@ -77,7 +77,8 @@ class RedisConnection {
   using Words = std::span<const std::string_view>;
   using Command = std::initializer_list<std::string_view>;
 
-  // Connects, authenticates, selects the database, and waits for an answer to PING.
+  // Connects, and then authenticates, selects the database, and waits for an answer to PING; both
+  // within the patience. Names are resolved with the patience of the system's resolver.
   explicit RedisConnection(RedisEndpoint endpoint,
                            std::chrono::milliseconds patience = kRedisPatience);
 
@@ -129,8 +130,9 @@ class RedisConnection {
   // Every wait for the server fails at once from now on. Any thread may call this.
   void interrupt();
 
-  // How long to wait for an answer from now on.
-  void set_patience(std::chrono::milliseconds patience);
+  // How long each of the calls above may wait for the server from now on, however slowly its bytes
+  // come.
+  void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
 
   // Whether ASKING goes before each call() from now on: then a node of a cluster takes it for a slot
   // that is on its way to it.
@@ -144,15 +146,25 @@ class RedisConnection {
     void operator()(redisContext* context) const { redisFree(context); }
   };
 
+  using Clock = std::chrono::steady_clock;
+  using Instant = Clock::time_point;
+
   void connect();
-  Reply exchange(int type, Words command);
+  // When a call that begins now gives up.
+  Instant end_of_patience() const { return Clock::now() + patience_; }
+  Reply exchange(int type, Words command, Instant give_up);
   void append(Words command);
-  void flush();
-  Reply read();
+  void flush(Instant give_up);
+  Reply read(Instant give_up);
+  // Likewise, but nullptr if the reply has not come by then.
+  Reply read_by(Instant when);
+  // Waits for the socket. Returns false if it is not ready by then.
+  bool await(short events, Instant when);
   // Reads replies until `left` are outstanding. Returns the first error among them.
-  std::optional<RedisReplyError> settle(std::size_t left);
+  std::optional<RedisReplyError> settle(std::size_t left, Instant give_up);
   void check(const redisReply& reply, int type) const;
   [[noreturn]] void lose();
+  [[noreturn]] void lose_patience();
 
   inline static std::atomic<std::uint64_t> last_number = 0;
 
@@ -166,7 +178,7 @@ class RedisConnection {
   std::size_t appended_ = 0;    // commands in output_
   std::size_t unanswered_ = 0;  // commands whose reply has not been read
   bool is_asked_ = false;       // that one is to what was asked
-  std::chrono::steady_clock::time_point give_up_;
+  Instant give_up_;             // on that one
 };
 
 }  // namespace timerbench
