@@ -8,11 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,6 +68,17 @@ std::string say(const BeanstalkEndpoint& endpoint, const std::vector<std::string
     return true;
   });
   return words;
+}
+
+std::string stats_of(const BeanstalkEndpoint& endpoint) {
+  const std::string command = "stats";
+  std::string stats;
+  BeanstalkConnection(endpoint, 5000ms)
+      .run({&command, 1}, [&](std::size_t, const BeanstalkConnection::Answer& answer) {
+        stats = answer.body;
+        return true;
+      });
+  return stats;
 }
 
 // --- URLs ---
@@ -346,10 +360,49 @@ TEST(BeanstalkQueue, DeletesBuriedJobsWithItsTubes) {
             "USING INSERTED WATCHING RESERVED BURIED ");
   expect_contains(
       error_of([&] { BeanstalkQueue::delete_tubes(endpoint, "timerbench.", 5000ms, 0ms); }),
-      {"not all tubes timerbench.* were emptied within 0 s"});
+      {"jobs of the tubes timerbench.* could not be deleted for 0 s"});
   ASSERT_EQ(say(endpoint, {"peek 1"}), "FOUND ");
   BeanstalkQueue::delete_tubes(endpoint, "timerbench.", 5000ms);
   EXPECT_EQ(say(endpoint, {"peek 1"}), "NOT_FOUND ");
+}
+
+// A server over a network would take a millisecond for each, and there may be a million.
+TEST(BeanstalkQueue, DeletesManyJobsOfATubeTogether) {
+  constexpr std::uint64_t kJobs = 3000;
+  PrivateBeanstalkServer server(50);
+  const BeanstalkEndpoint endpoint = server.endpoint();
+  std::vector<std::string> puts{"use timerbench.x"};
+  for (std::uint64_t i = 0; i < kJobs; ++i) {
+    puts.push_back(fmt::format("put 0 {} 60 1\r\nx", i % 2 == 0 ? 0 : 1000));
+  }
+  say(endpoint, puts);
+  BeanstalkQueue::delete_tubes(endpoint, "timerbench.", 5000ms);
+  std::uint64_t looks = 0;
+  std::istringstream stats(stats_of(endpoint));
+  for (std::string line; std::getline(stats, line);) {
+    for (const char* const start : {"current-jobs-ready: ", "current-jobs-delayed: "}) {
+      if (line.starts_with(start)) {
+        EXPECT_EQ(line, fmt::format("{}0", start));
+      }
+    }
+    if (line.starts_with("cmd-peek") || line.starts_with("cmd-kick")) {
+      looks += std::stoull(line.substr(line.find(' ')));
+    }
+  }
+  EXPECT_LT(looks, kJobs / 10);
+}
+
+TEST(BeanstalkQueue, TellsThatSomebodyHoldsJobsOfATubeThatIsToBeEmptied) {
+  PrivateBeanstalkServer server(0);
+  BeanstalkQueue queue = open(server);
+  arm(queue, 1, 0);
+  arm(queue, 2, 0);
+  ASSERT_EQ(queue.claim(1, kSecond).timers.size(), 1U);
+  expect_contains(
+      error_of(
+          [&] { BeanstalkQueue::delete_tubes(server.endpoint(), "timerbench.", 5000ms, 300ms); }),
+      {"jobs of the tubes timerbench.* could not be deleted for 0.3 s", "no program holds"});
+  EXPECT_EQ(queue.size(), 1U);
 }
 
 TEST(BeanstalkQueue, TellsOnceOfAJobThatIsNoTimerAndGoesOn) {
@@ -388,27 +441,54 @@ TEST_F(BeanstalkEngineTest, RefusesABadUrl) {
   expect_contains(error_of<BackendUnavailable>([] { start(); }), {kBeanstalkUrlVariable});
 }
 
-TEST_F(BeanstalkEngineTest, LeavesNothingOnTheUsersServer) {
-  const BeanstalkEndpoint endpoint = Listener().endpoint();  // its port is free again
-  PrivateServer server(
+// A server of the user's, where the first job is foreign.
+class UsersServer {
+ public:
+  UsersServer() {
+    EXPECT_TRUE(soon([&] {
+      try {
+        return say(endpoint_, {"put 0 0 60 1\r\nx"}) == "INSERTED ";
+      } catch (const BackendUnavailable&) {
+        return false;
+      }
+    }));
+  }
+
+  const BeanstalkEndpoint& endpoint() const { return endpoint_; }
+  void kill() { server_.kill(); }
+
+ private:
+  const BeanstalkEndpoint endpoint_ = Listener().endpoint();  // its port is free again
+  PrivateServer server_{
       {.name = "beanstalkd",
        .advice = "install it",
        .arguments =
-           [&](const std::filesystem::path& folder) {
+           [this](const std::filesystem::path& folder) {
              return std::vector<std::string>{
-                 "beanstalkd", "-l",  endpoint.host, "-p", fmt::to_string(endpoint.port),
+                 "beanstalkd", "-l",  endpoint_.host, "-p", fmt::to_string(endpoint_.port),
                  "-b",         folder};
            },
-       .probe = [&](const std::filesystem::path&) { BeanstalkConnection(endpoint, 5000ms); },
-       .patience = 5000ms});
-  const ScopedVariable url(kBeanstalkUrlVariable, endpoint.text());
-  ASSERT_TRUE(soon([&] {
-    try {
-      return say(endpoint, {"put 0 0 60 1\r\nx"}) == "INSERTED ";
-    } catch (const BackendUnavailable&) {
-      return false;
-    }
-  }));
+       .probe = [this](const std::filesystem::path&) { BeanstalkConnection(endpoint_, 5000ms); },
+       .patience = 5000ms}};
+  const ScopedVariable url_{kBeanstalkUrlVariable, endpoint_.text()};
+};
+
+TEST_F(BeanstalkEngineTest, TellsWhatItLeavesOnTheUsersServer) {
+  UsersServer server;
+  auto engine = start();
+  arm(*engine->open({}), 1, 0);
+  server.kill();
+  testing::internal::CaptureStderr();
+  engine.reset();
+  const std::string told = testing::internal::GetCapturedStderr();
+  expect_contains(told, {"timerbench: cannot clean up: beanstalkd at " + server.endpoint().text(),
+                         "Connection refused", "its tubes timerbench.durable.", "delete ID"});
+  EXPECT_EQ(std::ranges::count(told, '\n'), 1) << told;
+}
+
+TEST_F(BeanstalkEngineTest, LeavesNothingOnTheUsersServer) {
+  const UsersServer server;
+  const BeanstalkEndpoint endpoint = server.endpoint();
   {
     auto engine = start();
     const auto other = start();

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -85,6 +86,35 @@ TEST_F(PostgresTest, UsesAServerOfTheUsersAndLeavesTheRestAlone) {
   }
   EXPECT_EQ(tables(own), 1U);
   own.run("DROP TABLE public.mine");
+}
+
+// Nor does the server wait on when the engine has gone: that would stop all other readers.
+TEST_F(PostgresTest, TellsWhatItLeavesThereIfSomebodyUsesIt) {
+  PostgresConnection own(server().where(), 5000ms);
+  const std::size_t before = tables(own);
+  std::string told;
+  {
+    const ScopedVariable url(kPostgresUrlVariable, server().where());
+    auto engine = contender_named("postgres_on").start("");
+    engine->open({});
+    own.run("BEGIN");
+    own.run(R"(DO $$ BEGIN
+      EXECUTE (SELECT format('LOCK TABLE timerbench.%I IN ACCESS SHARE MODE', tablename)
+        FROM pg_tables WHERE tablename LIKE 'timers_of_r%');
+    END $$)");
+    testing::internal::CaptureStderr();
+    engine.reset();
+    told = testing::internal::GetCapturedStderr();
+  }
+  expect_contains(told, {"timerbench: cannot clean up: postgresql at ", "lock timeout",
+                         "end the transaction", "tables timerbench.timers_of_r", "\\gexec"});
+  EXPECT_EQ(std::ranges::count(told, '\n'), 1) << told;
+  own.prepare("waiting", "SELECT count(*) FROM pg_locks WHERE NOT granted");
+  EXPECT_EQ(own.run("waiting", PostgresConnection::Parameters()).bigint(0, 0), 0U);
+  EXPECT_EQ(tables(own), before + 1);
+  own.run("ROLLBACK");
+  PostgresQueue::drop_tables(server().where(), "r", 5000ms);
+  EXPECT_EQ(tables(own), before);
 }
 
 TEST_F(PostgresTest, OpensWhileATransactionThatHasWrittenIsOpen) {

@@ -20,6 +20,7 @@
 #include "durable/engine.h"
 #include "fake_server.h"
 #include "redis/link.h"
+#include "redis/loopback_port.h"
 #include "redis/server.h"
 
 namespace timerbench {
@@ -219,6 +220,26 @@ TEST_F(RedisQueueTest, IsOnTheUsersServerAndLeavesTheRestAlone) {
     engine.reset();
     EXPECT_EQ(all(), before) << name;
   }
+}
+
+// And repeats no password.
+TEST_F(RedisQueueTest, TellsWhatItLeavesOnTheUsersServer) {
+  const int port = LoopbackPort().number();
+  configure("port", std::to_string(port));
+  configure("requirepass", "secret");
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  const ScopedVariable url(kRedisUrlVariable, "redis://:secret@" + address);
+  auto engine = contender_named("redis_memory").start("");
+  engine->open({});
+  server_.kill();
+  testing::internal::CaptureStderr();
+  engine.reset();
+  const std::string told = testing::internal::GetCapturedStderr();
+  expect_contains(
+      told, {"timerbench: cannot clean up: redis at redis://" + address, "Connection refused",
+             "its keys timerbench:durable:{", "redis-cli --scan --pattern 'timerbench:durable:{"});
+  EXPECT_EQ(told.find("secret"), told.npos) << told;
+  EXPECT_EQ(std::ranges::count(told, '\n'), 1) << told;
 }
 
 TEST(RedisQueueUrl, ThatIsWrongIsTold) {

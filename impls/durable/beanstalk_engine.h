@@ -1,8 +1,7 @@
 // A private beanstalkd, or the user's.
 #pragma once
 
-#include <sys/types.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "durable/beanstalk_queue.h"
 #include "durable/beanstalk_server.h"
+#include "durable/clean_up.h"
 #include "durable/engine.h"
 #include "durable/server_engine.h"
 #include "durable/tokens.h"
@@ -18,7 +18,7 @@
 
 namespace timerbench {
 
-// On a server of the user's, its tubes have names that no other engine has, and are empty when it
+// On a server of the user's, its tubes have names that no other engine has, and are emptied when it
 // ends.
 class BeanstalkEngine final : public ServerEngine<PrivateBeanstalkServer> {
  public:
@@ -32,11 +32,11 @@ class BeanstalkEngine final : public ServerEngine<PrivateBeanstalkServer> {
     }
   }
   ~BeanstalkEngine() override {
-    if (server_ || getpid() != owner_) return;
-    try {
-      BeanstalkQueue::delete_tubes(endpoint_, prefix_, DurableConfig().patience);
-    } catch (const BackendError&) {  // a destructor cannot report it
-    }
+    if (server_) return;
+    clean_up_.run(
+        [&] { BeanstalkQueue::delete_tubes(endpoint_, prefix_, DurableConfig().patience); },
+        fmt::format("jobs in its tubes {}*", prefix_),
+        "repeat for each tube: use TUBE, peek-ready or peek-delayed, delete ID");
   }
 
  private:
@@ -44,7 +44,7 @@ class BeanstalkEngine final : public ServerEngine<PrivateBeanstalkServer> {
     return std::make_unique<BeanstalkQueue>(endpoint_, prefix_ + config.queue, config);
   }
 
-  const pid_t owner_ = getpid();
+  const CleanUp clean_up_;
   BeanstalkEndpoint endpoint_;
   std::string prefix_ = "timerbench.durable.";
 };

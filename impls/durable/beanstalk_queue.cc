@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -21,6 +22,9 @@ constexpr Tick kRemembered = 60 * kSecond;  // after the deadline
 
 // The delay of a job counts from when the server gets to it, after all that was sent before.
 constexpr std::size_t kTogether = 64;
+
+// Of the jobs of a tube that is emptied; their bodies come too.
+constexpr std::size_t kDeletedTogether = 256;
 
 // A claim is a number of its connection and a number of a job.
 constexpr int kJobBits = 40;
@@ -55,6 +59,13 @@ std::uint64_t number_of(std::string_view name, std::string_view lines, int base 
   return number;
 }
 
+// How many jobs of these states are in the tube that `stats-tube` has told of.
+std::size_t jobs_in(std::string_view stats, std::initializer_list<const char*> states) {
+  std::size_t count = 0;
+  for (const char* state : states) count += number_of(fmt::format("current-jobs-{}", state), stats);
+  return count;
+}
+
 std::uint32_t priority_of(Tick deadline) {
   return static_cast<std::uint32_t>(std::min<Tick>(deadline / kSecond, ~std::uint32_t{0}));
 }
@@ -82,6 +93,34 @@ std::optional<Body> parse(std::string_view bytes) {
   if (at != end) return std::nullopt;
   body.timer.payload = bytes.substr(line_end + 1);
   return body;
+}
+
+bool has_jobs(BeanstalkConnection& server, const std::string& tube) {
+  bool has_some = false;
+  const std::string stats = "stats-tube " + tube;
+  server.run({&stats, 1}, [&](std::size_t, const Answer& answer) {
+    has_some = jobs_in(answer.body, {"ready", "reserved", "delayed", "buried"}) > 0;
+    return answer.word == "OK";
+  });
+  return has_some;
+}
+
+// Deletes some of the jobs of the tube that the connection uses and watches. If others hold them all,
+// waits a little and returns false. Buried and delayed jobs can only be found one by one, so they are
+// made ready first.
+bool delete_some(BeanstalkConnection& server) {
+  std::vector<std::string> commands{fmt::format("kick {}", kDeletedTogether)};
+  commands.resize(1 + kDeletedTogether, "reserve-with-timeout 0");
+  std::vector<std::string> deletes;
+  server.run(commands, [&](std::size_t i, const Answer& answer) {
+    if (i == 0) return answer.word == "KICKED";
+    if (answer.word == "RESERVED") deletes.push_back(fmt::format("delete {}", answer.number));
+    return answer.word == "RESERVED" || answer.word == "TIMED_OUT" ||
+           answer.word == "DEADLINE_SOON";
+  });
+  server.run(deletes, [](std::size_t, const Answer& answer) { return is_done(answer, "DELETED"); });
+  if (deletes.empty()) std::this_thread::sleep_for(kPause);
+  return !deletes.empty();
 }
 
 }  // namespace
@@ -342,9 +381,7 @@ std::size_t BeanstalkQueue::size() {
   const std::string command = "stats-tube " + tube_;
   std::size_t size = 0;
   connection().run({&command, 1}, [&](std::size_t, const Answer& answer) {
-    for (const char* state : {"ready", "reserved", "delayed"}) {  // what is buried is no timer
-      size += number_of(fmt::format("current-jobs-{}", state), answer.body);
-    }
+    size = jobs_in(answer.body, {"ready", "reserved", "delayed"});  // what is buried is no timer
     return answer.word == "OK";
   });
   return size;
@@ -369,7 +406,7 @@ std::vector<bool> BeanstalkQueue::delete_jobs(std::span<const Job> jobs) {
 void BeanstalkQueue::delete_tubes(const BeanstalkEndpoint& endpoint, std::string_view prefix,
                                   std::chrono::milliseconds patience,
                                   std::chrono::milliseconds longest) {
-  const auto give_up = std::chrono::steady_clock::now() + longest;
+  using Clock = std::chrono::steady_clock;
   BeanstalkConnection server(endpoint, patience);
   std::string lines;
   const std::string list = "list-tubes";
@@ -377,30 +414,26 @@ void BeanstalkQueue::delete_tubes(const BeanstalkEndpoint& endpoint, std::string
     lines = answer.body;
     return answer.word == "OK";
   });
+  std::string watched = "default";
   // A line is "- name".
   for (std::string_view rest = lines; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (!line.starts_with(fmt::format("- {}", prefix))) continue;
-    const std::string use = fmt::format("use {}", line.substr(2));
-    server.run({&use, 1}, [](std::size_t, const Answer& answer) { return answer.word == "USING"; });
-    for (const std::string peek : {"peek-ready", "peek-delayed", "peek-buried"}) {
-      for (bool is_empty = false; !is_empty;) {
-        if (std::chrono::steady_clock::now() >= give_up) {
-          throw server.error(fmt::format("not all tubes {}* were emptied within {} s", prefix,
-                                         std::chrono::duration<double>(longest).count()),
-                             "delete the jobs that are left in them");
-        }
-        std::string remove;
-        server.run({&peek, 1}, [&](std::size_t, const Answer& answer) {
-          is_empty = answer.word == "NOT_FOUND";
-          remove = fmt::format("delete {}", answer.number);
-          return is_done(answer, "FOUND");
-        });
-        if (is_empty) break;
-        server.run({&remove, 1},
-                   [](std::size_t, const Answer& answer) { return is_done(answer, "DELETED"); });
+    const std::string tube(line.substr(2));
+    const std::string commands[] = {"use " + tube, "watch " + tube, "ignore " + watched};
+    server.run(commands, [](std::size_t i, const Answer& answer) {
+      return answer.word == (i == 0 ? "USING" : "WATCHING");
+    });
+    watched = tube;
+    auto last = Clock::now();
+    while (has_jobs(server, tube)) {
+      if (Clock::now() - last >= longest) {
+        throw server.error(fmt::format("jobs of the tubes {}* could not be deleted for {} s",
+                                       prefix, std::chrono::duration<double>(longest).count()),
+                           "check that no program holds them");
       }
+      if (delete_some(server)) last = Clock::now();
     }
   }
 }

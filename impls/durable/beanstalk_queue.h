@@ -96,8 +96,8 @@ class BeanstalkQueue final : public DurableQueue {
   // Throws BackendUnavailable.
   BeanstalkQueue(BeanstalkEndpoint endpoint, std::string tube, const DurableConfig& config);
 
-  // Deletes all jobs of all tubes whose name begins so. Each answer must come within the patience,
-  // and all within `longest`. Throws BackendError. REQUIRES: nobody reserves them.
+  // Deletes all jobs of all tubes whose name begins so, with 3 round trips for 256 of them. Each answer
+  // must come within the patience. Throws BackendError, also if others hold what is left for `longest`.
   static void delete_tubes(const BeanstalkEndpoint& endpoint, std::string_view prefix,
                            std::chrono::milliseconds patience,
                            std::chrono::milliseconds longest = std::chrono::minutes(1));

@@ -43,6 +43,11 @@ void check_address(const std::string& where) {
       ", with %2F for / and %40 for @ in the password, or host=HOST user=USER and so on");
 }
 
+bool is_lock_timeout(const PGresult& result) {
+  const char* const state = PQresultErrorField(&result, PG_DIAG_SQLSTATE);
+  return state != nullptr && std::string_view(state) == "55P03";
+}
+
 }  // namespace
 
 PostgresConnection::Parameters& PostgresConnection::Parameters::add(std::uint64_t bigint) {
@@ -115,12 +120,15 @@ void PostgresConnection::run(const std::string& statements) {
   const Clock::time_point give_up = Clock::now() + patience_;
   send(PQsendQuery(connection_.get(), statements.c_str()) != 0);
   std::string refusal;
+  bool is_locked = false;
   while (PGresult* const result = next_result(give_up)) {
     if (PQresultStatus(result) == PGRES_FATAL_ERROR && refusal.empty()) {
       refusal = PQresultErrorMessage(result);
+      is_locked = is_lock_timeout(*result);
     }
     PQclear(result);
   }
+  if (is_locked) throw error(refusal, "end the transaction of another session that uses it");
   if (!refusal.empty()) throw error(refusal, "check its version, and the rights of the user");
 }
 

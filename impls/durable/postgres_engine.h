@@ -1,13 +1,14 @@
 // A private PostgreSQL server, or the user's.
 #pragma once
 
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "durable/clean_up.h"
 #include "durable/engine.h"
 #include "durable/postgres_connection.h"
 #include "durable/postgres_queue.h"
@@ -33,11 +34,12 @@ class PostgresEngine final : public ServerEngine<PrivatePostgresServer> {
     }
   }
   ~PostgresEngine() override {
-    if (server_ || getpid() != owner_) return;
-    try {
-      PostgresQueue::drop_tables(where_, prefix_, DurableConfig().patience);
-    } catch (const BackendError&) {  // a destructor cannot report it
-    }
+    if (server_) return;
+    clean_up_.run([&] { PostgresQueue::drop_tables(where_, prefix_, DurableConfig().patience); },
+                  fmt::format("its tables timerbench.timers_of_{}*", prefix_),
+                  fmt::format("say to psql: SELECT format('DROP TABLE timerbench.%I', tablename) "
+                              "FROM pg_tables WHERE tablename LIKE 'timers_of_{}%' \\gexec",
+                              prefix_));
   }
 
   std::vector<EngineSwitch> switches() override {
@@ -75,7 +77,7 @@ class PostgresEngine final : public ServerEngine<PrivatePostgresServer> {
 
   const bool synchronous_commit_;
   std::unique_ptr<PostgresConnection> insider_;
-  const pid_t owner_ = getpid();
+  const CleanUp clean_up_;
   std::string where_;
   std::string prefix_;
 };

@@ -74,8 +74,10 @@ void PostgresQueue::make_table() {
 
 void PostgresQueue::drop_tables(const std::string& where, const std::string& prefix,
                                 std::chrono::milliseconds patience) {
-  PostgresConnection(where, patience)
-      .run(fmt::format(R"(
+  PostgresConnection server(where, patience);
+  // Else the server would wait on for what another session uses, and let all others wait behind it.
+  server.run(fmt::format("SET lock_timeout = {}", (patience / 2).count()));
+  server.run(fmt::format(R"(
         DO $$ DECLARE
           start text := 'timers_of_{}';
           name text;
@@ -90,7 +92,7 @@ void PostgresQueue::drop_tables(const std::string& where, const std::string& pre
               OR invalid_schema_name THEN NULL;
           END;
         END $$)",
-                       prefix));
+                         prefix));
 }
 
 PostgresConnection& PostgresQueue::begin() {

@@ -52,7 +52,7 @@ class PostgresQueue final : public DurableQueue {
   PostgresQueue(std::string where, const DurableConfig& config, bool synchronous_commit);
 
   // Drops the tables of all queues whose names begin so, and the schema if nothing is left in it.
-  // Throws BackendError.
+  // All or none: waits for half of the patience for another session that uses one. Throws BackendError.
   static void drop_tables(const std::string& where, const std::string& prefix,
                           std::chrono::milliseconds patience);
 

@@ -1,10 +1,11 @@
 // Engines of Redis: a private server, a master with a replica, and a cluster.
 #pragma once
 
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "durable/clean_up.h"
 #include "durable/engine.h"
 #include "durable/redis_queue.h"
 #include "durable/redis_switches.h"
@@ -22,6 +24,7 @@
 #include "redis/names.h"
 #include "redis/private_cluster.h"
 #include "redis/private_pair.h"
+#include "redis/router.h"
 #include "redis/server.h"
 
 namespace timerbench {
@@ -41,16 +44,22 @@ class OwnRedisQueues {
     return config;
   }
 
-  // False in a process that was forked since.
-  bool are_of_this_process() const { return getpid() == owner_; }
+  // Calls `with_each`, which passes on a connection to the server, or to each master of a cluster, and
+  // removes what is there.
+  void clean_up(const std::function<void(const RedisRouter::Use&)>& with_each) const {
+    clean_up_.run([&] { with_each([this](RedisConnection& connection) { remove(connection); }); },
+                  fmt::format("its keys {}", pattern_),
+                  fmt::format("run on the server, or on each master of the cluster: redis-cli "
+                              "--scan --pattern '{}' | xargs -n 1 redis-cli unlink",
+                              pattern_));
+  }
 
-  // Of a server, or of one master of a cluster.
+ private:
   void remove(RedisConnection& connection) const {
-    const std::string pattern = RedisQueue::keys_of(prefix_);
     std::string cursor = "0";
     do {
       const auto reply =
-          connection.call(REDIS_REPLY_ARRAY, {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
+          connection.call(REDIS_REPLY_ARRAY, {"SCAN", cursor, "MATCH", pattern_, "COUNT", "1000"});
       cursor = reply->element[0]->str;
       for (std::size_t i = 0; i < reply->element[1]->elements; ++i) {
         const redisReply& key = *reply->element[1]->element[i];
@@ -59,9 +68,9 @@ class OwnRedisQueues {
     } while (cursor != "0");
   }
 
- private:
-  const pid_t owner_ = getpid();
+  const CleanUp clean_up_;
   const std::string prefix_ = unique_redis_name() + ":";
+  const std::string pattern_ = RedisQueue::keys_of(prefix_);
 };
 
 class RedisEngine : public ServerEngine<PrivateRedisServer> {
@@ -79,12 +88,11 @@ class RedisEngine : public ServerEngine<PrivateRedisServer> {
   }
 
   ~RedisEngine() override {
-    if (!own_ || !own_->are_of_this_process()) return;
-    try {
+    if (!own_) return;
+    own_->clean_up([&](const RedisRouter::Use& remove) {
       RedisConnection connection(endpoint_);
-      own_->remove(connection);
-    } catch (const BackendError&) {  // a destructor cannot report it
-    }
+      remove(connection);
+    });
   }
 
   std::vector<EngineSwitch> switches() override {
@@ -178,12 +186,10 @@ class RedisClusterEngine final : public DurableEngine {
   }
 
   ~RedisClusterEngine() override {
-    if (private_ || !own_.are_of_this_process()) return;
-    try {
-      RedisCluster(nodes_).with_each_master(
-          kRedisPatience, [this](RedisConnection& connection) { own_.remove(connection); });
-    } catch (const BackendError&) {  // a destructor cannot report it
-    }
+    if (private_) return;
+    own_.clean_up([&](const RedisRouter::Use& remove) {
+      RedisCluster(nodes_).with_each_master(kRedisPatience, remove);
+    });
   }
 
   void restart() override {
