@@ -117,6 +117,18 @@ TEST_F(PostgresTest, TellsWhatItLeavesThereIfSomebodyUsesIt) {
   EXPECT_EQ(tables(own), before);
 }
 
+TEST_F(PostgresTest, IsNotWokenAgainByWhatItHasClaimed) {
+  const DurableConfig config{.queue = "woken"};
+  PostgresQueue first(server().where(), config, true), second(server().where(), config, true);
+  EXPECT_TRUE(first.await_earlier(kNever, 0ms));  // it only begins to listen
+  const DurableTimer timer{1, 0, "payload"};
+  second.schedule({&timer, 1});
+  EXPECT_TRUE(first.await_earlier(kNever, 1000ms));
+  EXPECT_EQ(first.claim(10, kLease).timers.size(), 1U);
+  EXPECT_FALSE(first.await_earlier(kNever, 10ms));
+  PostgresQueue::drop_tables(server().where(), "woken", 5000ms);
+}
+
 TEST_F(PostgresTest, OpensWhileATransactionThatHasWrittenIsOpen) {
   const DurableConfig config{.queue = "shared", .patience = 2000ms};
   PostgresQueue queue(server().where(), config, true);

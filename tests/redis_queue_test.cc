@@ -12,15 +12,20 @@
 #include <csignal>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "durable/engine.h"
 #include "fake_server.h"
+#include "redis/cluster.h"
 #include "redis/link.h"
 #include "redis/loopback_port.h"
+#include "redis/router.h"
 #include "redis/server.h"
 
 namespace timerbench {
@@ -169,6 +174,84 @@ TEST_F(RedisQueueTest, IsWokenByANewServerWhoseClockIsBehind) {
   EXPECT_FALSE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
   post(*queue, 1);
   EXPECT_TRUE(queue->await_earlier(kNever, kLongEnough));
+}
+
+// --- Two shards, of which one may be silent ---
+
+// To one server, as if one key were on a node that does not answer.
+class SilentForOne final : public RedisRouter {
+ public:
+  SilentForOne(RedisEndpoint endpoint, const std::string& key)
+      : link_(std::move(endpoint)), key_(key) {}
+
+  void with(std::string_view key, const Limits& limits, const Use& use) override {
+    using Clock = std::chrono::steady_clock;
+    if (key == key_) std::this_thread::sleep_until(limits.give_up);
+    if (Clock::now() >= limits.give_up) throw RedisAnswerLost("no answer");
+    link_.with(key, limits, use);
+  }
+  std::unique_ptr<RedisRouter> another() const override { return link_.another(); }
+
+ private:
+  RedisLink link_;
+  const std::string& key_;
+};
+
+class RedisShardsTest : public RedisQueueTest {
+ protected:
+  void SetUp() override {
+    std::vector<DurableTimer> timers;
+    for (DurableId id = 0; id < 20; ++id) timers.push_back({id, 0, "x"});
+    queue_.schedule(timers);
+    const auto keys = own_.call(REDIS_REPLY_ARRAY, {"KEYS", "*:due"});
+    ASSERT_EQ(keys->elements, 2U);
+    due_ = {keys->element[0]->str, keys->element[1]->str};
+    std::ranges::sort(due_, {}, redis_slot);
+  }
+
+  std::set<DurableId> ids_of(const std::string& due) {
+    std::set<DurableId> ids;
+    const auto members = own_.call(REDIS_REPLY_ARRAY, {"ZRANGE", due, "0", "-1"});
+    for (std::size_t i = 0; i < members->elements; ++i) {
+      ids.insert(std::stoull(members->element[i]->str));
+    }
+    return ids;
+  }
+
+  RedisConnection own_{server_.endpoint()};
+  std::string silent_;  // the key; empty: both answer
+  RedisQueue queue_{std::make_unique<SilentForOne>(server_.endpoint(), silent_),
+                    {.patience = std::chrono::milliseconds(600)},
+                    {.shards = 2}};
+  std::vector<std::string> due_;  // the keys, in the order of the shards
+};
+
+// Each claim begins at the next shard, so one of these begins at the silent one.
+TEST_F(RedisShardsTest, ASilentOneLeavesTimeToTheOther) {
+  silent_ = due_[0];
+  const auto others = ids_of(due_[1]);
+  for (int i = 0; i < 2; ++i) {
+    const auto claims = queue_.claim(1, kLease).timers;
+    ASSERT_EQ(claims.size(), 1U);
+    EXPECT_TRUE(others.contains(claims[0].timer.id));
+  }
+}
+
+TEST_F(RedisShardsTest, WhatWasCompletedInOneBeforeTheOtherFailedIsToldByTheNextCall) {
+  auto claims = queue_.claim(100, kLease).timers;
+  ASSERT_EQ(claims.size(), 20U);
+  std::vector<bool> held(claims.size(), true);
+  const DurableId not_held = *ids_of(due_[0]).begin();
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    if (claims[i].timer.id != not_held) continue;
+    ++claims[i].token;
+    held[i] = false;
+  }
+  silent_ = due_[1];
+  EXPECT_THROW(queue_.complete(claims), BackendError);
+  silent_.clear();
+  EXPECT_EQ(queue_.complete(claims), held);
+  EXPECT_EQ(queue_.complete(claims), std::vector<bool>(claims.size(), false));
 }
 
 // --- The engine on a server of the user's ---

@@ -30,6 +30,7 @@
 #include "core/backend_error.h"
 #include "fake_server.h"
 #include "redis/connection.h"
+#include "redis/link.h"
 #include "redis/redis_zset.h"
 #include "redis/redis_zset_poll.h"
 #include "redis/server.h"
@@ -649,6 +650,18 @@ TEST(BrokenServer, AnswersSomethingElse) {
   RedisConnection connection(fake.endpoint());
   expect_contains(error_of([&] { connection.call(REDIS_REPLY_INTEGER, {"X"}); }),
                   {"unexpected kind"});
+}
+
+TEST(BrokenServer, LeavesTimeForTheNextOne) {
+  const FakeServer silent({}, FakeServer::kSilence);
+  const PrivateRedisServer server;
+  RedisLink link({silent.endpoint(), server.endpoint()}, 50ms);
+  const RedisRouter::Limits limits{.give_up =
+                                       std::chrono::steady_clock::now() + RedisLink::kPatience};
+  link.another()->with("key", limits, [&](RedisConnection& connection) {
+    connection.call(REDIS_REPLY_STATUS, {"PING"});
+  });
+  EXPECT_LT(std::chrono::steady_clock::now(), limits.give_up);
 }
 
 TEST(RedisConnection, ReportsTheFirstLateErrorAndStaysInStep) {
