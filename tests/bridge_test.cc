@@ -3,6 +3,7 @@
 // that the contract leaves open.
 #include "durable/bridge.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,6 +23,7 @@
 #include "durable/bullmq_queue.h"
 #include "durable/etcd_queue.h"
 #include "durable/etcd_server.h"
+#include "fake_server.h"
 #include "redis/connection.h"
 #include "redis/server.h"
 #include "redis_testing.h"
@@ -78,6 +81,17 @@ TEST(Bridge, ThatCannotBeStartedIsOneLine) {
   expect_contains(error_of([] { Bridge(shell("echo '{\"error\": \"no\\u001b library\"}'")); }),
                   {"cannot start the bridge to nowhere: no  library; build it"});
   EXPECT_THROW(Bridge(shell("echo hello")), BackendUnavailable);
+}
+
+// Old versions cannot even read what bridges are written in.
+TEST(Bridge, OfAnOldNodeIsToldApart) {
+  const Scratch folder;
+  std::ofstream(folder.path() / "old.js")
+      << "Object.defineProperty(process, 'versions', {value: {node: '12.22.12'}});\n";
+  const ScopedVariable options("NODE_OPTIONS", "--require=" + (folder.path() / "old.js").string());
+  EXPECT_EQ(error_of<BackendUnavailable>([] { Bridge(program(Bridge::node("etcd_queue", {}))); }),
+            "cannot start the bridge to nowhere: the version 12.22.12 of Node.js is too old; take "
+            "18 or newer; build it");
 }
 
 TEST(Bridge, PassesOnErrorsAndGoesOn) {
@@ -202,8 +216,8 @@ TEST_F(Bullmq, EndsWithItsClient) {
 TEST_F(Bullmq, WithoutItsLibraryIsOneLine) {
   const Scratch empty;
   EXPECT_EQ(error_of([&] {
-              Bridge(program({"node", TIMERBENCH_BRIDGES "/bullmq_queue/bridge.js",
-                              server_.endpoint().path, "timers", empty.path()}));
+              Bridge(program(
+                  Bridge::node("bullmq_queue", {server_.endpoint().path, "timers", empty.path()})));
             }),
             "cannot start the bridge to nowhere: there is no BullMQ in " + empty.path().string() +
                 "; build it");
@@ -291,6 +305,16 @@ TEST_F(Etcd, IsPatientWithAStoppedServer) {
 
 TEST_F(Etcd, EndsWithItsClient) {
   EXPECT_TRUE(ends_with_its_client([&] { return open().release()->helpers(); }));
+}
+
+TEST(EtcdVersion, ThatIsTooOldIsTold) {
+  const std::string version = R"({"etcdserver":"3.3.25","etcdcluster":"3.3.0"})";
+  const FakeServer old(
+      {fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", version.size(), version)},
+      FakeServer::kSilence);
+  const std::string error =
+      error_of<BackendUnavailable>([&] { EtcdQueue queue(old.endpoint().path, "/dev/null", {}); });
+  expect_contains(error, {old.endpoint().path, "3.3.25 has no gateway /v3/", "take 3.4 or newer"});
 }
 
 TEST_F(Etcd, AWorkerGoesOnWhenTheServerIsRestarted) {

@@ -31,6 +31,13 @@ std::string printable(std::string text) {
 
 }  // namespace
 
+std::vector<std::string> Bridge::node(std::string_view folder, std::vector<std::string> arguments) {
+  const std::string bridges = TIMERBENCH_BRIDGES;
+  arguments.insert(arguments.begin(), {"node", bridges + "/bridge/start.js",
+                                       fmt::format("{}/{}/bridge.js", bridges, folder)});
+  return arguments;
+}
+
 Bridge::Bridge(Program program) : program_(std::move(program)) {
   try {
     start();

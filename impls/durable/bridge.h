@@ -4,8 +4,8 @@
 // The program reads requests from its standard input and writes an answer to each, in turn, to its
 // standard output; both are one socket. It first writes {}, when it is ready. An answer with an
 // "error" is a failure that it survived. It ends when its input ends, so it does not outlive this
-// process, however that ends. bridge/serve.js does all this for programs of Node.js. It has a
-// session of its own, so that a Ctrl-C does not end it before its client.
+// process, however that ends. It has a session of its own, so that a Ctrl-C does not end it before
+// its client. bridge/serve.js does all this for programs of Node.js.
 //
 // Bytes that are no text travel as the characters U+0000 to U+00FF: to_text() and to_bytes().
 #pragma once
@@ -35,6 +35,10 @@ class Bridge {
 
   // How long it may take to be ready, on a busy machine.
   static constexpr std::chrono::seconds kLongestStart{15};
+
+  // The arguments of a program of Node.js, FOLDER/bridge.js beside bridge.h; it says if Node.js is too
+  // old.
+  static std::vector<std::string> node(std::string_view folder, std::vector<std::string> arguments);
 
   // Returns when it is ready. Throws BackendUnavailable.
   explicit Bridge(Program program);

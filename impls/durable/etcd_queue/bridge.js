@@ -39,6 +39,16 @@ class Client {
     this.#prefix = `${queue}/`;
   }
 
+  async ready() {
+    const {etcdserver: version} = await this.#ask('/version', 'GET');
+    const [major, minor] = version.split('.').map(Number);
+    if (major < 3 || (major === 3 && minor < 4)) {
+      const lacks = `its version ${version} has no gateway /v3/`;
+      throw new Error(`etcd at ${this.#socket}: ${lacks}; take 3.4 or newer`);
+    }
+    await this.size(); // which waits for a leader
+  }
+
   async schedule({timers}) {
     const arms = await Promise.all(timers.map((timer) => this.#arming(timer)));
     const due = arms.filter(({isDue}) => isDue).map(({id}) => id);
@@ -180,7 +190,7 @@ class Client {
         .slice(i, i + TOGETHER)
         .map(({compare, success}) => ({request_txn: {compare, success}}));
       if (news) success.push(this.#write(this.#alarm(NEWS), news));
-      parts.push(this.#ask('kv/txn', {success}));
+      parts.push(this.#post('kv/txn', {success}));
     }
     const answers = (await Promise.all(parts)).flatMap(({responses}) => responses);
     return answers.flatMap(({response_txn}) => response_txn ?? []);
@@ -205,17 +215,17 @@ class Client {
   }
 
   async #grant(ttl) {
-    return (await this.#ask('lease/grant', {TTL: ttl})).ID;
+    return (await this.#post('lease/grant', {TTL: ttl})).ID;
   }
 
   async #revoke(lease) {
-    await this.#ask('lease/revoke', {ID: lease}).catch((error) => {
+    await this.#post('lease/revoke', {ID: lease}).catch((error) => {
       if (!error.message.includes('lease not found')) throw error; // it has ended by itself
     });
   }
 
   #count() {
-    return this.#ask('kv/range', {...this.#allOf('timer'), count_only: true});
+    return this.#post('kv/range', {...this.#allOf('timer'), count_only: true});
   }
 
   // Returns when something may be due; null: there is nothing. What has happened until now is seen,
@@ -238,7 +248,7 @@ class Client {
 
   // What has no alarm is due; from then on the ends of alarms are told.
   async #startWatch() {
-    const {header, responses} = await this.#ask('kv/txn', {
+    const {header, responses} = await this.#post('kv/txn', {
       success: ['timer', 'alarm'].map((kind) => ({
         request_range: {...this.#allOf(kind), keys_only: true},
       })),
@@ -254,7 +264,7 @@ class Client {
 
   #follow(start) {
     return new Promise((resolve, reject) => {
-      const request = this.#request('watch', undefined, reject, (response) => {
+      const request = this.#request('/v3/watch', 'POST', undefined, reject, (response) => {
         let rest = '';
         response.setEncoding('utf8');
         response.on('data', (chunk) => {
@@ -296,9 +306,13 @@ class Client {
     this.#seen = BigInt(header.revision);
   }
 
-  #ask(path, body) {
+  #post(path, body) {
+    return this.#ask(`/v3/${path}`, 'POST', body);
+  }
+
+  #ask(path, method, body) {
     return new Promise((resolve, reject) => {
-      const request = this.#request(path, this.#agent, reject, (response) => {
+      const request = this.#request(path, method, this.#agent, reject, (response) => {
         const chunks = [];
         response.on('data', (chunk) => chunks.push(chunk));
         response.on('error', reject);
@@ -312,12 +326,12 @@ class Client {
           }
         });
       });
-      request.end(JSON.stringify(body));
+      request.end(body && JSON.stringify(body));
     });
   }
 
-  #request(path, agent, reject, take) {
-    const options = {socketPath: this.#socket, path: `/v3/${path}`, method: 'POST', agent};
+  #request(path, method, agent, reject, take) {
+    const options = {socketPath: this.#socket, path, method, agent};
     return http.request(options, take).on('error', reject);
   }
 }
@@ -325,9 +339,7 @@ class Client {
 const main = ([socket, queue]) => {
   const client = new Client(socket, queue);
   serve({
-    ready: async () => {
-      await client.size();
-    },
+    ready: () => client.ready(),
     schedule: (request) => client.schedule(request),
     cancel: (request) => client.cancel(request),
     claim: (request) => client.claim(request),
