@@ -52,12 +52,14 @@ std::optional<std::string_view> record_of(std::string_view bytes) {
 }
 
 // Whether the end of a file is what is left of a write that was interrupted: the beginning of a
-// record. A record behind it shows that its length is wrong.
+// record. A whole record behind it shows that its length is wrong; 1 MiB is searched for one, since
+// each byte may seem to be the head of a long record.
 bool is_unfinished(std::string_view end) {
   if (end.size() < sizeof(Head)) return true;
   const std::optional<Head> head = head_of(end);
   if (!head || end.size() >= sizeof(*head) + head->bytes) return false;
-  for (; !end.empty(); end.remove_prefix(1)) {
+  constexpr std::size_t kSearched = 1 << 20;
+  for (end = end.substr(0, kSearched); !end.empty(); end.remove_prefix(1)) {
     if (record_of(end)) return false;
   }
   return true;
