@@ -44,7 +44,7 @@ class BeanstalkEngine final : public ServerEngine<PrivateBeanstalkServer> {
     return std::make_unique<BeanstalkQueue>(endpoint_, prefix_ + config.queue, config);
   }
 
-  const CleanUp clean_up_;
+  const CleanUp clean_up_{};
   BeanstalkEndpoint endpoint_;
   std::string prefix_ = "timerbench.durable.";
 };

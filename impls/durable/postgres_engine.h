@@ -77,7 +77,7 @@ class PostgresEngine final : public ServerEngine<PrivatePostgresServer> {
 
   const bool synchronous_commit_;
   std::unique_ptr<PostgresConnection> insider_;
-  const CleanUp clean_up_;
+  const CleanUp clean_up_{};
   std::string where_;
   std::string prefix_;
 };

@@ -68,7 +68,7 @@ class OwnRedisQueues {
     } while (cursor != "0");
   }
 
-  const CleanUp clean_up_;
+  const CleanUp clean_up_{};
   const std::string prefix_ = unique_redis_name() + ":";
   const std::string pattern_ = RedisQueue::keys_of(prefix_);
 };
