@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -493,6 +494,24 @@ TEST(RedisServer, IsReachedByTcpInTheDatabaseNamed) {
   queue.advance(0, IgnoreExpiry{});
   EXPECT_EQ(keys(server.admin), 0);
   server.admin.call(REDIS_REPLY_STATUS, {"SELECT", "3"});
+  EXPECT_EQ(keys(server.admin), 1);
+}
+
+TEST(RedisServer, TellsWhichKeyStaysIfItCannotBeDeleted) {
+  TcpServer server;
+  server.admin.call(REDIS_REPLY_STATUS,
+                    {"ACL", "SETUSER", "ann", "on", ">pw", "~*", "+@all", "-unlink"});
+  const ScopedVariable variable(kRedisUrlVariable, server.url("ann:pw@"));
+  auto queue = std::make_unique<RedisZset>(QueueConfig{.capacity = 1});
+  queue->schedule(0, 1);
+  queue->advance(0, IgnoreExpiry{});
+  const std::string key = queue->key();
+  testing::internal::CaptureStderr();
+  queue.reset();
+  const std::string told = testing::internal::GetCapturedStderr();
+  expect_contains(told, {"timerbench: cannot clean up: redis at ", "NOPERM", "its key " + key,
+                         "redis-cli unlink " + key});
+  EXPECT_EQ(std::ranges::count(told, '\n'), 1) << told;
   EXPECT_EQ(keys(server.admin), 1);
 }
 

@@ -10,10 +10,10 @@
 
 #include "durable/beanstalk_queue.h"
 #include "durable/beanstalk_server.h"
-#include "durable/clean_up.h"
 #include "durable/engine.h"
 #include "durable/server_engine.h"
 #include "durable/tokens.h"
+#include "engines/clean_up.h"
 #include "engines/users_url.h"
 
 namespace timerbench {

@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "durable/clean_up.h"
 #include "durable/engine.h"
 #include "durable/postgres_connection.h"
 #include "durable/postgres_queue.h"
 #include "durable/postgres_server.h"
 #include "durable/server_engine.h"
 #include "durable/tokens.h"
+#include "engines/clean_up.h"
 #include "engines/users_url.h"
 
 namespace timerbench {

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "durable/clean_up.h"
 #include "durable/engine.h"
 #include "durable/redis_queue.h"
 #include "durable/redis_switches.h"
 #include "durable/server_engine.h"
+#include "engines/clean_up.h"
 #include "engines/users_url.h"
 #include "redis/cluster.h"
 #include "redis/link.h"

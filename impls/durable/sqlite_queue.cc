@@ -148,11 +148,13 @@ void SqliteQueue::refuse_file_of_others() {
 }
 
 // Begins the log anew, unless readers do not let that happen: no writer can go on meanwhile, so it
-// waits for them a little only, and tries again some pages later.
+// waits for them a little only, and tries again some pages later: the more, the longer the log has
+// become. (Always as many would take most of the time of busy writers, and starve some of them.)
 void SqliteQueue::limit_log(int pages) {
   constexpr auto kLongest = std::chrono::milliseconds(10);
   if (pages < kPagesOfLog) tried_at_ = 0;
-  if (pages < std::max(kPagesOfLog, tried_at_ + kPagesOfLog / 4)) return;
+  const int later = std::max(kPagesOfLog / 4, (tried_at_ - kPagesOfLog) / 2);
+  if (pages < std::max(kPagesOfLog, tried_at_ + later)) return;
   patience_ = std::min<std::chrono::milliseconds>(kLongest, config_.patience);
   const bool has_begun = sqlite3_wal_checkpoint_v2(database_, nullptr, SQLITE_CHECKPOINT_RESTART,
                                                    nullptr, nullptr) == SQLITE_OK;

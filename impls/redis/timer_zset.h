@@ -1,7 +1,8 @@
 // What the Redis backends have in common: timers as the members of one sorted set (ZSET).
 //
 // Key     timerbench:PID:RANDOM:timers, a new one for every queue. No other key is touched. It is
-//         deleted with the queue; only a program that is killed leaves it on a user's server.
+//         deleted with the queue; a program that is killed leaves it on a user's server, and one
+//         that cannot delete it there says so.
 // Member  the id, as RedisMember writes it.
 // Score   the deadline. A score is a double, exact up to 2^53; every later deadline has the score
 //         2^53. The client knows each deadline: it sorts the timers taken at that score, fires
@@ -22,12 +23,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/timer_queue.h"
+#include "engines/clean_up.h"
+#include "engines/users_url.h"
 #include "redis/connection.h"
 #include "redis/names.h"
 #include "redis/server.h"
@@ -67,7 +71,11 @@ class TimerZset {
   ~TimerZset() {
     try {
       connection_.call(REDIS_REPLY_INTEGER, {"UNLINK", key_});
-    } catch (...) {  // a destructor cannot report it
+    } catch (const std::exception& error) {
+      if (users_url(kRedisUrlVariable) == nullptr)
+        return;  // a private server ends with the program
+      CleanUp::tell(error, fmt::format("its key {}", key_),
+                    fmt::format("run on the server: redis-cli unlink {}", key_));
     }
   }
 
