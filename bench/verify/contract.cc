@@ -470,6 +470,35 @@ void a_herd_fires_together(const Backend& backend) {
   }
 }
 
+// So many that a queue which works ahead in parts, or takes away in parts what is out of date, does
+// both: nearly all are moved to before their deadline, some are cancelled and armed again, and the
+// clock passes tick by tick where they are dense.
+void thousands_move_and_are_on_time(const Backend& backend) {
+  constexpr TimerId kTimers = 6'000;
+  constexpr Tick kDense = 1'500, kFar = 1'000'000;
+  const Patience patience;
+  AuditedQueue queue(backend, {.capacity = kTimers});
+  Lcg random;
+  for (const Tick dense : {kDense, 60 * kDense}) {
+    for (const Tick ahead : {kFar, kFar / 3, kFar / 20, Tick{300}}) {
+      for (TimerId id = 0; id < kTimers; ++id) {
+        if (random.below(8) == 0) queue.cancel(id);
+        if (random.below(8) != 0) queue.schedule(id, queue.now() + ahead + random.below(dense));
+        if (patience.ended()) return;
+      }
+    }
+    const Tick step = dense / kDense;
+    for (const Tick end = queue.now() + 300 + dense; queue.now() < end;) {
+      queue.advance(queue.now() + step);
+      // Few are armed meanwhile, each for the end of what is dense, and soon moved again.
+      queue.schedule(static_cast<TimerId>(random.below(kTimers)), end + random.below(dense));
+      if (patience.ended()) return;
+    }
+    queue.advance(queue.now() + 2 * kFar);
+    require(queue.size() == 0, 2, "timers are left after the last deadline");
+  }
+}
+
 // A queue may count the armings of an id to know its latest entry. It must not take an old entry
 // for it after the counter wraps. Old entries stay while enough others are pending. Nor may it lose
 // an arming, whatever its number.
@@ -569,6 +598,7 @@ constexpr ContractScenario kContract[] = {
     {"rule_2_late_advance", fires_once_after_a_late_advance},
     {"rule_2_granularity", rounds_to_the_granularity_it_promises},
     {"rule_2_herd", a_herd_fires_together},
+    {"rule_2_thousands", thousands_move_and_are_on_time},
     {"rule_3_move", a_pending_timer_moves},
     {"rule_3_move_often", a_timer_moves_many_times_and_fires_once},
     {"rule_3_rearm", a_fired_timer_can_be_armed_again},
