@@ -96,11 +96,11 @@ def answer() -> str:
         f"**A timer costs at least one store to a cache line that the processor cannot foresee: "
         f"{rough(store.cost)} with {power(MANY)} timers in random order. With so many, most loads cost least with "
         f"buckets that are append-only logs of ids. In {granular_won} of {of_granular} loads `log_wheel`, "
-        "which rounds deadlines, costs less by more than a tenth than all others that round; in "
-        f"{exact_won} of {of_exact} `log_calendar`, which does not round, than all others that do not. With "
+        "which rounds deadlines, costs less by more than a tenth than all that round and have no logs; in "
+        f"{exact_won} of {of_exact} `log_calendar`, which does not round, than all that do not and have none. With "
         f"{power(SIZES[-1])} timers it is {' and '.join(fewer_won)} loads.** At "
         f"{power(MANY)} firing a timer and arming the next (`hold`) takes {rough(granular.cost)} with `log_wheel` and "
-        f"{rough(exact.cost)} with `log_calendar`; the best others take "
+        f"{rough(exact.cost)} with `log_calendar`; the best without logs take "
         f"{two_digits(granular.ratio)} and {two_digits(exact.ratio)} times as long. Where the clock goes tick by tick the longest `advance()` of "
         f"`log_wheel` takes {rough(our_ns)}, and fires {grouped(round(fired))} timers; that of `{CASCADING}` "
         f"takes {rough(their_ns)}, and moves {grouped(round(moved))}. With {power(FEW)} timers "
@@ -183,7 +183,7 @@ def loads() -> str:
     table = markdown_table(titles, lines)
     listed = "\n".join(behind)
     return (
-        f"{table}\n\nThese are behind, and the best other:\n\n{listed}\n\n{_campaigns(*SUITES)}\n"
+        f"{table}\n\nThese are behind, and the best without logs:\n\n{listed}\n\n{_campaigns(*SUITES)}\n"
     )
 
 
@@ -300,7 +300,7 @@ def _ratios(
             rival = f"`{last.rival}`, {two_digits(last.of_rival)}" if last else "–"
             name = f"`{ours}`: " if workload == workloads[0] else ""
             lines.append([f"{name}`{workload}`", *told, rival])
-    titles = ["", *map(power, sizes), f"best other at {power(sizes[-1])}"]
+    titles = ["", *map(power, sizes), f"best without logs at {power(sizes[-1])}"]
     return markdown_table(titles, lines, names=1)
 
 

@@ -377,13 +377,13 @@ def _many(full: Results) -> str:
     few, many = _won_by_logs(full, FEW), _won_by_logs(full, MANY)
     told = []
     for precision, ours, other in (
-        ("granular", "log_wheel_256", "granular structure"),
+        ("granular", "log_wheel_256", "granular structure without logs"),
         ("exact", "log_calendar_256", "exact one"),
     ):
         found = costs(full, "hold", precision, MANY)
         _, best = best_without_logs(full, "hold", precision, MANY)
         told.append(
-            f"`{ours}` takes {rough(found[ours])}, and the best other {other} {rough(best)}"
+            f"`{ours}` takes {rough(found[ours])}, and the best {other} {rough(best)}"
         )
     return (
         f"**Few timers or many**: with {power(FEW)} timers a structure without logs is the cheapest in "
