@@ -182,9 +182,7 @@ def loads() -> str:
     ]
     table = markdown_table(titles, lines)
     listed = "\n".join(behind)
-    return (
-        f"{table}\n\nThese are behind, and the best without logs:\n\n{listed}\n\n{_campaigns(*SUITES)}\n"
-    )
+    return f"{table}\n\nThese are behind, and the best without logs:\n\n{listed}\n\n{_campaigns(*SUITES)}\n"
 
 
 def advances() -> str:

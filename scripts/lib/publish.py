@@ -221,8 +221,9 @@ def answers() -> str:
         _many(full),
     ]
     first = (
-        f"With {power(SIZE)} pending timers, if a line names no other number. Libraries, runtimes and durable "
-        "queues have campaigns of their own, on other machines of the kind: compare within a line."
+        f"These are for {power(SIZE)} pending timers, if a line names no other number. Libraries, runtimes and durable "
+        "queues were measured in other campaigns, on other machines of the same kind, so compare figures only within "
+        "a line."
     )
     return f"{paragraph(first)}\n\n" + "\n".join(map(bullet, lines))
 
@@ -382,14 +383,12 @@ def _many(full: Results) -> str:
     ):
         found = costs(full, "hold", precision, MANY)
         _, best = best_without_logs(full, "hold", precision, MANY)
-        told.append(
-            f"`{ours}` takes {rough(found[ours])}, and the best {other} {rough(best)}"
-        )
+        told.append(f"{rough(found[ours])} with `{ours}` and {rough(best)} with the best {other}")
     return (
         f"**Few timers or many**: with {power(FEW)} timers a structure without logs is the cheapest in "
-        f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact), with "
-        f"{power(MANY)} one with logs in {many[0]} of {many[1]}. There, for a fire and the next timer, "
-        f"{'; '.join(told)} ([what that is worth, and on another host](docs/limit.md))."
+        f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact). With "
+        f"{power(MANY)} timers one with logs is in {many[0]} of {many[1]}: a fire and the next timer then take "
+        f"{', and '.join(told)} ([what that is worth, and on another host](docs/limit.md))."
     )
 
 
