@@ -598,7 +598,6 @@ constexpr ContractScenario kContract[] = {
     {"rule_2_late_advance", fires_once_after_a_late_advance},
     {"rule_2_granularity", rounds_to_the_granularity_it_promises},
     {"rule_2_herd", a_herd_fires_together},
-    {"rule_2_thousands", thousands_move_and_are_on_time},
     {"rule_3_move", a_pending_timer_moves},
     {"rule_3_move_often", a_timer_moves_many_times_and_fires_once},
     {"rule_3_rearm", a_fired_timer_can_be_armed_again},
@@ -618,6 +617,8 @@ constexpr ContractScenario kContract[] = {
     {"rule_9_wakeup", a_sleeping_driver_misses_nothing},
     {"rule_9_levels_wrap", levels_wrap_together},
     {"rule_9_cost", next_wakeup_does_not_walk_the_population},
+    // Late, since the others tell a bug with fewer calls.
+    {"rule_2_thousands", thousands_move_and_are_on_time},
     // Last, since it takes memory.
     {"rule_3_ids_beyond_24_bits", ids_beyond_24_bits_work},
 };
