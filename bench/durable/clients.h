@@ -58,8 +58,8 @@ class Clients {
 
   // Each opens the queue; when all have, they work, for `seconds` or until they return. `look` is
   // called before the first works, and when all have done so, before any of them closes the queue.
-  // Returns the seconds from when the first begins to work until the last has worked. Throws BackendError with what the first client said that failed,
-  // and Interrupted.
+  // Returns the seconds from when the first begins to work until the last has worked. Throws
+  // BackendError with what the first client said that failed, and Interrupted.
   double run(DurableEngine& engine, SharedBy shared_by, const DurableConfig& config, double seconds,
              const Work& work, const std::function<void()>& look, const StopFlag& stop);
 

@@ -59,10 +59,17 @@ std::uint64_t number_of(std::string_view name, std::string_view lines, int base 
   return number;
 }
 
-// How many jobs of these states are in the tube that `stats-tube` has told of.
-std::size_t jobs_in(std::string_view stats, std::initializer_list<const char*> states) {
+// How many jobs of these states are in the tube.
+std::size_t jobs_in(BeanstalkConnection& server, const std::string& tube,
+                    std::initializer_list<const char*> states) {
   std::size_t count = 0;
-  for (const char* state : states) count += number_of(fmt::format("current-jobs-{}", state), stats);
+  const std::string stats = "stats-tube " + tube;
+  server.run({&stats, 1}, [&](std::size_t, const Answer& answer) {
+    for (const char* state : states) {
+      count += number_of(fmt::format("current-jobs-{}", state), answer.body);
+    }
+    return answer.word == "OK";
+  });
   return count;
 }
 
@@ -93,16 +100,6 @@ std::optional<Body> parse(std::string_view bytes) {
   if (at != end) return std::nullopt;
   body.timer.payload = bytes.substr(line_end + 1);
   return body;
-}
-
-bool has_jobs(BeanstalkConnection& server, const std::string& tube) {
-  bool has_some = false;
-  const std::string stats = "stats-tube " + tube;
-  server.run({&stats, 1}, [&](std::size_t, const Answer& answer) {
-    has_some = jobs_in(answer.body, {"ready", "reserved", "delayed", "buried"}) > 0;
-    return answer.word == "OK";
-  });
-  return has_some;
 }
 
 // Deletes some of the jobs of the tube that the connection uses and watches. If others hold them all,
@@ -378,13 +375,8 @@ bool BeanstalkQueue::await_earlier(Tick, std::chrono::nanoseconds longest) {
 }
 
 std::size_t BeanstalkQueue::size() {
-  const std::string command = "stats-tube " + tube_;
-  std::size_t size = 0;
-  connection().run({&command, 1}, [&](std::size_t, const Answer& answer) {
-    size = jobs_in(answer.body, {"ready", "reserved", "delayed"});  // what is buried is no timer
-    return answer.word == "OK";
-  });
-  return size;
+  return jobs_in(connection(), tube_,
+                 {"ready", "reserved", "delayed"});  // what is buried is no timer
 }
 
 BeanstalkQueue::Job BeanstalkQueue::job_of(const ClaimedTimer& claim) const {
@@ -427,7 +419,7 @@ void BeanstalkQueue::delete_tubes(const BeanstalkEndpoint& endpoint, std::string
     });
     watched = tube;
     auto last = Clock::now();
-    while (has_jobs(server, tube)) {
+    while (jobs_in(server, tube, {"ready", "reserved", "delayed", "buried"}) > 0) {
       if (Clock::now() - last >= longest) {
         throw server.error(fmt::format("jobs of the tubes {}* could not be deleted for {} s",
                                        prefix, std::chrono::duration<double>(longest).count()),

@@ -125,13 +125,9 @@ class Work:
     def sum(cls, parts: Iterable[tuple[float, "Work"]]) -> "Work":
         """Returns the sum of works, each times its factor."""
         parts = list(parts)
-        counted = [(factor, work.syncs) for factor, work in parts if work.syncs is not None]
-        return cls(
-            sum(factor * work.cpu for factor, work in parts),
-            sum(factor * syncs for factor, syncs in counted)
-            if len(counted) == len(parts)
-            else None,
-        )
+        cpu = sum(factor * work.cpu for factor, work in parts)
+        syncs = [factor * work.syncs for factor, work in parts if work.syncs is not None]
+        return cls(cpu, sum(syncs) if len(syncs) == len(parts) else None)
 
 
 @dataclass(frozen=True)
