@@ -829,17 +829,17 @@ TEST(FaultTest, AProducerIsKilledWhileItWaitsForAnAnswer) {
   EXPECT_GT(count(ledger, Happening::asked), count(ledger, Happening::armed));
 }
 
-// Makes a file longer, writes its first block again, and then what it does into a .log: from a time
-// on, like an engine that acknowledges first and writes later.
+// Makes a file longer; and from a time on, like an engine that acknowledges first and writes later,
+// writes its first block again, and then what it does into a .log.
 struct WritesTheFirstBlock : Wrapped {
   using Wrapped::Wrapped;
   static inline std::filesystem::path folder;
   static inline std::chrono::steady_clock::time_point from;
   void schedule(std::span<const DurableTimer> timers) override {
     queue_->schedule(timers);
-    if (std::chrono::steady_clock::now() < from) return;
     std::filesystem::resize_file(folder / "file",
                                  std::filesystem::file_size(folder / "file") + 512);
+    if (std::chrono::steady_clock::now() < from) return;
     std::fstream file(folder / "file", std::ios::in | std::ios::out);
     file << fmt::format("{:0500}", timers[0].id);  // never the same again
     file.close();

@@ -168,9 +168,11 @@ void fill_disk(FaultScene& scene) {
   if (std::ranges::count(scene.engine.processes(), 0) > 0) scene.engine.restart();
 }
 
-// The files of an engine that hold timers, and what is in them.
-std::map<fs::path, std::string> read_files(const std::vector<fs::path>& folders) {
-  std::map<fs::path, std::string> files;
+// The files of an engine that hold timers, and what is in each.
+using Files = std::map<fs::path, std::string>;
+
+Files read_files(const std::vector<fs::path>& folders) {
+  Files files;
   for (const fs::path& folder : folders) {
     for_each_entry<fs::recursive_directory_iterator>(folder, [&](const fs::directory_entry& entry) {
       // SQLite makes the first anew from its log; the others are what programs say.
@@ -199,38 +201,49 @@ std::optional<std::size_t> last_change(std::string before, const std::string& no
   return {};
 }
 
-void overwrite(const fs::path& path, std::size_t begin, std::size_t size, std::mt19937_64& random) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(static_cast<std::streamoff>(begin));
-  for (std::size_t i = 0; i < size; ++i) file.put(static_cast<char>(random()));
-  if (!file.flush()) throw BackendError("cannot write to " + path.string());
-}
+struct Block {
+  fs::path path;
+  std::size_t begin, size;
+};
 
 // Engines use their files again, and make them longer than they need. So what was written last is
-// not at the end, but where the file that was changed last is not as it was a moment before.
+// not at the end, but where the file that was changed last is not as it was before.
+std::optional<Block> last_written(const Files& before, const Files& now) {
+  std::optional<Block> latest;
+  auto latest_time = fs::file_time_type::min();
+  for (const auto& [path, content] : now) {
+    std::error_code gone;
+    const auto time = fs::last_write_time(path, gone);
+    if (gone || time < latest_time) continue;
+    const auto old = before.find(path);
+    const auto begin = last_change(old == before.end() ? "" : old->second, content);
+    if (!begin) continue;
+    latest = {path, *begin, std::min(kBlock, content.size() - *begin)};
+    latest_time = time;
+  }
+  return latest;
+}
+
+void overwrite(const Block& block, std::mt19937_64& random) {
+  std::fstream file(block.path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(block.begin));
+  for (std::size_t i = 0; i < block.size; ++i) file.put(static_cast<char>(random()));
+  if (!file.flush()) throw BackendError("cannot write to " + block.path.string());
+}
+
 void spoil_files(FaultScene& scene) {
   const auto before = read_files(scene.engine.folders());
   const auto begin_of_wait = std::chrono::steady_clock::now();
   // An engine may acknowledge first and write later: PostgreSQL does, with synchronous_commit off.
   do {
     await_another(scene, Happening::armed, 100ms);
-  } while (read_files(scene.engine.folders()) == before &&
+  } while (!last_written(before, read_files(scene.engine.folders())) &&
            std::chrono::steady_clock::now() < begin_of_wait + kLongestFault);
   scene.crew.kill();
   scene.engine.kill();
-  const auto now = read_files(scene.engine.folders());
-  fs::path latest;
-  std::size_t begin = 0;
-  for (const auto& [path, content] : now) {
-    const auto old = before.find(path);
-    const auto change = last_change(old == before.end() ? "" : old->second, content);
-    if (change && (latest.empty() || fs::last_write_time(path) >= fs::last_write_time(latest))) {
-      latest = path;
-      begin = *change;
-    }
-  }
-  if (latest.empty()) throw BackendError("the engine has written nothing for 5 s");
-  overwrite(latest, begin, std::min(kBlock, now.at(latest).size() - begin), scene.random);
+  const auto latest = last_written(before, read_files(scene.engine.folders()));
+  if (!latest) throw BackendError("the engine has written nothing for 5 s");
+  overwrite(*latest, scene.random);
   scene.engine.restart();
   scene.crew.start();
 }
