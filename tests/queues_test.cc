@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <random>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -558,21 +561,26 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
   }
 }
 
-// Moves so many timers from the bucket that begins next to their deadlines, by one store each. Then
-// entries of one more timer die in that bucket until it is swept. Returns whether memory runs out.
+constexpr TimerId kOthers = 2'000;  // timers that allow half as many entries to be dead
+
+// Entries of one timer die in the bucket that begins next, as many as may while others wait. So many
+// timers are armed there too, and moved to their deadlines by one store each. Then the others are
+// cancelled, so that the bucket is swept. Returns whether memory runs out then.
 template <class Deadline>
 bool sweep_runs_out_of_memory(LogWheel<256>& queue, TimerId timers, Deadline&& deadline,
                               std::size_t allocations_left) {
-  queue.schedule(timers, 0);
-  queue.advance(0, IgnoreExpiry{});  // so there is memory to sort it
-  for (TimerId id = 0; id < timers; ++id) queue.schedule(id, 1);
-  for (TimerId id = 0; id < timers; ++id) queue.schedule(id, deadline(id));
-  const bool failed = runs_out_of_memory(allocations_left, [&] {
-    for (int i = 0; i < 2'500; ++i) {
+  const auto leave_dead_entries = [&](int entries) {
+    for (int i = 0; i < entries; ++i) {
       for (const Tick due : {1, 0}) queue.schedule(timers, due);
       queue.advance(0, IgnoreExpiry{});
     }
-  });
+  };
+  for (TimerId i = 0; i < kOthers; ++i) queue.schedule(timers + 1 + i, 1'000'000);
+  leave_dead_entries(1'000 + kOthers / 2);
+  for (TimerId id = 0; id < timers; ++id) queue.schedule(id, 1);
+  for (TimerId id = 0; id < timers; ++id) queue.schedule(id, deadline(id));
+  for (TimerId i = 0; i < kOthers; ++i) queue.cancel(timers + 1 + i);
+  const bool failed = runs_out_of_memory(allocations_left, [&] { leave_dead_entries(300); });
   queue.cancel(timers);
   return failed;
 }
@@ -584,9 +592,10 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweep) {
   constexpr TimerId kOlder = 549, kTimers = 610;
   const auto deadline = [](TimerId id) { return id < kOlder ? 1 + id % 511 : Tick{511}; };
   const auto sweep_fails = [&](TimerId others, std::size_t allocations_left) {
-    LogWheel<256> queue({.capacity = 1'100});
-    for (TimerId i = 0; i < others; ++i) queue.schedule(kTimers + 1 + i, 512 + 256 * i);
-    for (TimerId i = 0; i < others; i += 2) queue.cancel(kTimers + 1 + i);
+    constexpr TimerId kFirst = kTimers + 1 + kOthers;
+    LogWheel<256> queue({.capacity = kFirst + others});
+    for (TimerId i = 0; i < others; ++i) queue.schedule(kFirst + i, 512 + 256 * i);
+    for (TimerId i = 0; i < others; i += 2) queue.cancel(kFirst + i);
     const bool failed = sweep_runs_out_of_memory(queue, kTimers, deadline, allocations_left);
     EXPECT_EQ(queue.size(), kTimers + others / 2);
     for (Tick now = 1; now <= 511; ++now) {
@@ -613,7 +622,7 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweepThatUsesAnotherLevel) {
     return id < 1'020 ? 512 + 256 * (id - 510) : 131'072 + 65'536 * (id - 1'020);
   };
   const auto sweep_fails = [&](std::size_t allocations_left) {
-    LogWheel<256> queue({.capacity = kTimers + 1});
+    LogWheel<256> queue({.capacity = kTimers + 1 + kOthers});
     const bool failed = sweep_runs_out_of_memory(queue, kTimers, deadline, allocations_left);
     EXPECT_EQ(queue.size(), kTimers);
     for (TimerId id = 0; id < kTimers; ++id) {
@@ -626,33 +635,37 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInASweepThatUsesAnotherLevel) {
   EXPECT_GT(failures, 8U);
 }
 
-// Gathers the ids of some logs in one and spreads them over some, with no memory but what reserve()
-// has got. Before that, so many chunks are free.
+// Gathers the ids of some logs in one, which may take memory to begin, and spreads them over some,
+// with no memory but what reserve_for_all() has got. Before that, about so many chunks are free.
 TEST(IdLogs, GatherAndSpreadWithinWhatWasReserved) {
   using Logs = IdLogs<1>;
-  constexpr std::size_t kAll = ~std::size_t{0}, kBlock = 64;
+  constexpr std::size_t kAll = ~std::size_t{0}, kChunks = 128;
   const auto nothing = [](TimerId) {};
-  const auto fails = [&](std::size_t free, TimerId ids, TimerId sources, TimerId targets) {
-    Logs logs(kBlock * Logs::kIds);
-    std::vector<Logs::Log> from(sources), to(targets), full(2 * kBlock);
+  const auto fails = [&](TimerId ids, std::size_t sources, std::size_t targets) {
+    Logs logs(kChunks / 2 * Logs::kIds);  // and a block
+    std::vector<Logs::Log> from(sources), to(targets);
     for (TimerId id = 0; id < ids; ++id) logs.append(from[id % sources], id);
-    std::size_t used = free;
-    for (const Logs::Log& log : from) used += (logs.size(log) + Logs::kIds - 1) / Logs::kIds;
-    for (; used < 2 * kBlock; ++used) logs.append(full[used], 0);
-    logs.reserve(targets);
-    return runs_out_of_memory(0, [&] {
-      Logs::Log all;
+    logs.reserve_for_all(ids, targets);
+    Logs::Log all;
+    const auto gather = [&] {
       for (Logs::Log& log : from) {
         logs.take<0>(log, kAll, nothing, [&](TimerId id) { logs.append(all, id); });
       }
+    };
+    if (runs_out_of_memory(0, gather)) {
+      EXPECT_TRUE(all.empty());
+      gather();
+    }
+    return runs_out_of_memory(0, [&] {
       logs.take<0>(all, kAll, nothing, [&](TimerId id) { logs.append(to[id % targets], id); });
     });
   };
-  for (const TimerId sources : {1U, 2U, 5U}) {
-    for (const TimerId targets : {1U, 2U, 7U, 13U}) {
+  for (const std::size_t sources : {1U, 2U, 5U}) {
+    for (const std::size_t targets : {1U, 2U, 7U, 13U}) {
       for (std::size_t free = 0; free <= targets + Logs::kIds; ++free) {
-        for (TimerId ids = 1; ids <= 15 * targets; ++ids) {
-          ASSERT_FALSE(fails(free, ids, sources, targets))
+        const auto most = static_cast<TimerId>((kChunks - free) * Logs::kIds);
+        for (TimerId ids = most - Logs::kIds; ids <= most; ++ids) {
+          ASSERT_FALSE(fails(ids, sources, targets))
               << ids << " of " << sources << " to " << targets << ", " << free << " free";
         }
       }
@@ -818,6 +831,200 @@ TYPED_TEST(OrderedLogs, HaveFewDeadEntriesWhileTheClockStandsStill) {
     EXPECT_EQ(queue.advance(kNow + 1, IgnoreExpiry{}), kTimers);
     EXPECT_EQ(queue.advance(kNow + 500, IgnoreExpiry{}), later);
   }
+}
+
+// All timers are armed for the granule after the next, then for the next, so that their first entries
+// die, and then for later, by one store. Then others do the same. While the clock stands still, each
+// call sweeps a part of what dies, and what has moved away.
+TYPED_TEST(Logs, SweepAPartAtATimeWhileTheClockStandsStill) {
+  constexpr TimerId kTimers = 20'000;
+  constexpr Tick kNow = 70'000;
+  TypeParam queue(QueueConfig{.capacity = kTimers, .start = kNow});
+  std::uint64_t most = 0, all = 0;
+  const auto schedule = [&](TimerId id, Tick deadline) {
+    const AdvanceWork before = queue.work();
+    queue.schedule(id, deadline);
+    const AdvanceWork after = queue.work();
+    const std::uint64_t swept = after.moved + after.passed - before.moved - before.passed;
+    most = std::max(most, swept);
+    all += swept;
+  };
+  for (int round = 0; round < 5; ++round) {
+    for (const Tick ahead : {2, 1, 400}) {
+      for (TimerId id = 0; id < kTimers; ++id) schedule(id, kNow + ahead);
+    }
+    EXPECT_LE(queue.entries(), 2u * kTimers);
+    for (TimerId id = 0; id < kTimers; ++id) queue.cancel(id);
+  }
+  EXPECT_GT(all, kTimers / 2);
+  EXPECT_LE(most, 90u);
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, kNow + 1 + id % 2);
+  EXPECT_EQ(queue.advance(kNow + 1, IgnoreExpiry{}), kTimers / 2);
+  EXPECT_EQ(queue.advance(kNow + 2, IgnoreExpiry{}), kTimers / 2);
+}
+
+// Timers wait in the next granule, where a sweep has kept them: there are dead entries beneath theirs,
+// as many as are allowed while others are pending.
+template <class Queue>
+class KeptTimers {
+ public:
+  static constexpr TimerId kTimers = 2'000, kOthers = 3'000;
+
+  Queue queue{QueueConfig{.capacity = kTimers + kOthers + 1}};
+
+  KeptTimers() {
+    for (TimerId i = 0; i < kOthers; ++i) queue.schedule(kTimers + i, 1'000'000);
+    leave_dead_entries(1'000 + kOthers / 2);
+    for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1);
+    for (TimerId i = 0; i < kOthers; ++i) queue.cancel(kTimers + i);
+    leave_dead_entries(200);
+  }
+
+  // So many of one timer, which moves from the next granule to now and fires.
+  void leave_dead_entries(int entries) {
+    for (int i = 0; i < entries; ++i) {
+      for (const Tick due : {1, 0}) queue.schedule(kMoving, due);
+      queue.advance(0, IgnoreExpiry{});
+    }
+  }
+
+ private:
+  static constexpr TimerId kMoving = kTimers + kOthers;
+};
+
+TYPED_TEST(Logs, CountWhatTheyHaveKept) {
+  KeptTimers<TypeParam> kept;
+  const std::size_t before = kept.queue.entries();
+  EXPECT_EQ(kept.queue.advance(1, IgnoreExpiry{}), kept.kTimers);
+  EXPECT_GT(before - kept.queue.entries(), kept.kTimers + 1'900u);  // and what was dead
+}
+
+TYPED_TEST(Logs, DropWhatTheyHaveKept) {
+  for (const int entries : {0, 1'000}) {
+    KeptTimers<TypeParam> kept;
+    TypeParam& queue = kept.queue;
+    for (TimerId id = 0; id < kept.kTimers; ++id) queue.schedule(id, 0);
+    EXPECT_EQ(queue.advance(0, IgnoreExpiry{}), kept.kTimers);
+    kept.leave_dead_entries(entries);
+    for (Tick deadline = 510; deadline > 200; --deadline) {
+      for (TimerId id = 1; id < 20; ++id) queue.schedule(id, deadline);
+    }
+    EXPECT_LE(queue.entries(), 1'200u);
+    EXPECT_EQ(queue.next_wakeup(), 201u);
+  }
+}
+
+// What is kept is opened when no memory is left. Then a sweep has to do with the granule after it.
+TYPED_TEST(Logs, LoseNothingThatWasKeptWhenMemoryRunsOut) {
+  for (TimerId others = 0; others < 130; ++others) {
+    KeptTimers<TypeParam> kept;
+    TypeParam& queue = kept.queue;
+    for (TimerId i = 0; i < others; ++i) queue.schedule(kept.kTimers + i, 100 + i);  // a chunk each
+    std::size_t fired = 0;
+    const auto advance = [&] { queue.advance(1, [&](TimerId, Tick) { ++fired; }); };
+    runs_out_of_memory(0, advance);
+    for (TimerId i = others; i < kept.kOthers; ++i) {
+      for (const Tick due : {3, 2}) queue.schedule(kept.kTimers + i, due);
+    }
+    for (const std::size_t allocations_left : {0, 1, 2}) {
+      runs_out_of_memory(allocations_left, advance);
+    }
+    advance();
+    EXPECT_EQ(fired, kept.kTimers) << others;
+    EXPECT_EQ(queue.advance(2, IgnoreExpiry{}), kept.kOthers - others);
+  }
+}
+
+// In a bucket of an upper level that begins with the next granule, timers are due there.
+TYPED_TEST(Logs, KeepWhatIsDueWhenAnUpperBucketBegins) {
+  constexpr TimerId kTimers = 100, kMoving = 10;
+  TypeParam queue(QueueConfig{.capacity = kTimers + kMoving});
+  for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 512);
+  queue.advance(511, IgnoreExpiry{});
+  for (Tick deadline = 1'000; deadline > 700; --deadline) {
+    for (TimerId i = 0; i < kMoving; ++i) {
+      queue.schedule(kTimers + i, deadline);
+      ASSERT_EQ(queue.next_wakeup(), 512u);
+    }
+  }
+  EXPECT_EQ(queue.advance(512, IgnoreExpiry{}), kTimers);
+}
+
+// So tight that sweeps go on all the time.
+constexpr LogDesign kTight{.lines = 1, .at_once = 4, .slack = 8};
+constexpr LogDesign kTightCalendar{.at_once = 4, .slack = 8};
+constexpr LogDesign kTightRing{.lines = 1, .slack = 8, .is_ring = true};
+
+template <class Queue>
+class TightLogs : public testing::Test {};
+using TightQueues =
+    testing::Types<LogWheel<64, kTight>, LogRing<64, kTightRing>, LogCalendar<64, kTightCalendar>>;
+TYPED_TEST_SUITE(TightLogs, TightQueues);
+
+// Timers are armed, moved and cancelled at random, most of them within the next granules, and memory
+// runs out now and then. All that is due fires, and nothing else. In the end all entries are gone,
+// and the queue knows that none is dead: as many as may be dead are left without a sweep.
+TYPED_TEST(TightLogs, LoseNothingWhateverHappens) {
+  constexpr TimerId kTimers = 400;
+  std::size_t failures = 0;
+  for (std::uint64_t seed = 0; seed < 40 && !this->HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::uint64_t bound) { return random() % bound; };
+    TypeParam queue(QueueConfig{.capacity = kTimers});
+    std::vector<Tick> deadlines(kTimers, kNever);
+    const auto is_pending = [](Tick deadline) { return deadline != kNever; };
+    Tick now = 0;
+    const auto advance = [&] {
+      queue.advance(now, [&](TimerId id, Tick deadline) {
+        EXPECT_EQ(std::exchange(deadlines[id], kNever), deadline) << id;
+        EXPECT_LE(deadline, now) << id;
+      });
+      for (const Tick deadline : deadlines) ASSERT_TRUE(deadline > now) << deadline;
+    };
+    const std::size_t near = 1 + below(kTimers);  // ids of timers that are often moved
+    for (int i = 0; i < 6'000 && !this->HasFailure(); ++i) {
+      const auto id = static_cast<TimerId>(below(4) == 0 ? below(kTimers) : below(near));
+      const Tick end_of_block = now | 63;
+      const Tick deadline = std::array{now + below(2'000), end_of_block + 1 + 64 * below(9),
+                                       now + below(4), now + below(3), now + 1}[below(5)];
+      const std::size_t allocations_left = below(3) == 0 ? 0 : kNever;
+      switch (below(40)) {
+        case 0:
+          now = below(20) == 0   ? now + below(3'000)
+                : below(10) == 0 ? end_of_block
+                                 : now + below(3);
+          failures += runs_out_of_memory(allocations_left, advance);
+          break;
+        case 1:
+          EXPECT_EQ(queue.cancel(id), is_pending(deadlines[id]));
+          deadlines[id] = kNever;
+          break;
+        default:
+          if (runs_out_of_memory(allocations_left, [&] { queue.schedule(id, deadline); })) {
+            ++failures;
+          } else {
+            deadlines[id] = deadline;
+          }
+      }
+      const auto pending = static_cast<std::size_t>(std::ranges::count_if(deadlines, is_pending));
+      ASSERT_EQ(queue.size(), pending);
+      ASSERT_LE(queue.next_wakeup(), std::max(now, *std::ranges::min_element(deadlines)));
+      ASSERT_GE(queue.entries(), pending);
+      ASSERT_GE(queue.entries(), queue.queued());
+      ASSERT_LE(queue.entries(), kTimers + kTimers / 2 + 200);
+    }
+    now += 10'000;
+    advance();
+    advance();
+    EXPECT_EQ(queue.size(), 0u);
+    EXPECT_EQ(queue.entries(), 0u);
+    for (Tick entries = 1; entries <= kTight.slack + 2; ++entries) {
+      queue.schedule(0, now + 60 - entries);
+      EXPECT_EQ(queue.entries(), entries);
+    }
+  }
+  EXPECT_GT(failures, 0u);
 }
 
 // Two buckets begin at once. The wider one is short and goes to the agenda, then there is no memory

@@ -46,14 +46,9 @@ class IdLogs {
   // Has room for so many ids from the beginning, and gets more by blocks.
   explicit IdLogs(std::size_t ids) { add_block(ids / kIds + kBlock); }
 
-  // Gets enough chunks to gather the ids of other logs in one, and to spread them over so many logs
-  // then. Both give a chunk back for each that they fill, but for the last one of each log, and
-  // take() wants kIds to be free.
-  void reserve(std::size_t logs) {
-    while (free_count_ < logs + kIds) add_block(kBlock);
-  }
-
-  // The same if all logs are gathered, and the one has at most so many ids then.
+  // Gets enough chunks to spread at most so many ids, those of all logs, over so many logs, when they
+  // have been gathered in one. To gather them takes no more than to begin it: both give a chunk back
+  // for each that they fill, but for the last one of each log, and take() wants kIds to be free.
   void reserve_for_all(std::size_t ids, std::size_t logs) {
     while (chunks_ < ids / kIds + logs + kIds) add_block(kBlock);
   }

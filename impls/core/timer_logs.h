@@ -17,7 +17,9 @@
 //   2. A timer's look is where its live entry is: the first granule of a bucket, or what the queue
 //      has given it; kNever if it has none. A pending timer has a live entry. All other entries are
 //      dead; dead_ counts them.
-//   3. A bucket is queued if and only if it has entries.
+//   3. A bucket is queued if and only if it has entries. What a sweep has kept is of the bucket of
+//      level 0 after the hand, or at the hand after an advance() that ran out of memory. It is at
+//      most one entry for each id.
 //   4. While more entries are dead than half of the pending timers and `slack`, each new entry and
 //      each tidy() sweeps.
 // A cancelled timer may have a live entry too, which waits until the timer is armed again. If a
@@ -61,6 +63,7 @@ struct LogDesign {
 template <std::size_t Slots, LogDesign kDesign = LogDesign{}>
 class TimerLogs {
   static constexpr std::size_t kSwept = 26;  // entries that a call sweeps, or a few more
+  static constexpr std::size_t kNoBucket = ~std::size_t{0};
   using Levels = BucketLevels<Slots, kDesign.is_ring>;
   using Logs = IdLogs<kDesign.lines>;
 
@@ -79,6 +82,7 @@ class TimerLogs {
   explicit TimerLogs(const QueueConfig& config)
       : granularity_(config.granularity),
         timers_(config.capacity),
+        is_kept_(config.capacity),
         logs_(config.capacity),
         levels_(granularity_.floor(config.start)) {}
 
@@ -102,7 +106,7 @@ class TimerLogs {
 
   // Entries in all buckets, dead ones too. O(buckets).
   std::size_t entries() const {
-    std::size_t entries = 0;
+    std::size_t entries = logs_.size(kept_);
     for (const Log& log : logs_of_buckets_) entries += logs_.size(log);
     return entries;
   }
@@ -186,7 +190,7 @@ class TimerLogs {
   void fire_in_order(Where&& where, Tick look, Tick instant, Place&& place, Sink& sink) {
     sort_out_what_is_left(look, instant, place);
     due_now_.reserve(due_now_.size() + size(where));
-    take(where, kAll, [&](TimerId id) {
+    take_all(where, [&](TimerId id) {
       Timer& timer = timers_[id];
       if (timer.look == look && timer.deadline <= instant) {
         due_now_.emplace_back(timer.deadline, id);
@@ -200,13 +204,25 @@ class TimerLogs {
     }
   }
 
-  std::size_t size(Bucket bucket) const { return logs_.size(log(bucket)); }
+  std::size_t size(Bucket bucket) const {
+    return logs_.size(log(bucket)) + (has_kept(bucket) ? logs_.size(kept_) : 0);
+  }
 
-  // Takes at most so many chunks out of the bucket and calls look(id) for each of their entries.
+  // Takes at most so many chunks out of a bucket of an upper level, and calls look(id) for each of
+  // their entries.
   template <class Look>
   void take(Bucket bucket, std::size_t chunks, Look&& look) {
     take(log(bucket), chunks, look);
     if (log(bucket).empty()) levels_.dequeue(bucket);
+  }
+
+  // The same with a bucket of level 0, and all of it.
+  template <class Look>
+  void take_all(Bucket bucket, Look&& look) {
+    take(log(bucket), kAll, look);
+    if (has_kept(bucket)) [[unlikely]]
+      take_kept(look);
+    levels_.dequeue(bucket);
   }
 
   // Looks at entries of a bucket of an upper level, at most so many chunks of them.
@@ -306,6 +322,23 @@ class TimerLogs {
   const Log& log(Bucket bucket) const { return logs_of_buckets_[bucket.index()]; }
   std::size_t most_dead() const { return kDesign.slack + size_ / 2; }
 
+  // Whether it is the bucket of which sweeps have kept entries.
+  bool has_kept(Bucket bucket) const { return bucket.index() == kept_of_; }
+
+  template <class Look>
+  [[gnu::noinline]] void take_kept(Look&& look) {
+    take(kept_, kAll, [&](TimerId id) {
+      is_kept_[id] = false;
+      look(id);
+    });
+    kept_of_ = kNoBucket;
+  }
+
+  template <class Look>
+  void take_all(Log& log, Look&& look) {
+    take(log, kAll, look);
+  }
+
   template <class Look>
   void take(Log& log, std::size_t chunks, Look&& look) {
     const auto fetch = [&](TimerId id) { __builtin_prefetch(&timers_[id], 1); };
@@ -325,7 +358,7 @@ class TimerLogs {
   // look until append_all(), so a second entry is found to be dead. REQUIRES: memory for that.
   void take_live(Bucket bucket, Log& live) {
     const Tick begin = bucket.begin();
-    take(bucket, kAll, [&](TimerId id) { take_live(id, begin, live); });
+    take_all(bucket, [&](TimerId id) { take_live(id, begin, live); });
   }
 
   void take_live(TimerId id, Tick look, Log& live) {
@@ -346,67 +379,71 @@ class TimerLogs {
   }
 
   // Drops the dead of so many entries or a chunk more, bucket by bucket. What lives goes to another
-  // bucket: to its timer's granule or, if it would come back here, to before this bucket. So a
-  // second entry of the same timer in the same bucket is found to be dead, and the bucket is emptied.
+  // log: to its timer's granule or, if it would come back here, to before this bucket. So a second
+  // entry of the same timer in the same bucket is found to be dead, and the bucket is emptied.
+  //
+  // Before a bucket that begins at the next granule there is only the hand, where the next advance()
+  // would find all of it and put it back. So what lives there is kept in a log beside the bucket, and
+  // goes back into it at the end of the round.
   template <class Place>
   [[gnu::noinline]] void sweep(std::size_t entries, Place&& place) {
     for (std::size_t swept = 0; swept < entries && dead_ > most_dead();) {
       const std::optional<Bucket> found = bucket_to_sweep();
-      if (!found) {
-        sweep_what_begins_next();
+      const bool puts_back = !found;
+      if (puts_back && (kept_.empty() || has_kept(at_hand(0)))) {
+        swept_level_ = 0;
         break;
       }
-      const Bucket bucket = *found;
+      const Bucket bucket = found.value_or(levels_.after_hand(0));
       const Tick begin = bucket.begin();
-      take(bucket, 1, [&](TimerId id) {
+      const bool is_next = begin == hand() + 1;
+      take(puts_back ? kept_ : log(bucket), 1, [&](TimerId id) {
         ++swept;
         Timer& timer = timers_[id];
-        if (waits(timer, begin)) {
-          const Tick due = granularity_.ceil(timer.deadline);
-          const bool comes_back = levels_.bucket_of(due).begin() == begin;
-          place(id, timer, comes_back ? begin - 1 : due);
+        if (puts_back) {
+          is_kept_[id] = false;
+        } else if (is_next && is_kept_[id]) {  // that entry serves, if any does
+          --dead_;
+          ++work_.passed;
+          return;
+        }
+        if (!waits(timer, begin)) return drop(timer, begin);
+        ++work_.moved;
+        const Tick due = granularity_.ceil(timer.deadline);
+        const bool comes_back = levels_.bucket_of(due).begin() == begin;
+        if (comes_back && is_next && !puts_back) {
+          keep(id);
         } else {
-          drop(timer, begin);
+          place(id, timer, comes_back && !puts_back ? begin - 1 : due);
         }
       });
+      if (kept_.empty()) kept_of_ = kNoBucket;
+      if (log(bucket).empty() && !has_kept(bucket)) levels_.dequeue(bucket);
     }
     if (next() != hand()) find_next();
   }
 
-  // The queued bucket that is swept now, or none at the end of a round through those that begin
-  // later than the next granule. What lives in one that begins there could only be put at the hand,
-  // where the next advance() would find it and put it back, for ever.
+  // The queued bucket that is swept now, or none when all have been. One at the next granule has to
+  // wait while something is kept for the hand, where an advance() has run out of memory.
   std::optional<Bucket> bucket_to_sweep() {
-    for (;;) {
-      swept_slot_ = levels_.next_slot(swept_level_, swept_slot_);
-      if (swept_slot_ == Levels::kNoSlot) {
-        swept_level_ = (swept_level_ + 1) % levels_.count();
-        swept_slot_ = 0;
-        if (swept_level_ == 0) return std::nullopt;
-        continue;
+    const Tick last_passed = hand() + has_kept(at_hand(0));
+    for (; swept_level_ < levels_.count(); ++swept_level_, swept_slot_ = 0) {
+      while ((swept_slot_ = levels_.next_slot(swept_level_, swept_slot_)) != Levels::kNoSlot) {
+        const Bucket bucket = levels_.in_slot(swept_level_, swept_slot_);
+        if (bucket.begin() > last_passed && !log(bucket).empty()) return bucket;
+        ++swept_slot_;
       }
-      const Bucket bucket = levels_.in_slot(swept_level_, swept_slot_);
-      if (bucket.begin() > hand() + 1) return bucket;
-      ++swept_slot_;
     }
+    return std::nullopt;
   }
 
-  // Sweeps the buckets that begin at the next granule, all at once. The advance() to there would
-  // look at as many. O(their entries).
-  [[gnu::noinline]] void sweep_what_begins_next() {
-    const auto for_each_bucket = [&](auto&& visit) {
-      for (unsigned level = 0; level < levels_.count(); ++level) {
-        const Bucket bucket = levels_.after_hand(level);
-        if (bucket.begin() == hand() + 1) visit(bucket);
-      }
-    };
-    std::size_t entries = 0;
-    for_each_bucket([&](Bucket bucket) { entries += size(bucket); });
-    // Each may go to another bucket, and on levels that have not been used so far.
-    logs_.reserve(std::min(entries, Levels::kAllBuckets));
-    Log live;
-    for_each_bucket([&](Bucket bucket) { take_live(bucket, live); });
-    append_all(live);
+  // Keeps a live entry of the next granule.
+  void keep(TimerId id) {
+    const Bucket bucket = levels_.after_hand(0);
+    logs_.append(kept_, id);
+    is_kept_[id] = true;
+    kept_of_ = bucket.index();
+    levels_.enqueue(bucket);
   }
 
   Granularity granularity_;
@@ -414,12 +451,15 @@ class TimerLogs {
   std::size_t dead_ = 0;
   unsigned following_ = 0;  // levels whose bucket after the hand is cascaded ahead, as bits
   AdvanceWork work_;
+  Log kept_;                         // what sweeps have kept of a bucket
+  std::size_t kept_of_ = kNoBucket;  // the index of that bucket
   std::vector<Timer> timers_;
+  std::vector<bool> is_kept_;  // of an id: whether kept_ has an entry of it
   Logs logs_;
   Levels levels_;  // here, since what follows its first line is long
   std::array<Log, Levels::kAllBuckets> logs_of_buckets_;
 
-  // The bucket that is swept next, or after the one that is not queued any more.
+  // The bucket that is swept next, or after the one that is empty now.
   unsigned swept_level_ = 0;
   std::size_t swept_slot_ = 0;
 

@@ -42,9 +42,8 @@
 //     later is looked at when that begins, all of it by one call, though nothing fires
 //   next_wakeup O(1)
 //   A sweep, while too many entries are dead: 26 to 86 entries a call, and of advance() two more
-//     for each timer that fired. But once in a round through all buckets, a call sweeps all that
-//     begins in the next granule: O(entries), as many as the advance() to there looks at
-//   16 bytes an id and 4.2 an entry: at most one that is not dead for each id, that of its pending
+//     for each timer that fired
+//   16 bytes and a bit an id, and 4.2 an entry: at most one that is not dead for each id, that of its pending
 //     or cancelled timer, and dead ones as core/timer_logs.h bounds them; 16 for each timer that
 //     one advance() fires because it was due when it was armed; up to 256 for the last chunk of
 //     each bucket that has entries, which matters below 10^5 timers; 16 KiB of chunks; 8 within the
@@ -174,8 +173,8 @@ class LogWheel {
   void fire_bucket(Sink& sink) {
     const Tick hand = logs_.hand();
     const Tick instant = logs_.granularity().instant(hand);
-    logs_.take(logs_.at_hand(0), logs_.kAll,
-               [&](TimerId id) { logs_.look_at(id, hand, instant, place(), sink); });
+    logs_.take_all(logs_.at_hand(0),
+                   [&](TimerId id) { logs_.look_at(id, hand, instant, place(), sink); });
   }
 };
 static_assert(TimerQueue<LogWheel<256>>);
