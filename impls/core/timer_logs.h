@@ -63,7 +63,6 @@ struct LogDesign {
 template <std::size_t Slots, LogDesign kDesign = LogDesign{}>
 class TimerLogs {
   static constexpr std::size_t kSwept = 26;  // entries that a call sweeps, or a few more
-  static constexpr std::size_t kNoBucket = ~std::size_t{0};
   using Levels = BucketLevels<Slots, kDesign.is_ring>;
   using Logs = IdLogs<kDesign.lines>;
 
@@ -323,7 +322,7 @@ class TimerLogs {
   std::size_t most_dead() const { return kDesign.slack + size_ / 2; }
 
   // Whether it is the bucket of which sweeps have kept entries.
-  bool has_kept(Bucket bucket) const { return bucket.index() == kept_of_; }
+  bool has_kept(Bucket bucket) const { return !kept_.empty() && bucket.index() == kept_of_; }
 
   template <class Look>
   [[gnu::noinline]] void take_kept(Look&& look) {
@@ -331,7 +330,6 @@ class TimerLogs {
       is_kept_[id] = false;
       look(id);
     });
-    kept_of_ = kNoBucket;
   }
 
   template <class Look>
@@ -417,7 +415,6 @@ class TimerLogs {
           place(id, timer, comes_back && !puts_back ? begin - 1 : due);
         }
       });
-      if (kept_.empty()) kept_of_ = kNoBucket;
       if (log(bucket).empty() && !has_kept(bucket)) levels_.dequeue(bucket);
     }
     if (next() != hand()) find_next();
@@ -451,8 +448,8 @@ class TimerLogs {
   std::size_t dead_ = 0;
   unsigned following_ = 0;  // levels whose bucket after the hand is cascaded ahead, as bits
   AdvanceWork work_;
-  Log kept_;                         // what sweeps have kept of a bucket
-  std::size_t kept_of_ = kNoBucket;  // the index of that bucket
+  Log kept_;                 // what sweeps have kept of a bucket
+  std::size_t kept_of_ = 0;  // the index of that bucket
   std::vector<Timer> timers_;
   std::vector<bool> is_kept_;  // of an id: whether kept_ has an entry of it
   Logs logs_;
