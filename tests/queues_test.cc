@@ -561,6 +561,15 @@ TEST(LogWheel, LosesNothingWhenMemoryRunsOutInACascade) {
   }
 }
 
+// At 0: leaves so many in the next granule, of one timer, which moves from there to now and fires.
+template <class Queue>
+void leave_dead_entries(Queue& queue, TimerId moving, int entries) {
+  for (int i = 0; i < entries; ++i) {
+    for (const Tick due : {1, 0}) queue.schedule(moving, due);
+    queue.advance(0, IgnoreExpiry{});
+  }
+}
+
 constexpr TimerId kOthers = 2'000;  // timers that allow half as many entries to be dead
 
 // Entries of one timer die in the bucket that begins next, as many as may while others wait. So many
@@ -569,18 +578,13 @@ constexpr TimerId kOthers = 2'000;  // timers that allow half as many entries to
 template <class Deadline>
 bool sweep_runs_out_of_memory(LogWheel<256>& queue, TimerId timers, Deadline&& deadline,
                               std::size_t allocations_left) {
-  const auto leave_dead_entries = [&](int entries) {
-    for (int i = 0; i < entries; ++i) {
-      for (const Tick due : {1, 0}) queue.schedule(timers, due);
-      queue.advance(0, IgnoreExpiry{});
-    }
-  };
   for (TimerId i = 0; i < kOthers; ++i) queue.schedule(timers + 1 + i, 1'000'000);
-  leave_dead_entries(1'000 + kOthers / 2);
+  leave_dead_entries(queue, timers, 1'000 + kOthers / 2);
   for (TimerId id = 0; id < timers; ++id) queue.schedule(id, 1);
   for (TimerId id = 0; id < timers; ++id) queue.schedule(id, deadline(id));
   for (TimerId i = 0; i < kOthers; ++i) queue.cancel(timers + 1 + i);
-  const bool failed = runs_out_of_memory(allocations_left, [&] { leave_dead_entries(300); });
+  const bool failed =
+      runs_out_of_memory(allocations_left, [&] { leave_dead_entries(queue, timers, 300); });
   queue.cancel(timers);
   return failed;
 }
@@ -868,28 +872,17 @@ TYPED_TEST(Logs, SweepAPartAtATimeWhileTheClockStandsStill) {
 template <class Queue>
 class KeptTimers {
  public:
-  static constexpr TimerId kTimers = 2'000, kOthers = 3'000;
+  static constexpr TimerId kTimers = 2'000, kOthers = 3'000, kMoving = kTimers + kOthers;
 
   Queue queue{QueueConfig{.capacity = kTimers + kOthers + 1}};
 
   KeptTimers() {
     for (TimerId i = 0; i < kOthers; ++i) queue.schedule(kTimers + i, 1'000'000);
-    leave_dead_entries(1'000 + kOthers / 2);
+    leave_dead_entries(queue, kMoving, 1'000 + kOthers / 2);
     for (TimerId id = 0; id < kTimers; ++id) queue.schedule(id, 1);
     for (TimerId i = 0; i < kOthers; ++i) queue.cancel(kTimers + i);
-    leave_dead_entries(200);
+    leave_dead_entries(queue, kMoving, 200);
   }
-
-  // So many of one timer, which moves from the next granule to now and fires.
-  void leave_dead_entries(int entries) {
-    for (int i = 0; i < entries; ++i) {
-      for (const Tick due : {1, 0}) queue.schedule(kMoving, due);
-      queue.advance(0, IgnoreExpiry{});
-    }
-  }
-
- private:
-  static constexpr TimerId kMoving = kTimers + kOthers;
 };
 
 TYPED_TEST(Logs, CountWhatTheyHaveKept) {
@@ -905,7 +898,7 @@ TYPED_TEST(Logs, DropWhatTheyHaveKept) {
     TypeParam& queue = kept.queue;
     for (TimerId id = 0; id < kept.kTimers; ++id) queue.schedule(id, 0);
     EXPECT_EQ(queue.advance(0, IgnoreExpiry{}), kept.kTimers);
-    kept.leave_dead_entries(entries);
+    leave_dead_entries(queue, kept.kMoving, entries);
     for (Tick deadline = 510; deadline > 200; --deadline) {
       for (TimerId id = 1; id < 20; ++id) queue.schedule(id, deadline);
     }
