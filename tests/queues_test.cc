@@ -943,6 +943,49 @@ TYPED_TEST(Logs, KeepWhatIsDueWhenAnUpperBucketBegins) {
   EXPECT_EQ(queue.advance(512, IgnoreExpiry{}), kTimers);
 }
 
+// An upper bucket begins when no memory is left to cascade it. Then its timers are armed for the past.
+TYPED_TEST(Logs, FireInOrderWhatACascadeWithoutMemoryHasLeft) {
+  constexpr TimerId kOthers = 40;
+  std::size_t failures = 0;
+  for (TimerId timers = 1; timers < 100; ++timers) {
+    TypeParam queue(QueueConfig{.capacity = 200});
+    for (TimerId i = 0; i < kOthers; ++i) queue.schedule(100 + i, 25'600 + 256 * Tick{i});
+    for (TimerId id = 0; id < timers; ++id) queue.schedule(id, 1'000);
+    failures += runs_out_of_memory(0, [&] { queue.advance(768, IgnoreExpiry{}); });
+    for (TimerId id = 0; id < timers; ++id) queue.schedule(id, 100 + id * 37 % 101);
+    queue.schedule(199, 150);
+    std::vector<Tick> fired;
+    queue.advance(768, [&](TimerId, Tick deadline) { fired.push_back(deadline); });
+    EXPECT_EQ(fired.size(), timers + 1) << timers;
+    EXPECT_TRUE(std::is_sorted(fired.begin(), fired.end())) << timers;
+    EXPECT_EQ(queue.advance(99'999, IgnoreExpiry{}), kOthers);
+  }
+  EXPECT_GT(failures, 0u);
+}
+
+// The same with a bucket of one tick, and with what is due at once in a bucket that was not split.
+TYPED_TEST(Logs, FireInOrderWhatAnOpeningWithoutMemoryHasLeft) {
+  std::size_t failures = 0;
+  for (const Tick due : {100, 100'000}) {
+    for (TimerId others = 0; others < 130; ++others) {
+      TypeParam queue(QueueConfig{.capacity = 300});
+      for (TimerId id = 0; id < 20; ++id) queue.schedule(id, due);
+      queue.advance(due - 1, IgnoreExpiry{});
+      for (TimerId i = 0; i < others; ++i) queue.schedule(100 + i, due + 200 + i);  // a chunk each
+      for (TimerId id = 0; id < 20; id += 2) queue.schedule(id, due + 1'000);
+      failures += runs_out_of_memory(0, [&] { queue.advance(due, IgnoreExpiry{}); });
+      const std::size_t left = queue.size() - others;
+      for (TimerId id = 0; id < 20; ++id) queue.schedule(id, 40 + id * 7 % 20);
+      queue.schedule(299, 50);
+      std::vector<Tick> fired;
+      queue.advance(due, [&](TimerId, Tick deadline) { fired.push_back(deadline); });
+      EXPECT_EQ(fired.size(), 21u) << others << ' ' << left;
+      EXPECT_TRUE(std::is_sorted(fired.begin(), fired.end())) << others << ' ' << left;
+    }
+  }
+  EXPECT_GT(failures, 0u);
+}
+
 // So tight that sweeps go on all the time.
 constexpr LogDesign kTight{.lines = 1, .at_once = 4, .slack = 8};
 constexpr LogDesign kTightCalendar{.at_once = 4, .slack = 8};
@@ -955,7 +998,7 @@ using TightQueues =
 TYPED_TEST_SUITE(TightLogs, TightQueues);
 
 // Timers are armed, moved and cancelled at random, most of them within the next granules, and memory
-// runs out now and then. All that is due fires, and nothing else. In the end all entries are gone,
+// runs out now and then. All that is due fires in order, and nothing else. In the end all entries are gone,
 // and the queue knows that none is dead: as many as may be dead are left without a sweep.
 TYPED_TEST(TightLogs, LoseNothingWhateverHappens) {
   constexpr TimerId kTimers = 400;
@@ -969,9 +1012,10 @@ TYPED_TEST(TightLogs, LoseNothingWhateverHappens) {
     const auto is_pending = [](Tick deadline) { return deadline != kNever; };
     Tick now = 0;
     const auto advance = [&] {
-      queue.advance(now, [&](TimerId id, Tick deadline) {
+      queue.advance(now, [&, last = Tick{0}](TimerId id, Tick deadline) mutable {
         EXPECT_EQ(std::exchange(deadlines[id], kNever), deadline) << id;
         EXPECT_LE(deadline, now) << id;
+        EXPECT_LE(std::exchange(last, deadline), deadline) << id;
       });
       for (const Tick deadline : deadlines) ASSERT_TRUE(deadline > now) << deadline;
     };
@@ -979,8 +1023,13 @@ TYPED_TEST(TightLogs, LoseNothingWhateverHappens) {
     for (int i = 0; i < 6'000 && !this->HasFailure(); ++i) {
       const auto id = static_cast<TimerId>(below(4) == 0 ? below(kTimers) : below(near));
       const Tick end_of_block = now | 63;
-      const Tick deadline = std::array{now + below(2'000), end_of_block + 1 + 64 * below(9),
-                                       now + below(4), now + below(3), now + 1}[below(5)];
+      const Tick past = now - std::min(now, below(50));
+      const Tick deadline = std::array{now + below(2'000),
+                                       end_of_block + 1 + 64 * below(9),
+                                       now + below(4),
+                                       now + below(3),
+                                       now + 1,
+                                       past}[below(6)];
       const std::size_t allocations_left = below(3) == 0 ? 0 : kNever;
       switch (below(40)) {
         case 0:

@@ -46,9 +46,10 @@ class IdLogs {
   // Has room for so many ids from the beginning, and gets more by blocks.
   explicit IdLogs(std::size_t ids) { add_block(ids / kIds + kBlock); }
 
-  // Gets enough chunks to spread at most so many ids, those of all logs, over so many logs, when they
-  // have been gathered in one. To gather them takes no more than to begin it: both give a chunk back
-  // for each that they fill, but for the last one of each log, and take() wants kIds to be free.
+  // Gets enough chunks to spread at most so many ids, those of all logs, over so many logs, when
+  // they have been gathered in one. Gathering needs memory only before its first chunk: take() wants
+  // kIds chunks to be free, and then each chunk that is read pays for the one that is filled. So
+  // does spreading, but for the last chunk of each log.
   void reserve_for_all(std::size_t ids, std::size_t logs) {
     while (chunks_ < ids / kIds + logs + kIds) add_block(kBlock);
   }

@@ -17,9 +17,9 @@
 //   2. A timer's look is where its live entry is: the first granule of a bucket, or what the queue
 //      has given it; kNever if it has none. A pending timer has a live entry. All other entries are
 //      dead; dead_ counts them.
-//   3. A bucket is queued if and only if it has entries. What a sweep has kept is of the bucket of
-//      level 0 after the hand, or at the hand after an advance() that ran out of memory. It is at
-//      most one entry for each id.
+//   3. A bucket is queued if and only if it has entries. What sweeps have kept counts as entries of
+//      one bucket of level 0: the one after the hand or, if an advance() ran out of memory, the one
+//      at the hand. No id is kept twice.
 //   4. While more entries are dead than half of the pending timers and `slack`, each new entry and
 //      each tidy() sweeps.
 // A cancelled timer may have a live entry too, which waits until the timer is armed again. If a
@@ -28,10 +28,10 @@
 //
 // So entries are bounded, whatever the caller does. At most one for each id waits, that of its
 // pending or cancelled timer. Beside these, at most half as many as there are pending timers and
-// `slack` are dead; some per cent more while a sweep goes round. When timers fire or are cancelled
-// the bound falls, and what is too much is swept by the new entries and tidy() that follow, not by
-// calls of one store. No chunk is given back. Timers that were due when they were armed take 16
-// bytes more each while they are put in order, and that memory stays too.
+// `slack` are dead, and some per cent of all entries more while a sweep goes round. When timers
+// fire or are cancelled the bound falls, and what is too much is swept by the new entries and tidy()
+// that follow, not by calls of one store. No chunk is given back. Timers that were due when they
+// were armed take 16 bytes more each while they are put in order, and that memory stays too.
 #pragma once
 
 #include <algorithm>
@@ -52,11 +52,12 @@ namespace timerbench {
 
 // What can be chosen. The suite ablation shows what most of the defaults are worth.
 struct LogDesign {
-  std::size_t lines = 4;         // of a chunk; a processor that reads one has the next on their way
-  int chunks_ahead = 2;          // timers are fetched so many chunks before they are looked at
-  std::size_t at_once = 800;     // a bucket of more entries is cascaded ahead
-  std::size_t slack = 1024;      // so many dead entries do not matter
-  bool leaves_the_entry = true;  // when a timer is cancelled or moved later; else it dies
+  std::size_t lines = 4;      // of a chunk; a processor that reads one has the next on their way
+  int chunks_ahead = 2;       // timers are fetched so many chunks before they are looked at
+  std::size_t at_once = 800;  // a bucket of more entries is cascaded ahead
+  std::size_t slack = 1024;   // so many dead entries do not matter
+  // When a timer is cancelled or moved later. Else it dies, and what dies at the hand is not bounded.
+  bool leaves_the_entry = true;
   bool is_ring = false;
 };
 
@@ -158,7 +159,8 @@ class TimerLogs {
   template <class Place>
   void look_again(TimerId id, Timer& timer, Tick look, Place&& place) {
     if (waits(timer, look)) {
-      Tick due = granularity_.ceil(timer.deadline);
+      // If an advance() ran out of memory here, it may have been armed for the past since.
+      Tick due = std::max(granularity_.ceil(timer.deadline), hand());
       // Of a later round: as far ahead as the ring reaches. The slot of its granule may be the next one.
       if constexpr (kDesign.is_ring)
         due = hand() + std::min<Tick>(due - hand(), Levels::kBuckets - 1);
@@ -381,8 +383,8 @@ class TimerLogs {
   // entry of the same timer in the same bucket is found to be dead, and the bucket is emptied.
   //
   // Before a bucket that begins at the next granule there is only the hand, where the next advance()
-  // would find all of it and put it back. So what lives there is kept in a log beside the bucket, and
-  // goes back into it at the end of the round.
+  // would find all of it and put it back. So what would come back there is kept in a log beside the
+  // bucket of level 0, and goes into that at the end of the round.
   template <class Place>
   [[gnu::noinline]] void sweep(std::size_t entries, Place&& place) {
     for (std::size_t swept = 0; swept < entries && dead_ > most_dead();) {
@@ -393,6 +395,7 @@ class TimerLogs {
         break;
       }
       const Bucket bucket = found.value_or(levels_.after_hand(0));
+      work_.level = bucket.level;
       const Tick begin = bucket.begin();
       const bool is_next = begin == hand() + 1;
       take(puts_back ? kept_ : log(bucket), 1, [&](TimerId id) {

@@ -146,9 +146,9 @@ concept TimerQueue = std::constructible_from<Q, const QueueConfig&> &&
   { cq.size() } -> std::same_as<std::size_t>;
 };
 
-// What advance() has done so far beside firing, and sweeps of other calls. A queue that can tell has
-// `AdvanceWork work() const`, which explains why one advance() took long; keeping it must cost nothing
-// where there is nothing to do.
+// What has been done so far beside firing: by advance(), and by the sweeps of other calls. A queue
+// that can tell has `AdvanceWork work() const`, which explains why one advance() took long; keeping
+// it must cost nothing where there is nothing to do.
 struct AdvanceWork {
   std::uint64_t moved = 0;   // timers put elsewhere: cascaded or swept
   std::uint64_t passed = 0;  // timers or entries looked at that neither fired nor moved

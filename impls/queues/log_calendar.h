@@ -130,6 +130,8 @@ class LogCalendar {
   std::size_t look_and_fire(Tick now, Sink& sink) {
     const std::size_t before = size();
     const Tick start = this->now();
+    if (next_look() <= start) [[unlikely]]
+      gather_what_is_left();
     // What was due when it was armed, in the order of rule 6.
     if (!overdue_.empty()) logs_.fire_in_order(overdue_, start, start, place(), sink);
     while (next_look() <= now) {
@@ -146,6 +148,29 @@ class LogCalendar {
     logs_.tidy(fired, place());
     idle_until_ = logs_.cascades_ahead() ? 0 : std::min(next_look(), logs_.end_of_block());
     return fired;
+  }
+
+  // After an advance() that ran out of memory: what it has not looked at may have been armed for the
+  // past since, and is overdue then.
+  [[gnu::noinline]] void gather_what_is_left() {
+    const auto place_again = [this](TimerId id, Timer& timer, Tick due) {
+      if (due <= now()) {
+        add_overdue(id, timer);
+      } else {
+        logs_.append(id, timer, due);
+      }
+    };
+    for (; first_of_agenda() <= now(); agenda_.pop_back()) {
+      const auto [due, id] = agenda_.back();
+      logs_.look_again(id, logs_[id], due, place_again);
+    }
+    for (unsigned level = logs_.levels_begun(); level > 0; --level) {
+      const auto bucket = logs_.at_hand(level);
+      if (logs_.is_queued(bucket)) logs_.cascade(bucket, logs_.kAll, place_again);
+    }
+    logs_.take_all(logs_.at_hand(0),
+                   [&](TimerId id) { logs_.look_again(id, logs_[id], now(), place_again); });
+    logs_.find_next();
   }
 
   // Gives the timer an entry that is looked at at this tick or before.

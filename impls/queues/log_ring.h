@@ -21,9 +21,9 @@
 //     once if it goes further than that; a jump of Slots granules or more, O(entries): rule 8 allows
 //     what it moves
 //   next_wakeup O(1): the next slot with entries, where all may be of later rounds
-//   Sweeps as log_wheel
-//   16 bytes and a bit an id, and 8 a slot; 5 an entry in long logs, but a slot with one entry has a chunk of
-//     64 bytes, so up to 64 an entry while timers are fewer than slots
+//   Sweeps as log_wheel, at most 38 entries a call
+//   16 bytes and 1 bit an id, and 8 bytes a slot; 5 an entry in long logs, but a slot with one entry
+//     has a chunk of 64 bytes, so up to 64 an entry while timers are fewer than slots
 //   The slots are within the object, 520 KiB for 65 536: put it where a stack need not hold it. An
 //     array of its own would be one more load for each entry
 //

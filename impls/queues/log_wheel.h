@@ -41,13 +41,13 @@
 //     sweep has put it a granule earlier. What was armed for one granule and then cancelled or moved
 //     later is looked at when that begins, all of it by one call, though nothing fires
 //   next_wakeup O(1)
-//   A sweep, while too many entries are dead: 26 to 86 entries a call, and of advance() two more
+//   A sweep, while too many entries are dead: at most 86 entries a call, and of advance() two more
 //     for each timer that fired
-//   16 bytes and a bit an id, and 4.2 an entry: at most one that is not dead for each id, that of its pending
-//     or cancelled timer, and dead ones as core/timer_logs.h bounds them; 16 for each timer that
-//     one advance() fires because it was due when it was armed; up to 256 for the last chunk of
-//     each bucket that has entries, which matters below 10^5 timers; 16 KiB of chunks; 8 within the
-//     object for a bucket of each level that there can be: 32 KiB for 256 slots
+//   16 bytes and 1 bit an id, and 4.2 bytes an entry: at most one that is not dead for each id, that
+//     of its pending or cancelled timer, and dead ones as core/timer_logs.h bounds them; 16 for each
+//     timer that one advance() fires because it was due when it was armed; up to 256 for the last
+//     chunk of each bucket that has entries, which matters below 10^5 timers; 16 KiB of chunks; 8
+//     within the object for a bucket of each level that there can be: 32 KiB for 256 slots
 //
 // Good: for many timers, above all when most are moved or cancelled, and when a long advance()
 //   hurts.
