@@ -963,20 +963,23 @@ TYPED_TEST(Logs, FireInOrderWhatACascadeWithoutMemoryHasLeft) {
   EXPECT_GT(failures, 0u);
 }
 
-// The same with a bucket of one tick, and with what is due at once in a bucket that was not split.
+// The same with a bucket of one tick, and with a wide one that is short and was opened before.
 TYPED_TEST(Logs, FireInOrderWhatAnOpeningWithoutMemoryHasLeft) {
   std::size_t failures = 0;
   for (const Tick due : {100, 100'000}) {
-    for (TimerId others = 0; others < 130; ++others) {
-      TypeParam queue(QueueConfig{.capacity = 300});
+    for (TimerId others = 0; others < 230; ++others) {
+      TypeParam queue(QueueConfig{.capacity = 400});
       for (TimerId id = 0; id < 20; ++id) queue.schedule(id, due);
       queue.advance(due - 1, IgnoreExpiry{});
-      for (TimerId i = 0; i < others; ++i) queue.schedule(100 + i, due + 200 + i);  // a chunk each
-      for (TimerId id = 0; id < 20; id += 2) queue.schedule(id, due + 1'000);
+      // They fill an agenda, then each takes a chunk.
+      for (TimerId i = 0; i < others; ++i) queue.schedule(100 + i, due + 1 + i % 90);
+      queue.schedule(398, due);  // beside a full agenda, it has a bucket at the same tick
+      for (TimerId id = 0; id < 20; id += 2) queue.schedule(id, due + 100'000);
       failures += runs_out_of_memory(0, [&] { queue.advance(due, IgnoreExpiry{}); });
+      queue.cancel(398);
       const std::size_t left = queue.size() - others;
       for (TimerId id = 0; id < 20; ++id) queue.schedule(id, 40 + id * 7 % 20);
-      queue.schedule(299, 50);
+      queue.schedule(399, 50);
       std::vector<Tick> fired;
       queue.advance(due, [&](TimerId, Tick deadline) { fired.push_back(deadline); });
       EXPECT_EQ(fired.size(), 21u) << others << ' ' << left;
