@@ -838,8 +838,8 @@ TYPED_TEST(OrderedLogs, HaveFewDeadEntriesWhileTheClockStandsStill) {
 }
 
 // All timers are armed for the granule after the next, then for the next, so that their first entries
-// die, and then for later, by one store. Then others do the same. While the clock stands still, each
-// call sweeps a part of what dies, and what has moved away.
+// die, and then for later, by one store. Then all are cancelled, and it begins again. While the clock
+// stands still, each call sweeps a part of what has died or moved away.
 TYPED_TEST(Logs, SweepAPartAtATimeWhileTheClockStandsStill) {
   constexpr TimerId kTimers = 20'000;
   constexpr Tick kNow = 70'000;
@@ -1001,8 +1001,8 @@ using TightQueues =
 TYPED_TEST_SUITE(TightLogs, TightQueues);
 
 // Timers are armed, moved and cancelled at random, most of them within the next granules, and memory
-// runs out now and then. All that is due fires in order, and nothing else. In the end all entries are gone,
-// and the queue knows that none is dead: as many as may be dead are left without a sweep.
+// runs out now and then. All that is due fires in order, and nothing else. In the end all entries
+// are gone, and the queue knows that none is dead: as many as may be dead are left without a sweep.
 TYPED_TEST(TightLogs, LoseNothingWhateverHappens) {
   constexpr TimerId kTimers = 400;
   std::size_t failures = 0;
