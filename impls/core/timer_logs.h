@@ -234,6 +234,15 @@ class TimerLogs {
     take(bucket, chunks, [&](TimerId id) { look_again(id, timers_[id], begin, place); });
   }
 
+  // Looks at all entries of the buckets of upper levels that begin at the hand, at most one on each.
+  template <class Place>
+  [[gnu::noinline]] void cascade_begun(Place&& place) {
+    for (unsigned level = 1; level <= levels_begun(); ++level) {
+      const Bucket bucket = at_hand(level);
+      if (is_queued(bucket)) cascade(bucket, kAll, place);
+    }
+  }
+
   // REQUIRES: granule >= hand(), and no queued bucket begins before it.
   void move_hand(Tick granule) {
     const Tick changed = hand() ^ granule;

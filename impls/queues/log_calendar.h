@@ -164,10 +164,7 @@ class LogCalendar {
       const auto [due, id] = agenda_.back();
       logs_.look_again(id, logs_[id], due, place_again);
     }
-    for (unsigned level = logs_.levels_begun(); level > 0; --level) {
-      const auto bucket = logs_.at_hand(level);
-      if (logs_.is_queued(bucket)) logs_.cascade(bucket, logs_.kAll, place_again);
-    }
+    logs_.cascade_begun(place_again);
     logs_.take_all(logs_.at_hand(0),
                    [&](TimerId id) { logs_.look_again(id, logs_[id], now(), place_again); });
     logs_.find_next();

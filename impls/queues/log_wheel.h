@@ -147,7 +147,7 @@ class LogWheel {
   // Fires the timers that were due when they were armed, in the order of rule 6.
   template <class Sink>
   void fire_overdue(Sink& sink) {
-    cascade_begun();  // what an advance() without memory has left
+    logs_.cascade_begun(place());  // what an advance() without memory has left
     const Tick hand = logs_.hand();
     logs_.fire_in_order(logs_.at_hand(0), hand, logs_.granularity().instant(hand), place(), sink);
     logs_.find_next();
@@ -156,16 +156,9 @@ class LogWheel {
   // Empties the buckets that begin at the hand, at most one on each level.
   template <class Sink>
   void open_buckets(Sink& sink) {
-    if (logs_.hand() % Slots == 0) cascade_begun();
+    if (logs_.hand() % Slots == 0) logs_.cascade_begun(place());
     if (logs_.is_queued(logs_.at_hand(0))) fire_bucket(sink);
     logs_.find_next();
-  }
-
-  [[gnu::noinline]] void cascade_begun() {
-    for (unsigned level = 1; level <= logs_.levels_begun(); ++level) {
-      const auto bucket = logs_.at_hand(level);
-      if (logs_.is_queued(bucket)) logs_.cascade(bucket, logs_.kAll, place());
-    }
   }
 
   // Empties the bucket of level 0 at the hand.
