@@ -192,6 +192,17 @@ TEST(RedisClusterMasters, HaveThePatienceForEachAnswer) {
   EXPECT_EQ(masters, PrivateRedisCluster::kMasters);
 }
 
+TEST(RedisClusterMasters, AreAllMetThoughOneFails) {
+  std::size_t masters = 0;
+  EXPECT_THROW(RedisCluster(nodes()).with_each_master(
+                   5s,
+                   [&](RedisConnection& connection) {
+                     if (++masters == 1) connection.call(REDIS_REPLY_INTEGER, {"NO", "SUCH"});
+                   }),
+               BackendError);
+  EXPECT_EQ(masters, PrivateRedisCluster::kMasters);
+}
+
 // --- Slots that move ---
 
 TEST(RedisClusterMove, IsFoundByAClientWithAnOldMap) {

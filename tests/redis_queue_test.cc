@@ -237,6 +237,19 @@ TEST_F(RedisShardsTest, ASilentOneLeavesTimeToTheOther) {
   }
 }
 
+TEST_F(RedisShardsTest, TheOtherCompletesWhatItHasIfOneIsSilent) {
+  const auto claims = queue_.claim(100, kLease).timers;
+  ASSERT_EQ(claims.size(), 20U);
+  for (const std::size_t silent : {1U, 0U}) {
+    const auto before = ids_of(due_[1 - silent]);
+    EXPECT_FALSE(before.empty());
+    silent_ = due_[silent];
+    EXPECT_THROW(queue_.complete(claims), BackendError);
+    EXPECT_TRUE(ids_of(due_[1 - silent]).empty());
+    silent_.clear();
+  }
+}
+
 TEST_F(RedisShardsTest, WhatWasCompletedInOneBeforeTheOtherFailedIsToldByTheNextCall) {
   auto claims = queue_.claim(100, kLease).timers;
   ASSERT_EQ(claims.size(), 20U);

@@ -20,6 +20,13 @@ constexpr Tick kScoreUnit = 1000;
 
 constexpr Tick score_of(Tick instant) { return (instant + kScoreUnit - 1) / kScoreUnit; }
 
+// For one shard of several: a node that hangs leaves half of the time to the others.
+RedisRouter::Limits half_of(RedisRouter::Limits limits) {
+  const auto now = std::chrono::steady_clock::now();
+  limits.give_up = now + (limits.give_up - now) / 2;
+  return limits;
+}
+
 // KEYS are the sorted set, the payloads, the holders and, if it is in the same slot, the stream
 // that wakes those who wait. A server that is short of memory refuses a write that needs some only
 // if it is the first write of a script. So arming begins with one and does all or nothing; claiming
@@ -207,11 +214,8 @@ Claims RedisQueue::claim(std::size_t most, Tick lease) {
   bool is_answered = false;
   for (std::size_t i = 0; i < shards_.size() && claims.timers.size() < most; ++i) {
     const bool is_last = i + 1 == shards_.size();
-    Limits own = limits;
+    Limits own = is_last ? limits : half_of(limits);
     own.await_recovery = is_last && !is_answered;
-    // A node that hangs leaves half of the time to the others.
-    const auto now = Clock::now();
-    if (!is_last) own.give_up = now + (limits.give_up - now) / 2;
     try {
       Claims more = claim_from(shards_[(token + i) % shards_.size()], most - claims.timers.size(),
                                lease, token, own);
@@ -241,11 +245,13 @@ std::vector<bool> RedisQueue::complete(std::span<const ClaimedTimer> claims) {
   const std::vector<Words> arguments = sort_by_shard(claims);
   std::vector<Reply> replies(shards_.size());
   std::exception_ptr failure;
+  auto left = std::ranges::count_if(arguments, [](const Words& words) { return !words.empty(); });
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     if (arguments[i].empty()) continue;
+    const bool is_last = --left == 0;
     try {
-      change(shards_[i], complete_, REDIS_REPLY_ARRAY, arguments[i], settings_.replicas, limits,
-             replies[i]);
+      change(shards_[i], complete_, REDIS_REPLY_ARRAY, arguments[i], settings_.replicas,
+             is_last ? limits : half_of(limits), replies[i]);
     } catch (const BackendError&) {
       if (!failure) failure = std::current_exception();
     }

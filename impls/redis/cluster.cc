@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/crc.hpp>
 #include <charconv>
+#include <exception>
 #include <optional>
 #include <set>
 #include <thread>
@@ -121,11 +122,17 @@ void RedisCluster::with_each_master(std::chrono::milliseconds patience, const Us
   draw_map({.give_up = std::chrono::steady_clock::now() + patience});
   std::set<Node*> masters(masters_.begin(), masters_.end());
   masters.erase(nullptr);
+  std::exception_ptr failure;
   for (Node* const master : masters) {
-    RedisConnection& connection = connect(*master, patience);
-    connection.set_patience(patience);
-    use(connection);
+    try {
+      RedisConnection& connection = connect(*master, patience);
+      connection.set_patience(patience);
+      use(connection);
+    } catch (const BackendError&) {
+      if (!failure) failure = std::current_exception();
+    }
   }
+  if (failure) std::rethrow_exception(failure);
 }
 
 RedisCluster::Node& RedisCluster::node_at(std::string_view host, int port) {

@@ -53,7 +53,7 @@ class RedisCluster final : public RedisRouter {
   }
 
   // Calls `use` with each master that has slots, as far as is known. Each answer must come within
-  // the patience. Throws BackendUnavailable.
+  // the patience. If a master fails, goes on with the others, and then throws the first BackendError.
   void with_each_master(std::chrono::milliseconds patience, const Use& use);
 
  private:
