@@ -220,6 +220,17 @@ class ModelTest(Scratch):
         with self.assertRaisesRegex(Failure, "redis_always: a node that may be busy for 1% does"):
             node.for_rate(lazy)
 
+    def test_rates_above_one_that_is_too_much_do_not_count(self) -> None:
+        def rate_of(achieved: float) -> float:
+            cells = at_a_rate()
+            cells[0]["achieved_per_second"] = achieved
+            node = node_of(self.load([*entries(), *cells, journal()]), "redis_always", 0.9)
+            assert node
+            return node.fires.points[0][0]
+
+        self.assertEqual(rate_of(91), 91)
+        self.assertEqual(rate_of(89), 1)  # of the clients and workers then, at any rate
+
     def test_an_engine_in_the_process_is_its_own_node(self) -> None:
         cells = entries("journal_wheel_0")
         for cell in cells:

@@ -23,7 +23,7 @@ can check.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from console import Failure
 from results.realtime import CONTROL, RealtimeCell, RealtimeResults
@@ -288,11 +288,13 @@ def _work(cell: RealtimeCell) -> Work:
 
 
 def _points(results: RealtimeResults, queue: str) -> list[tuple[float, Work]]:
-    """Returns those of the rates with which the queue keeps up."""
+    """Returns those of the rates with which the queue keeps up, from the lowest one on: a rate above
+    one that is too much for it tells nothing of a node that is not busy.
+    """
+    rates = (cell for _, cell in sorted(_cells(results, "rate", queue).items()))
     return [
         (cell.value("achieved_per_second") or 0, _work(cell))
-        for _, cell in sorted(_cells(results, "rate", queue).items())
-        if _keeps_up(cell)
+        for cell in takewhile(_keeps_up, rates)
     ]
 
 
