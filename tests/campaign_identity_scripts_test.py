@@ -67,6 +67,8 @@ class IdentityTest(unittest.TestCase):
         ]
         with unittest.mock.patch("campaign.identity.machine_key", return_value="another"):
             others.append(self.identity())
+            survival = self.identity(suite="faults", kind="realtime")
+        self.assertEqual(survival, self.identity(suite="faults", kind="realtime"), "on any machine")
         self.assertEqual(len({self.identity(), *others}), 1 + len(others))
         services = {"kind": "realtime", "seconds": 1, "seed": 1}
         others = [

@@ -16,8 +16,9 @@ A cell is a backend on a workload at a size. Each round measures each cell once,
 own that is bound to one processor; the backends take turns. Each measurement goes to the journal at
 once, so Ctrl-C or even kill -9 loses at most the current one. The same command continues an
 unfinished campaign. It only prints the table of a finished one, but measures those cells again
-whose figures could change (other backend source, compiler, trace or machine). A cell that takes too
-long in most rounds has no figure, and its larger sizes are skipped.
+whose figures could change (other backend source, compiler, trace or machine). The suite faults counts
+and does not time, so its folder may be moved to another machine and continued there. A cell that
+takes too long in most rounds has no figure, and its larger sizes are skipped.
 
 Results go to results/local/SUITE, or to the DIR of --out. Options that narrow the suite add a hash
 to the name (quick-02af7c). The folder has journal.jsonl, which is append-only, and the files made
@@ -282,7 +283,7 @@ def _campaign(
         with Stop() as stop:
             usual = "" if rounds == plan.rounds else f"--rounds={rounds}"
             extent = f"--budget={arguments.budget:g}s" if deadline else usual
-            _begin_run(journal, next(iter(builds.values())), extent)
+            _begin_run(journal, plan, next(iter(builds.values())), extent)
             unverified = verify(plan, journal, unverified, options.memory, stop)
             begin = time.monotonic()
             above = partial(table_so_far, plan)
@@ -594,11 +595,12 @@ def _told(
     return lines
 
 
-def _begin_run(journal: Journal, timerbench: Path, extent: str) -> None:
+def _begin_run(journal: Journal, plan: Plan, timerbench: Path, extent: str) -> None:
     """Writes the facts of this start to the journal. `extent`: the option for rounds or time, unless the
     suite's default.
     """
-    facts = {"command": journal.head["command"], **_commit()}
+    machine = {key: str(plan.facts["machine"][key]) for key in ("processor", "kernel")}
+    facts = {"command": journal.head["command"], **_commit(), **machine}
     if (busy := busy_processors()) > 0.5:
         facts["busy"] = f"{busy:.1f} of {os.cpu_count()} processors"
         say(f"Warning: other programs keep {facts['busy']} busy; the figures will be worse")

@@ -3,7 +3,8 @@ again.
 
 The identity covers the backend's source and its includes, the source of the harness, the compiler
 and its flags, the hash of the trace, the machine, the kind of figure, and the version of this
-format. A trace that --trace names counts with all that its files say.
+format. A trace that --trace names counts with all that its files say. What a durable timer survives
+is not a matter of the machine, so a campaign of the suite faults goes on on another one.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ from typing import Any
 
 from campaign.plan import Cell, Input, Plan
 from results.grid import FORMAT
+from results.survival import SUITE as SURVIVAL
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -65,7 +67,7 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
             "pages": plan.facts.get("pages", ""),
             "source": contender_hash(backend, harness, plan.build(cell).timerbench),
             "build": build_of(facts),
-            "machine": machine_key(),
+            "machine": "" if plan.suite == SURVIVAL else machine_key(),
         }
         | ({"traces": [_content(file) for file in _trace_files(named)]} if named else {})
     )
