@@ -110,6 +110,24 @@ class PassesTest(BenchScratch):
             known = self.results()["context"].get("busy")
             self.assertEqual(known, told and f"{told} of {os.cpu_count()} processors")
 
+    def test_what_survives_is_measured_on_several_machines_and_costs_on_one(self) -> None:
+        self.take_for_every_preset()
+        self.program = (
+            "import os; from campaign import identity\n"
+            "identity.machine_key = lambda: os.environ['KERNEL']\n"
+        ) + self.program
+        for suite, count in (("quick", 6), ("faults", 4)):
+            for rounds, kernel in ((1, "Linux 6.1"), (2, "Linux 6.2")):
+                code, _, err = self.run_bench(
+                    suite, "--sizes=10", f"--rounds={rounds}", KERNEL=kernel
+                )
+                self.assertEqual((code, err), (0, ""))
+            self.assertEqual(len(self.measured()), count, suite)
+            self.assertEqual(len(self.results()["benchmarks"]), 4)
+            self.assertEqual(self.results()["context"]["kernel"], "Linux 6.1; Linux 6.2")
+            shutil.rmtree(self.out)
+            (self.source / "measured.log").unlink()
+
     def test_other_passes_are_measured_once_and_kept_apart(self) -> None:
         code, out, err = self.run_bench("--passes=memory,tails")
         self.assertEqual((code, err), (0, ""))

@@ -127,7 +127,8 @@ if sys.argv[1] == "prepare":
     of = lambda name: dict(precision=precision, remote=name == os.environ.get("REMOTE"), file=os.environ["SOURCE"] + name)
     print(json.dumps(dict(
         suite=SUITE, rounds=2, granularity=1, seed=1,
-        machine=dict(compiler="C", grade="B", grade_reasons=os.environ.get("REASONS", "")),
+        machine=dict(compiler="C", grade="B", grade_reasons=os.environ.get("REASONS", ""),
+                     processor="Test 1000", kernel=os.environ.get("KERNEL", "Linux 6")),
         kind="realtime" if REALTIME else "replays", seconds=0.5,
         replay_seconds=dict(local=1, remote=1), inputs=len(WORKLOADS) * len(SIZES),
         sizes=[int(size) for _ in WORKLOADS for size in SIZES],

@@ -599,7 +599,7 @@ def _begin_run(journal: Journal, plan: Plan, timerbench: Path, extent: str) -> N
     """Writes the facts of this start to the journal. `extent`: the option for rounds or time, unless the
     suite's default.
     """
-    machine = {key: str(plan.facts["machine"][key]) for key in ("processor", "kernel")}
+    machine = {key: plan.facts["machine"][key] for key in ("processor", "kernel")}
     facts = {"command": journal.head["command"], **_commit(), **machine}
     if (busy := busy_processors()) > 0.5:
         facts["busy"] = f"{busy:.1f} of {os.cpu_count()} processors"

@@ -116,7 +116,7 @@ def choice_of(folder: Path) -> list[str] | None:
 NUMBER = (int, float)
 PLAN_HEAD: Schema = {
     **{"suite": str, "kind": str, "rounds": int, "granularity": int, "inputs": int, "seed": int},
-    "machine": {"grade": str, "grade_reasons": str, "*": str},
+    "machine": {"grade": str, "grade_reasons": str, "processor": str, "kernel": str, "*": str},
     "backends": {
         "*": {
             **{"precision": str, "file": str, "remote": bool},
