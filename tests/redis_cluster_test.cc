@@ -243,6 +243,18 @@ TEST(RedisClusterMove, IsAskedForWhileItLasts) {
   EXPECT_EQ(get(cluster, "{ask}here"), "2");
 }
 
+// The node that was asked for a slot on its way still has that question when it is asked for the map.
+TEST(RedisClusterMove, MixesUpNoAnswersWithThoseThatAreAwaited) {
+  const auto queue = open("awaited");
+  const std::string wake = "timerbench:durable:{awaited}:wake";
+  Move move(wake);
+  EXPECT_FALSE(queue->await_earlier(kNever, 500ms));
+  move.finish();
+  move.target().call(REDIS_REPLY_STRING, {"XADD", wake, "*", "w", ""});
+  EXPECT_TRUE(queue->await_earlier(kNever, 5s));
+  EXPECT_FALSE(queue->await_earlier(kNever, 1ms));
+}
+
 TEST(RedisClusterMove, StopsOneShardAndNoOther) {
   const auto queue = open("half", 0, 2s);
   std::vector<DurableTimer> timers;

@@ -106,6 +106,19 @@ TEST_F(RedisQueueTest, MayWaitWhenTheServerIsKilledAndLater) {
   EXPECT_TRUE(queue->await_earlier(kNever, kLongEnough));
 }
 
+TEST_F(RedisQueueTest, IsWokenByWhatIsGoneAgain) {
+  const auto queue = open();
+  EXPECT_FALSE(queue->await_earlier(kNever, std::chrono::milliseconds(1)));
+  RedisConnection other(server_.endpoint());
+  const std::string wake = "timerbench:durable:{" + DurableConfig{}.queue + "}:wake";
+  other.call(REDIS_REPLY_STATUS, {"MULTI"});
+  other.call(REDIS_REPLY_STATUS, {"XADD", wake, "1-1", "w", ""});
+  other.call(REDIS_REPLY_STATUS, {"XDEL", wake, "1-1"});
+  other.call(REDIS_REPLY_ARRAY, {"EXEC"});
+  EXPECT_TRUE(queue->await_earlier(kNever, kLongEnough));
+  EXPECT_FALSE(queue->await_earlier(kNever, std::chrono::milliseconds(10)));
+}
+
 // What is no timer stays behind those that are, whoever has put it there.
 TEST_F(RedisQueueTest, HandsOutTimersThatAreBesideSomethingForeign) {
   RedisConnection own(server_.endpoint());

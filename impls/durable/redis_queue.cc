@@ -128,6 +128,17 @@ bool is_silence(const BackendError& error) {
          dynamic_cast<const RedisAnswerLost*>(&error) != nullptr;
 }
 
+// The id of the first entry of an answer to XREAD: a list of streams, each a name and a list of
+// entries, each an id and its fields. There is none if it was deleted before the server answered.
+std::optional<std::string> first_entry(const redisReply& streams) {
+  const redisReply* part = &streams;
+  for (const std::size_t at : {0, 1, 0, 0}) {
+    if (part->type != REDIS_REPLY_ARRAY || part->elements <= at) return std::nullopt;
+    part = part->element[at];
+  }
+  return std::string(part->str, part->len);
+}
+
 }  // namespace
 
 RedisQueue::RedisQueue(std::unique_ptr<RedisRouter> router, const DurableConfig& config,
@@ -316,8 +327,7 @@ bool RedisQueue::await_earlier(Tick, std::chrono::nanoseconds longest) try {
       const Reply reply = connection.answer_by(until);
       if (!reply) return;
       is_woken = reply->type == REDIS_REPLY_ARRAY;  // else a second is over
-      // A list of streams, each a name and a list of entries, each an id and its fields.
-      if (is_woken) last_wake_ = reply->element[0]->element[1]->element[0]->element[0]->str;
+      if (is_woken) last_wake_ = first_entry(*reply).value_or(last_wake_);
     } while (!is_woken && Clock::now() < until);
   });
   return is_woken;

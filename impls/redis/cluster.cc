@@ -172,6 +172,8 @@ RedisCluster::Target RedisCluster::redirected(const RedisReplyError& error, cons
 // Of each range of slots the reply has the first, the last, the master and its replicas; of each of
 // these nodes the host, the port, and more. A host that it does not know is that of the node itself.
 void RedisCluster::draw_map(Node& by, const Limits& limits) {
+  // What is awaited of this node would be taken for the map.
+  if (by.connection && by.connection->is_asked()) by.connection.reset();
   RedisConnection& connection = connect(by, limits.left());
   connection.set_patience(std::min(RedisLink::kPatience, limits.left()));
   const auto reply = connection.call(REDIS_REPLY_ARRAY, {"CLUSTER", "SLOTS"});

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -280,6 +281,7 @@ BackendError RedisConnection::error(std::string_view what, std::string_view advi
 }
 
 void RedisConnection::append(Words command) {
+  assert(!is_asked_);
   auto out = std::back_inserter(output_);
   fmt::format_to(out, FMT_COMPILE("*{}\r\n"), command.size());
   for (const std::string_view word : command) {
