@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -157,6 +158,18 @@ class Listener {
 std::string error_of_opening(const Listener& listener) {
   return error_of<BackendUnavailable>(
       [&] { BeanstalkQueue queue(listener.endpoint(), "t", {.patience = 200ms}); });
+}
+
+TEST(BeanstalkServer, ThatIsNotThereTakesNoFiles) {
+  const auto open_files = [] {
+    return std::ranges::distance(std::filesystem::directory_iterator("/proc/self/fd"));
+  };
+  const auto before = open_files();
+  for (const BeanstalkEndpoint& nobody : {BeanstalkEndpoint::parse("127.0.0.1:1"),
+                                          BeanstalkEndpoint{.path = "/nowhere", .host = ""}}) {
+    EXPECT_THROW(BeanstalkConnection(nobody, 100ms), BackendUnavailable);
+  }
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(BeanstalkServer, ThatIsOfAnotherKindIsTold) {

@@ -409,6 +409,22 @@ TEST(DurableLoadTest, HasNoFiguresForWhatIsLostInPartInACrash) {
             "wrong: of 64 due timers 10 are gone after kill -9");
 }
 
+// The process is killed while its queue is open: else a queue that writes when it is closed would
+// seem to keep all.
+TEST(DurableLoadTest, HasNoFiguresForWhatAKilledClientHasNotWritten) {
+  struct WritesAtTheEnd : Wrapped {
+    using Wrapped::Wrapped;
+    void schedule(std::span<const DurableTimer> timers) override {
+      if (timers.front().deadline > unix_now()) return queue_->schedule(timers);
+      waiting.insert(waiting.end(), timers.begin(), timers.end());
+    }
+    ~WritesAtTheEnd() override { queue_->schedule(waiting); }
+    std::vector<DurableTimer> waiting;
+  };
+  EXPECT_EQ(measure_pending(kLoad, contender<WritesAtTheEnd>(), kGoOn).failure,
+            "wrong: of 64 due timers 64 are gone after kill -9");
+}
+
 TEST(DurableLoadTest, TellsWhyAnEngineDoesNotStartAgain) {
   struct Ends : WrappedEngine {
     using WrappedEngine::WrappedEngine;

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -30,6 +31,7 @@
 #include <thread>
 #include <vector>
 
+#include "durable/journal.h"
 #include "durable/shared_array.h"
 #include "engines/private_server.h"
 #include "engines/scoped_variable.h"
@@ -395,6 +397,20 @@ class LoopDiskTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
+  // And not in what the kernel has of it in memory.
+  void overwrite_on_disk(std::string_view text) {
+    const int image = ::open((disk_->path().parent_path() / "image").c_str(), O_RDWR | O_CLOEXEC);
+    void* const bytes =
+        mmap(nullptr, LoopDisk::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, image, 0);
+    ASSERT_NE(bytes, MAP_FAILED);
+    void* const found = memmem(bytes, LoopDisk::kBytes, text.data(), text.size());
+    ASSERT_NE(found, nullptr);
+    std::memset(found, 'x', text.size());
+    EXPECT_EQ(msync(bytes, LoopDisk::kBytes, MS_SYNC), 0);
+    munmap(bytes, LoopDisk::kBytes);
+    close(image);
+  }
+
   std::optional<LoopDisk> disk_;
 };
 
@@ -410,6 +426,25 @@ TEST_F(LoopDiskTest, KeepsWhatWasSynchronisedWhenItsPowerIsCut) {
   disk_->cut_power();
   EXPECT_EQ(read("kept"), "text");
   EXPECT_EQ(read("kept_too"), "text");
+}
+
+// So a synchronisation that has failed leaves a file: the kernel takes its bytes for written.
+TEST_F(LoopDiskTest, AJournalHasWhatIsOnItAndNotWhatIsInMemory) {
+  const auto path = disk_->path() / "timers.journal";
+  const auto open = [&](std::vector<std::string>& records) {
+    return std::make_unique<Journal>(
+        path, std::chrono::microseconds(0),
+        [&](std::string_view record) { records.emplace_back(record); });
+  };
+  std::vector<std::string> records;
+  {
+    const auto journal = open(records);
+    for (const char* record : {"the first", "the second"}) journal->commit(journal->append(record));
+  }
+  disk_->synchronise();
+  overwrite_on_disk("the second");
+  const auto journal = open(records);
+  EXPECT_EQ(records, std::vector<std::string>{"the first"});
 }
 
 TEST_F(LoopDiskTest, CanBeFull) {
@@ -993,6 +1028,32 @@ TEST(FaultTest, FindsQueuesThatBreakTheirPromise) {
   EXPECT_EQ(breaches("lease_ends_at_most_once", contender<CompletesNothing>()), 1);
   // A worker may have begun all that it held when it is killed.
   EXPECT_GT(breaches("worker_killed", contender<HasNoLease>("redis_memory"), 3), 0);
+}
+
+// Its program has one restart, whichever engine takes it: one that is not back is replaced.
+class DiesOnce : public WrappedEngine {
+ public:
+  using WrappedEngine::WrappedEngine;
+  void restart() override {
+    if (++restarts > 1) throw BackendError("it cannot be killed");
+    WrappedEngine::restart();
+  }
+  static inline int restarts = 0;
+};
+
+TEST(FaultTest, ABrokenPromiseIsToldThoughALaterRunFails) {
+  DiesOnce::restarts = 0;
+  const DurableContender& whole = durable_contender("redis_always");
+  const DurableContender dies_once{
+      .traits = whole.traits, .start = [&whole](const std::filesystem::path& folder) {
+        return std::make_unique<DiesOnce>(
+            whole.start(folder), [](std::unique_ptr<DurableQueue> queue) {
+              return std::make_unique<LosesOneOfTen>(std::move(queue));
+            });
+      }};
+  EXPECT_THAT(
+      error_of([&] { run("engine_killed", dies_once, 2); }),
+      AllOf(HasSubstr("wrong: "), HasSubstr("(seed 1); "), HasSubstr("it cannot be killed")));
 }
 
 DurableContender with_promise(std::string_view name, Kept kept) {

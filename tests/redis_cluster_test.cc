@@ -788,6 +788,26 @@ TEST(RedisPair, APostThatTheOldMasterRefusesIsToldByTheNextCall) {
   EXPECT_NO_THROW(queue.schedule({&next, 1}));
 }
 
+TEST(RedisPair, PostsReachTheNewMasterOnceARefusalIsTold) {
+  PrivateRedisPair pair;
+  RedisQueue queue(std::make_unique<RedisLink>(pair.endpoints(), 5s), {.queue = "pair"},
+                   {.awaits_posts = false});
+  pair.promote_replica();
+  pair.demote_old_master();
+  constexpr DurableId kTimers = 1000;
+  int told = 0;
+  for (DurableId id = 0; id < kTimers; ++id) {
+    const DurableTimer timer{id, 0, "x"};
+    try {
+      queue.post({&timer, 1});
+    } catch (const BackendError&) {
+      ++told;
+    }
+  }
+  EXPECT_EQ(told, 1);
+  EXPECT_GE(queue.size(), kTimers - 3 * RedisConnection::kDepth);
+}
+
 // The claims that only the old master knew are gone, so there is nothing to complete, nothing to write.
 TEST(RedisPair, IsFollowedThoughNothingIsToBeWritten) {
   PrivateRedisPair pair;

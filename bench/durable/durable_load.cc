@@ -98,9 +98,10 @@ void churn(DurableBench& bench, const DurableLoad& load, DurableFigures& figures
 // Some for each master of a cluster.
 constexpr DurableId kDueInACrash = 64;
 
-// Arms what is due, one by one, and lets it become old enough that it must survive.
-void arm_what_is_due(DurableBench& bench, const DurablePromise& promise) {
-  const auto queue = bench.open();
+// Arms what is due, one by one, and lets it become old enough that it must survive. Returns the
+// queue, which may write the rest when it is closed.
+std::unique_ptr<DurableQueue> arm_what_is_due(DurableBench& bench, const DurablePromise& promise) {
+  auto queue = bench.open();
   for (DurableId id = 0; id < kDueInACrash; ++id) {
     const DurableTimer timer{id, unix_now()};
     queue->schedule({&timer, 1});
@@ -108,6 +109,7 @@ void arm_what_is_due(DurableBench& bench, const DurablePromise& promise) {
   if (promise.when_killed == Kept::but_the_latest) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(promise.latest));
   }
+  return queue;
 }
 
 // Of an engine that is in its clients: arms in a process that is then killed, as a user's would be.
@@ -115,7 +117,7 @@ void arm_what_is_due(DurableBench& bench, const DurablePromise& promise) {
 void arm_and_be_killed(DurableBench& bench, const DurablePromise& promise) {
   const pid_t client = start_child([&] {
     try {
-      arm_what_is_due(bench, promise);
+      const auto queue = arm_what_is_due(bench, promise);
       raise(SIGKILL);
     } catch (const std::exception& error) {
       fmt::print(stderr, "{}\n", error.what());
@@ -199,7 +201,11 @@ DurableFigures measure_pending(const DurableLoad& load, const DurableContender& 
   const bool is_in_its_clients =
       bench.engine().is_restartable() && bench.engine().processes().empty();
   bench.close();
-  (is_in_its_clients ? arm_and_be_killed : arm_what_is_due)(bench, contender.traits.promise);
+  if (is_in_its_clients) {
+    arm_and_be_killed(bench, contender.traits.promise);
+  } else {
+    arm_what_is_due(bench, contender.traits.promise);
+  }
   const Recovery recovery = recover(bench);
   if (recovery.fired > 0) figures.restart = recovery.restart;
   if (recovery.fired < kDueInACrash && contender.traits.promise.when_killed == Kept::all) {

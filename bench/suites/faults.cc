@@ -118,6 +118,12 @@ class Runs {
     if (count_++ == 0 || run.rank() > worst_.rank()) worst_ = std::move(run);
   }
 
+  // How the worst run broke the promise, with its seed; empty if none did.
+  std::string breach() const {
+    if (breaches_ == 0) return "";
+    return fmt::format("{} (seed {})", worst_.survival.breach, worst_.seed);
+  }
+
   // A run that told nothing, so another takes its place.
   void add_disturbed() { ++disturbed_; }
 
@@ -160,8 +166,8 @@ class Runs {
                           worst_.no_start);
     }
     if (breaches_ > 0) {
-      text += fmt::format("  BROKEN in {} of {} runs ({}): {} (seed {})", breaches_, count_,
-                          ranking(promised), worst_.survival.breach, worst_.seed);
+      text += fmt::format("  BROKEN in {} of {} runs ({}): {}", breaches_, count_,
+                          ranking(promised), breach());
     }
     return text;
   }
@@ -196,14 +202,12 @@ class Runs {
   Run worst_{};
 };
 
-RealtimeFigures measure(const Fault& fault, const DurableContender& contender, std::uint64_t runs,
-                        const RealtimeOptions& options) {
-  const SurvivalTerms terms = terms_of(fault, contender.traits);
+// Adds the runs to `result`.
+void run_all(const Fault& fault, const DurableContender& contender, std::uint64_t runs,
+             const RealtimeOptions& options, const SurvivalTerms& terms, Runs& result) {
   const auto striking = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(options.seconds));
-  const auto begin = std::chrono::steady_clock::now();
   std::optional<BreakableEngine> breakable;
-  Runs result;
   constexpr std::uint64_t kMostDisturbed = 3;  // in a row
   constexpr std::uint64_t kOtherSeeds = 1'000'000'000;
   std::uint64_t disturbed = 0;
@@ -233,6 +237,20 @@ RealtimeFigures measure(const Fault& fault, const DurableContender& contender, s
     if (!run.no_start.empty() || !run.survival.is_back) breakable.reset();
     run.timeline = timeline(ledger);
     result.add(std::move(run));
+  }
+}
+
+RealtimeFigures measure(const Fault& fault, const DurableContender& contender, std::uint64_t runs,
+                        const RealtimeOptions& options) {
+  const SurvivalTerms terms = terms_of(fault, contender.traits);
+  const auto begin = std::chrono::steady_clock::now();
+  Runs result;
+  try {
+    run_all(fault, contender, runs, options, terms, result);
+  } catch (const BackendError& error) {
+    if (result.breach().empty()) throw;
+    throw CellFailure(
+        fmt::format("wrong: {}; and a later run failed: {}", result.breach(), error.what()));
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   return result.figures(terms.kept, seconds.count());

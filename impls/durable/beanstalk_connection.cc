@@ -109,7 +109,7 @@ void BeanstalkConnection::connect_to_path() {
   }
   std::ranges::copy(endpoint_.path, address.sun_path);
   if (!connect_to(AF_UNIX, &address, sizeof(address))) {
-    throw error(fmt::format("cannot connect: {}", std::strerror(errno)), kStartIt);
+    lose(fmt::format("cannot connect: {}", std::strerror(errno)), kStartIt);
   }
 }
 
@@ -135,7 +135,7 @@ void BeanstalkConnection::connect_to_host() {
     setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     return;
   }
-  throw error(fmt::format("cannot connect: {}", std::strerror(errno)), kStartIt);
+  lose(fmt::format("cannot connect: {}", std::strerror(errno)), kStartIt);
 }
 
 // Leaves the reason in errno if it returns false.

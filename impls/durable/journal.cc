@@ -179,6 +179,11 @@ void Journal::lock_file() {
 }
 
 void Journal::replay(const Visit& visit) {
+  // Else what a failed synchronisation has left in memory would be read, and be gone some day with
+  // what follows it. What a process that was killed has written goes to the disk before.
+  if (fdatasync(file_) != 0) fail("cannot synchronise it", errno);
+  if (const int error = posix_fadvise(file_, 0, 0, POSIX_FADV_DONTNEED))
+    fail("cannot read it", error);
   Reader reader(file_);
   std::uint64_t good_bytes = 0;
   bool is_damaged = false;

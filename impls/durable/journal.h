@@ -19,7 +19,8 @@
 // A full disk loses nothing: what was written of the buffer is cut off, the buffer stays, and the
 // next commit() tries again. After a failed synchronisation nothing more is accepted, for the kernel
 // does not say what it has dropped (Rebello et al., "Can Applications Recover from fsync
-// Failures?", ATC 2020); the file must be opened again.
+// Failures?", ATC 2020); the file must be opened again. Opening reads what is on the disk: what the
+// kernel has of the file in memory may be what it could not write.
 #pragma once
 
 #include <chrono>

@@ -188,6 +188,8 @@ std::vector<PostgresConnection::Rows> PostgresConnection::run(const char* name,
     const Rows last(next_result(give_up));
     const PGresult* const result = last.get();
     is_synchronised = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
+    // Some versions of libpq have no result for ever if the server has ended the connection.
+    if (!is_synchronised && Clock::now() >= give_up) lose("no end of the answers");
     if (PQresultStatus(result) == PGRES_FATAL_ERROR && refusal.empty()) {
       refusal = PQresultErrorMessage(result);
     }

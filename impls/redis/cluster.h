@@ -53,8 +53,8 @@ class RedisCluster final : public RedisRouter {
   }
 
   // Calls `use` with each master that has slots, as far as is known. Each answer must come within
-  // the patience. Throws BackendUnavailable if no node tells who they are. If a master fails, goes on
-  // with the others, and then throws the first BackendError.
+  // the patience. Throws BackendError if no node tells who they are. If a master fails, goes on with
+  // the others, and then throws the first BackendError.
   void with_each_master(std::chrono::milliseconds patience, const Use& use);
 
  private:

@@ -264,7 +264,7 @@ bool RedisConnection::is_to_master() {
 }
 
 bool RedisConnection::usable() const {
-  if (lost_ || (unanswered_ > 0 && !is_asked_)) return !lost_;
+  if (lost_ || awaits_posts()) return !lost_;
   char next;
   const ssize_t read = recv(context_->fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
   return (read > 0 && is_asked_) || (read < 0 && errno == EAGAIN);

@@ -107,6 +107,9 @@ class RedisConnection {
   // Waits for the replies to all posted commands. Throws the first error among them.
   void sync();
 
+  // Whether the replies to some posted commands have not been read.
+  bool awaits_posts() const { return unanswered_ > 0 && !is_asked_; }
+
   // Asks the server whether it is a master and no replica.
   bool is_to_master();
 

@@ -47,7 +47,13 @@ void RedisLink::with(std::string_view, const Limits& limits, const Use& use) {
     use_it();
   } catch (const RedisReplyError& error) {
     if (error.code() != "READONLY" || endpoints_.size() == 1) throw;
-    connection_->interrupt();  // it was the master, and is none any more
+    // It was the master, and is none any more. What was posted to it is told as refused.
+    const bool is_of_a_post = connection_->awaits_posts();
+    {
+      const std::lock_guard lock(mutex_);
+      connection_.reset();
+    }
+    if (is_of_a_post) throw;
     use_it();
   }
 }
