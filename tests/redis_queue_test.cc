@@ -263,6 +263,20 @@ TEST_F(RedisShardsTest, TheOtherCompletesWhatItHasIfOneIsSilent) {
   }
 }
 
+TEST_F(RedisShardsTest, TheOtherTakesBackWhatItHasIfOneIsSilent) {
+  for (const std::size_t silent : {1U, 0U}) {
+    const auto claims = queue_.claim(100, kLease).timers;
+    ASSERT_EQ(claims.size(), 20U);
+    silent_ = due_[silent];
+    EXPECT_THROW(queue_.give_back(claims), BackendError);
+    const auto again = queue_.claim(100, kLease).timers;
+    EXPECT_EQ(again.size(), ids_of(due_[1 - silent]).size());
+    silent_.clear();
+    queue_.give_back(claims);
+    queue_.give_back(again);
+  }
+}
+
 TEST_F(RedisShardsTest, WhatWasCompletedInOneBeforeTheOtherFailedIsToldByTheNextCall) {
   auto claims = queue_.claim(100, kLease).timers;
   ASSERT_EQ(claims.size(), 20U);

@@ -252,21 +252,12 @@ Claims RedisQueue::claim(std::size_t most, Tick lease) {
 }
 
 std::vector<bool> RedisQueue::complete(std::span<const ClaimedTimer> claims) {
-  const Limits limits = this->limits();
   const std::vector<Words> arguments = sort_by_shard(claims);
   std::vector<Reply> replies(shards_.size());
-  std::exception_ptr failure;
-  auto left = std::ranges::count_if(arguments, [](const Words& words) { return !words.empty(); });
-  for (std::size_t i = 0; i < shards_.size(); ++i) {
-    if (arguments[i].empty()) continue;
-    const bool is_last = --left == 0;
-    try {
-      change(shards_[i], complete_, REDIS_REPLY_ARRAY, arguments[i], settings_.replicas,
-             is_last ? limits : half_of(limits), replies[i]);
-    } catch (const BackendError&) {
-      if (!failure) failure = std::current_exception();
-    }
-  }
+  const auto failure = visit(arguments, [&](std::size_t i, const Limits& limits) {
+    change(shards_[i], complete_, REDIS_REPLY_ARRAY, arguments[i], settings_.replicas, limits,
+           replies[i]);
+  });
   std::vector<bool> held;
   std::vector<std::size_t> read(shards_.size());  // of each reply
   for (const ClaimedTimer& claim : claims) {
@@ -282,10 +273,8 @@ std::vector<bool> RedisQueue::complete(std::span<const ClaimedTimer> claims) {
 }
 
 void RedisQueue::give_back(std::span<const ClaimedTimer> claims) {
-  const Limits limits = this->limits();
   std::vector<Words> arguments = sort_by_shard(claims);
-  for (std::size_t i = 0; i < shards_.size(); ++i) {
-    if (arguments[i].empty()) continue;
+  const auto failure = visit(arguments, [&](std::size_t i, const Limits& limits) {
     arguments[i].push_back(fmt::to_string(config_.now() / kScoreUnit));
     bool wakes = false;
     with(shards_[i].due, limits, [&](RedisConnection& connection) {
@@ -293,7 +282,26 @@ void RedisQueue::give_back(std::span<const ClaimedTimer> claims) {
           run(connection, shards_[i], give_back_, REDIS_REPLY_INTEGER, arguments[i])->integer != 0;
     });
     if (wakes) wake(limits);
+  });
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::exception_ptr RedisQueue::visit(
+    const std::vector<Words>& arguments,
+    const std::function<void(std::size_t, const Limits&)>& use) const {
+  const Limits limits = this->limits();
+  std::exception_ptr failure;
+  auto left = std::ranges::count_if(arguments, [](const Words& words) { return !words.empty(); });
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    if (arguments[i].empty()) continue;
+    const bool is_last = --left == 0;
+    try {
+      use(i, is_last ? limits : half_of(limits));
+    } catch (const BackendError&) {
+      if (!failure) failure = std::current_exception();
+    }
   }
+  return failure;
 }
 
 void RedisQueue::wake(Limits limits) {

@@ -63,10 +63,11 @@
 // election, and what replication lags behind, which nobody limits.
 //
 // A call that concerns several shards is several steps: when it throws, some of them may have been
-// done. complete() takes all steps that it can, and a repeated one tells what the first has
-// completed. While a slot is moved to another node, Redis answers TRYAGAIN to a script unless all keys
-// that it names exist on one side; then calls to that shard wait, and claim() passes over it. A shard
-// of which nobody holds a timer has no key for that, so it waits until its slot has moved.
+// done. complete() and give_back() take all steps that they can, and a repeated complete() tells
+// what the first has completed. While a slot is moved to another node, Redis answers TRYAGAIN to a
+// script unless all keys that it names exist on one side; then calls to that shard wait, and claim()
+// passes over it. A shard of which nobody holds a timer has no key for that, so it waits until its
+// slot has moved.
 //
 // Good: many producers and workers, where the loss of a second is bearable, or a replica is there;
 //       in a cluster, more timers than one server's memory or processor can take.
@@ -79,6 +80,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <set>
 #include <span>
@@ -135,6 +138,10 @@ class RedisQueue final : public DurableQueue {
   std::size_t shard_of(DurableId id) const;
   // Words for each shard.
   std::vector<Words> sort_by_shard(std::span<const ClaimedTimer> claims) const;
+  // Calls `use` with each shard that has arguments. One that is silent leaves half of the time to the
+  // others. If one fails, goes on with the others, and then returns the first BackendError.
+  std::exception_ptr visit(const std::vector<Words>& arguments,
+                           const std::function<void(std::size_t, const Limits&)>& use) const;
 
   // Throws BackendUnavailable if the server is too old.
   void check_version();
