@@ -1030,7 +1030,7 @@ TEST(FaultTest, FindsQueuesThatBreakTheirPromise) {
   EXPECT_GT(breaches("worker_killed", contender<HasNoLease>("redis_memory"), 3), 0);
 }
 
-// Its program has one restart, whichever engine takes it: one that is not back is replaced.
+// Restarts once in all engines of a test together: an engine whose queue is not back is replaced.
 class DiesOnce : public WrappedEngine {
  public:
   using WrappedEngine::WrappedEngine;
@@ -1043,16 +1043,8 @@ class DiesOnce : public WrappedEngine {
 
 TEST(FaultTest, ABrokenPromiseIsToldThoughALaterRunFails) {
   DiesOnce::restarts = 0;
-  const DurableContender& whole = durable_contender("redis_always");
-  const DurableContender dies_once{
-      .traits = whole.traits, .start = [&whole](const std::filesystem::path& folder) {
-        return std::make_unique<DiesOnce>(
-            whole.start(folder), [](std::unique_ptr<DurableQueue> queue) {
-              return std::make_unique<LosesOneOfTen>(std::move(queue));
-            });
-      }};
   EXPECT_THAT(
-      error_of([&] { run("engine_killed", dies_once, 2); }),
+      error_of([] { run("engine_killed", contender<LosesOneOfTen, DiesOnce>("redis_always"), 2); }),
       AllOf(HasSubstr("wrong: "), HasSubstr("(seed 1); "), HasSubstr("it cannot be killed")));
 }
 

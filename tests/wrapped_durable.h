@@ -95,14 +95,14 @@ inline const DurableContender& durable_contender(std::string_view name) {
 }
 
 // Queue: derived from Wrapped. The default is a queue of our own in a file.
-template <class Queue>
+template <class Queue, class Engine = WrappedEngine>
 DurableContender contender(std::string_view name = "journal_wheel_0") {
   const DurableContender& whole = durable_contender(name);
   return {.traits = whole.traits, .start = [&whole](const std::filesystem::path& folder) {
-            return std::make_unique<WrappedEngine>(
-                whole.start(folder), [](std::unique_ptr<DurableQueue> queue) {
-                  return std::make_unique<Queue>(std::move(queue));
-                });
+            return std::make_unique<Engine>(whole.start(folder),
+                                            [](std::unique_ptr<DurableQueue> queue) {
+                                              return std::make_unique<Queue>(std::move(queue));
+                                            });
           }};
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -147,15 +148,19 @@ void cut_power(FaultScene& scene) {
   scene.crew.start();
 }
 
-// Returns when that has happened once more, after so long at least.
-void await_another(const FaultScene& scene, Happening what, std::chrono::nanoseconds at_least) {
+// Returns when that has happened once more, after so long at least; does `meanwhile` again and again.
+void await_another(
+    const FaultScene& scene, Happening what, std::chrono::nanoseconds at_least,
+    std::chrono::nanoseconds longest = kLongestFault,
+    const std::function<void()>& meanwhile = [] { sleep(20ms); }) {
   const auto begin = std::chrono::steady_clock::now();
+  const auto is_over = [&](std::chrono::nanoseconds time) {
+    return std::chrono::steady_clock::now() >= begin + time;
+  };
   const std::uint64_t before = count(scene.ledger, what);
-  sleep(at_least);
-  while (count(scene.ledger, what) == before &&
-         std::chrono::steady_clock::now() < begin + kLongestFault) {
-    sleep(20ms);
-  }
+  do {
+    meanwhile();
+  } while (!is_over(at_least) || (count(scene.ledger, what) == before && !is_over(longest)));
 }
 
 void wait_until_felt(const FaultScene& scene) {
@@ -165,16 +170,10 @@ void wait_until_felt(const FaultScene& scene) {
 // What the engine gives back meanwhile is taken too. A server that has ended is started again, as a
 // service manager does.
 void fill_disk(FaultScene& scene) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto is_over = [&](std::chrono::nanoseconds time) {
-    return std::chrono::steady_clock::now() >= begin + time;
-  };
-  const std::uint64_t before = count(scene.ledger, Happening::unarmed);
-  do {
+  await_another(scene, Happening::unarmed, kLongEnough, kLongestFullDisk, [&] {
     scene.disk->fill();
     sleep(100ms);
-  } while (!is_over(kLongEnough) ||
-           (count(scene.ledger, Happening::unarmed) == before && !is_over(kLongestFullDisk)));
+  });
   scene.disk->empty();
   if (std::ranges::count(scene.engine.processes(), 0) > 0) scene.engine.restart();
 }
