@@ -1157,6 +1157,26 @@ TEST(FaultTest, AFullDiskIsFelt) {
   }
 }
 
+// Says of every other timer that it is armed, though it could not be.
+struct AcknowledgesFailures : Wrapped {
+  using Wrapped::Wrapped;
+  void schedule(std::span<const DurableTimer> timers) override {
+    try {
+      queue_->schedule(timers);
+    } catch (const BackendError&) {
+      if (timers[0].id % 2 == 0) throw;
+    }
+  }
+};
+
+TEST(FaultTest, AFullDiskTakesWhatAnEnginePromisesNotToKeep) {
+  if (const std::string reason = LoopDisk::unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+  DurableContender lossy = contender<AcknowledgesFailures>("journal_wheel_0");
+  EXPECT_EQ(breaches("disk_full", lossy), 1);
+  lossy.traits.promise.when_disk_is_full = Kept::but_the_latest;
+  EXPECT_EQ(breaches("disk_full", lossy), 0);
+}
+
 TEST(FaultTest, AReplicaThatTakesOverIsFelt) {
   const RealtimeFigures figures = run("partition", durable_contender("redis_replica"));
   EXPECT_EQ(counter(figures, "breaches"), 0) << figures.summary;

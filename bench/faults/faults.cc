@@ -62,6 +62,7 @@ Kept keeps_all(const DurablePromise&) { return Kept::all; }
 Kept when_killed(const DurablePromise& promise) { return promise.when_killed; }
 Kept when_silent(const DurablePromise& promise) { return promise.when_silent; }
 Kept when_power_fails(const DurablePromise& promise) { return promise.when_power_fails; }
+Kept when_disk_is_full(const DurablePromise& promise) { return promise.when_disk_is_full; }
 Kept when_block_is_spoilt(const DurablePromise& promise) { return promise.when_block_is_spoilt; }
 
 // What cannot happen to whom.
@@ -359,7 +360,7 @@ std::span<const Fault> faults() {
        .strike = spoil_files},
       {.name = "disk_full",
        .summary = "the disk is full until a call fails, for 15 s at most, under load",
-       .promised = keeps_all,
+       .promised = when_disk_is_full,
        .possible = to_those_with_files,
        .strike = fill_disk,
        .is_busy = true,  // beanstalkd has room for 10 MB in its file

@@ -144,6 +144,8 @@ struct DurablePromise {
   Kept when_disk_fails;   // the machine is lost, and another takes over
   // It does not answer for seconds, and then goes on; a master that is silent may be replaced.
   Kept when_silent = Kept::all;
+  // It cannot write; an engine that ends itself then keeps what it keeps when it is killed.
+  Kept when_disk_is_full = Kept::all;
   // The block that it wrote last is overwritten; most engines say nothing of that.
   Kept when_block_is_spoilt = Kept::none;
   // What may be lost when all but the latest is kept: what is at most so old, and what so many calls

@@ -90,6 +90,7 @@ inline DurableContender postgres(std::string_view name, std::string_view summary
                      .promise = {.when_killed = after_a_crash,
                                  .when_power_fails = after_a_crash,
                                  .when_disk_fails = Kept::none,
+                                 .when_disk_is_full = after_a_crash,  // of its log: it panics
                                  .when_block_is_spoilt = Kept::but_the_latest,
                                  // 0.6 s by its documentation, and what a busy machine adds.
                                  .latest = 1'000'000'000},
