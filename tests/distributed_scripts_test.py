@@ -11,7 +11,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT, Scratch
 
-from console import Failure
 from node_model import Fires, Line, Load, Station, Work, checks, node_of
 from results.grid import read_files
 from results.realtime import RealtimeResults, load_files
@@ -213,13 +212,6 @@ class ModelTest(Scratch):
         self.assertEqual(checks_of(2 * right, 2 * syncs), [-0.5, -0.5])
         self.assertEqual(checks_of(right, 0.1), [0])  # by its own clock
 
-    def test_a_node_that_only_idles_is_told(self) -> None:
-        node = node_of(self.load([*entries(), *at_a_rate(), journal()]), "redis_always", 0.9)
-        assert node
-        lazy = Load(per_second=1, pending=1, cancelled=0.9, busy=IDLE / 2, memory=1 << 30)
-        with self.assertRaisesRegex(Failure, "redis_always: a node that may be busy for 1% does"):
-            node.for_rate(lazy)
-
     def test_rates_above_one_that_is_too_much_do_not_count(self) -> None:
         def rate_of(achieved: float) -> float:
             cells = at_a_rate()
@@ -281,6 +273,19 @@ class CommandTest(Scratch):
         self.assertIn("`postgres_on`", first)
         self.assertNotIn("journal_wheel_0", first)
         self.assertIn("| `journal_wheel_0`", "".join(rest))
+
+    def test_what_has_no_time_for_timers_is_left_out(self) -> None:
+        idles = [*entries("redis_always"), *at_a_rate("redis_always"), journal()]
+        both = self.write([*idles, *entries("redis_everysec")], num_cpus="2")
+        code, text, _ = self.distributed(both, f"--busy={50 * IDLE}")
+        self.assertEqual(code, 0)
+        self.assertIn("keeps a node busy for longer than that: `redis_always`.", text)
+        self.assertNotIn("| `redis_always`", text)
+        self.assertIn("| `redis_everysec`", text)
+        alone = self.write(idles, "alone.json", num_cpus="2")
+        code, text, complaint = self.distributed(alone, f"--busy={50 * IDLE}")
+        self.assertEqual((code, text), (1, ""))
+        self.assertIn("a node that may be busy for 1% does nothing", complaint)
 
     def test_it_fills_a_document_again_and_again(self) -> None:
         results = self.write([*entries(), journal()], num_cpus="2")

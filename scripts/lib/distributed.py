@@ -57,12 +57,18 @@ def answer(results: RealtimeResults, load: Load, source: Path) -> str:
     nodes = [node for queue in queues(results) if (node := node_of(results, queue, load.cancelled))]
     if not nodes:
         raise Failure(f"{source}: the model needs the scenarios clients and workers of a queue")
+    able = [node for node in nodes if node.works(load)]
+    if not able:
+        raise Failure(
+            f"{source}: a node that may be busy for {load.busy:.0%} does nothing; allow more by --busy"
+        )
     checked = checks(results, int(results.facts.get("num_cpus", 1)))
     parts = [
-        _in_short(nodes, load),
+        _in_short(able, load),
         f"Figures from `{source}`, by `scripts/distributed`. {machine_line(results.facts)}",
         _load_said(load),
-        _table_of_nodes(nodes, load),
+        _unable_said([node for node in nodes if node not in able]),
+        _table_of_nodes(able, load),
         "A node has one processor for the engine, and a disk of its own. Where there are two figures, "
         "the first holds if many clients call at once, and the second if each request comes alone, as "
         "often as one node can take. "
@@ -120,6 +126,13 @@ def _load_said(load: Load) -> str:
         f"cancelled, and {_power(load.pending)} pending. A node may be busy for "
         f"{100 * load.busy:.0f} % of its time, and has {load.memory / GIB:g} GiB for timers."
     )
+
+
+def _unable_said(unable: list[Node]) -> str:
+    if not unable:
+        return ""
+    names = ", ".join(f"`{node.queue}`" for node in unable)
+    return f"Left out, since waiting alone keeps a node busy for longer than that: {names}."
 
 
 def _table_of_nodes(nodes: list[Node], load: Load) -> str:

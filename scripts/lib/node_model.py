@@ -210,11 +210,13 @@ class Node:
         least, most = sorted([self.rate_alone(busy), self.rate(lambda _: self.together, busy)])
         return least, most
 
+    def works(self, load: Load) -> bool:
+        """Returns whether a node has time for timers: the engine also works while it waits."""
+        return self.rates(load.busy)[0] > 0
+
     def for_rate(self, load: Load) -> tuple[int, int]:
-        """Returns the fewest and the most that are needed."""
+        """Returns the fewest and the most that are needed, of nodes that work."""
         least, most = self.rates(load.busy)
-        if least <= 0:
-            raise Failure(f"{self.queue}: a node that may be busy for {load.busy:.0%} does nothing")
         return math.ceil(load.per_second / most), math.ceil(load.per_second / least)
 
     def for_memory(self, load: Load) -> int | None:
