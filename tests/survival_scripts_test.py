@@ -89,21 +89,6 @@ class LoadTest(SurvivalScratch):
         self.assertEqual((told["latest"], told["silent"]), ("4.00 s (seed 17)", "2.00 s"))
         self.assertEqual(told["seed of the worst run"], "1")
 
-    def test_older_files_tell_less(self) -> None:
-        entry = survived("power_cut", SAFE, lost=1)
-        del entry["lossy"], entry["median_silent_seconds"]
-        fate = self.load([entry]).fates["power_cut", SAFE]
-        self.assertEqual((fate.lossy, fate.median_silent), (None, None))
-        both = self.load([entry, survived("power_cut", SAFE)]).fates["power_cut", SAFE]
-        self.assertIsNone(both.lossy)
-        lines = {f"faults/power_cut/5/{SAFE}": [{"timeline": timeline()}]}
-        told = lines[f"faults/power_cut/5/{SAFE}"][0]["timeline"]
-        del told["strikes"]
-        told |= {"fault_seconds": 0.4, "mended_seconds": 0.8}
-        worst = self.load([entry], lines).fates["power_cut", SAFE].worst
-        assert worst
-        self.assertEqual(worst.strikes, [(0.4, 0.8)])
-
     def test_verdicts(self) -> None:
         entries = [
             *results(),

@@ -44,6 +44,8 @@ def survived(
         **{"fired_without_acknowledgement": 0, "fired_after_cancel": 0, "failed_calls": 12},
         **{"latest_seconds": 0.25, "silent_seconds": 0.125, "worst_seed": 1},
     }
+    worst = counters.get("worst_seed", 1)
+    usual |= {"latest_seed": worst, "silent_seed": worst}
     return {
         "name": f"faults/{fault}/5/{queue}/iterations:1/manual_time",
         "run_type": "iteration",
@@ -70,6 +72,7 @@ def timeline(seed: int = 1, lost: int = 0, breach: str = "", no_start: str = "")
         "no_start": no_start,
         "acknowledged_timers": 100,
         "lost_timers": lost,
+        "seconds": 20,
         "step_seconds": 0.02,
         "strikes": [[0.4, 0.8]],
         "asked": [3] * 50,

@@ -294,13 +294,8 @@ def _of_survival(results: survival.SurvivalResults) -> dict[str, Any]:
         "sureness": [],
         "counters": survival.SUMS
         | {name: f"{title}, s" for name, title in survival.MAXIMA.items()}
-        | {
-            survival.MEDIAN_SILENT: "silent in the median run, s",
-            "lossy": "runs that lost a timer",
-            "breaches": "runs that broke the promise",
-            "no_starts": "runs after which the engine did not start again",
-            "not_back": "runs after which the queue was not back in time",
-        },
+        | {survival.MEDIAN_SILENT: "silent in the median run, s"}
+        | survival.RUNS,
         "size_is": {name: "runs" for name in results.scenarios},
         "happens": {name: results.summary_of(name) for name in results.scenarios},
         "verdicts": {verdict.name: verdict.value for verdict in survival.Verdict},
@@ -322,11 +317,8 @@ def _row_of_fate(results: survival.SurvivalResults, fate: survival.Fate) -> list
         [size, *_] = results.sizes(fate.fault, fate.queue)
         return [fate.fault, size, fate.queue, None, fate.failure, 0, 0, fate.verdict.name]
     values: dict[str, float] = fate.sums | fate.maxima
-    values |= {name: getattr(fate, name) for name in ("breaches", "no_starts", "not_back")}
-    if fate.lossy is not None:
-        values["lossy"] = fate.lossy
-    if fate.median_silent is not None:
-        values[survival.MEDIAN_SILENT] = fate.median_silent
+    values |= {name: getattr(fate, name) for name in survival.RUNS}
+    values[survival.MEDIAN_SILENT] = fate.median_silent
     counters = {name: [_rounded(value, 15)] for name, value in values.items()}
     run = fate.worst and {
         "step": _rounded(fate.worst.step, 4),

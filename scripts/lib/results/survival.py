@@ -22,7 +22,8 @@ SKIPPED = "skipped: "
 # No power is cut of an engine without files, for everybody knows what would come of it.
 POWER_CUT, NOTHING_ON_DISK = "power_cut", SKIPPED + "it keeps nothing on disk"
 
-# The sums over all runs, and the maxima.
+# The sums over all runs, the maxima with the counters that name their runs' seeds, and the counts of
+# runs.
 SUMS = {
     "acknowledged": "acknowledged",
     "lost": "lost",
@@ -32,7 +33,14 @@ SUMS = {
     "failed_calls": "failed calls",
 }
 MAXIMA = {"latest_seconds": "latest", "silent_seconds": "silent"}
+SEEDS = {"latest_seconds": "latest_seed", "silent_seconds": "silent_seed"}
 MEDIAN_SILENT = "median_silent_seconds"
+RUNS = {
+    "lossy": "runs that lost a timer",
+    "breaches": "runs that broke the promise",
+    "no_starts": "runs after which the engine did not start again",
+    "not_back": "runs after which the queue was not back in time",
+}
 
 # The counts for each step of a time line, and what they are called.
 LINES = {"asked": "armed", "acknowledged": "acknowledged", "due": "due", "fired": "fired"}
@@ -58,7 +66,7 @@ class Timeline:
     no_start: str  # why the engine did not start again; empty: it did
     acknowledged: int
     lost: int
-    seconds: float  # for which a repeated fault strikes; 0: an older file does not tell
+    seconds: float  # for which a repeated fault strikes
     step: float  # seconds
     strikes: list[tuple[float, float | None]]  # begin and end in seconds; None: never mended
     lines: dict[str, list[int]]  # by LINES, all of one length
@@ -70,7 +78,7 @@ class Timeline:
         steps = max(map(len, lines.values()))
         step = float(content["step_seconds"])
         strikes = [
-            (float(begin), None if end is None else float(end)) for begin, end in _strikes(content)
+            (float(begin), None if end is None else float(end)) for begin, end in content["strikes"]
         ]
         if not step > 0 or not all(
             math.isfinite(at) for both in ((step, 0), *strikes) for at in both if at is not None
@@ -82,7 +90,7 @@ class Timeline:
             no_start=str(content["no_start"]),
             acknowledged=int(content["acknowledged_timers"]),
             lost=int(content["lost_timers"]),
-            seconds=float(content.get("seconds", 0)),
+            seconds=float(content["seconds"]),
             step=step,
             strikes=strikes,
             lines={name: counts + [0] * (steps - len(counts)) for name, counts in lines.items()},
@@ -92,14 +100,6 @@ class Timeline:
     def rank(self) -> tuple[bool, bool, int]:
         """Runs that tell more are larger."""
         return bool(self.breach), bool(self.no_start), self.lost
-
-
-def _strikes(content: Any) -> Any:
-    """Returns the strikes of a timeline. Campaigns before 28 November 2026 tell only the last one."""
-    if "strikes" in content:
-        return content["strikes"]
-    fault, mended = content["fault_seconds"], content["mended_seconds"]
-    return [(fault, mended if mended > fault else None)]
 
 
 @dataclass
@@ -125,11 +125,11 @@ class Fate:
     breaches: int = 0  # runs that broke the promise
     no_starts: int = 0  # runs after which the engine did not start again
     not_back: int = 0  # runs after which the queue did not answer in time
-    lossy: int | None = None  # runs that lost a timer; None: an older file does not tell
+    lossy: int = 0  # runs that lost a timer
     sums: dict[str, int] = field(default_factory=dict)  # by SUMS
     maxima: dict[str, float] = field(default_factory=dict)  # by MAXIMA; seconds
-    seeds: dict[str, int] = field(default_factory=dict)  # of their runs; older files do not tell
-    median_silent: float | None = None  # seconds, of a run; None: an older file does not tell
+    seeds: dict[str, int] = field(default_factory=dict)  # of their runs
+    median_silent: float = 0  # seconds, of a run
     worst: Timeline | None = None  # the run that tells the most, if it was recorded
     worst_seed: int | None = None
     failure: str = ""  # why there is no run
@@ -174,7 +174,7 @@ class Fate:
             f"scripts/bench {SUITE} --workloads={self.fault} --backends={self.queue} --sizes=1 "
             f"--seed={self.worst_seed}"
         )
-        if self.worst and self.worst.seconds and len(self.worst.strikes) > 1:
+        if self.worst and len(self.worst.strikes) > 1:
             line += f" --seconds={self.worst.seconds:g}"
         return line
 
@@ -191,7 +191,7 @@ class SurvivalResults(Grid[SurvivalCell]):
 
     def add_figures(self, cell: SurvivalCell, entry: Any, flags: list[str]) -> None:
         cell.promise = entry["label"].partition(", per ")[0]
-        for name in ("runs", "breaches", "no_starts", "not_back", "worst_seed", *SUMS, *MAXIMA):
+        for name in ("runs", *RUNS, *SUMS, *MAXIMA, *SEEDS.values(), MEDIAN_SILENT, "worst_seed"):
             if not entry[name] >= 0:
                 raise ValueError(name)
         cell.add_counters(entry)
@@ -246,9 +246,10 @@ def _fate(fault: str, queue: str, cells: Sequence[SurvivalCell]) -> Fate:
         return Fate(fault, queue, failure=failures[0] or "error: no figure")
 
     def values(name: str) -> list[float]:
-        return [value for cell in measured for value in cell.counters.get(name, [])]
+        return [value for cell in measured for value in cell.counters[name]]
 
-    lossy = values("lossy")
+    def total(name: str) -> int:
+        return int(sum(values(name)))
 
     seeds = zip(values("breaches"), values("lost"), values("worst_seed"))
     worst = max(
@@ -260,19 +261,15 @@ def _fate(fault: str, queue: str, cells: Sequence[SurvivalCell]) -> Fate:
         fault,
         queue,
         promise=measured[0].promise,
-        runs=int(sum(values("runs"))),
-        breaches=int(sum(values("breaches"))),
-        no_starts=int(sum(values("no_starts"))),
-        not_back=int(sum(values("not_back"))),
-        lossy=int(sum(lossy)) if len(lossy) == len(values("runs")) else None,
-        sums={name: int(sum(values(name))) for name in SUMS},
+        runs=total("runs"),
+        breaches=total("breaches"),
+        no_starts=total("no_starts"),
+        not_back=total("not_back"),
+        lossy=total("lossy"),
+        sums={name: total(name) for name in SUMS},
         maxima={name: max(values(name)) for name in MAXIMA},
-        seeds={
-            name: int(max(zip(values(name), seeds_of))[1])
-            for name in MAXIMA
-            if (seeds_of := values(name.replace("_seconds", "_seed")))
-        },
-        median_silent=median(silences) if (silences := values(MEDIAN_SILENT)) else None,
+        seeds={name: int(max(zip(values(name), values(SEEDS[name])))[1]) for name in MAXIMA},
+        median_silent=median(values(MEDIAN_SILENT)),
         worst=worst,
         worst_seed=worst.seed
         if worst

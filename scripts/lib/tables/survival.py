@@ -326,10 +326,10 @@ def _details(fate: Fate) -> list[str]:
         fate.queue,
         fate.promise,
         grouped(fate.runs),
-        NOT_RUN if fate.lossy is None else grouped(fate.lossy),
+        grouped(fate.lossy),
         *(grouped(fate.sums[name]) for name in SUMS),
         *(_with_seed(fate, name) for name in MAXIMA),
-        NOT_RUN if fate.median_silent is None else time(1e9 * fate.median_silent),
+        time(1e9 * fate.median_silent),
         str(fate.worst_seed),
         fate.verdict.value + (f" ({BROKEN})" if fate.breaches else ""),
     ]
@@ -337,7 +337,7 @@ def _details(fate: Fate) -> list[str]:
 
 def _with_seed(fate: Fate, name: str) -> str:
     """Formats a maximum, with the seed of its run unless that is the worst one."""
-    seed = fate.seeds.get(name, fate.worst_seed)
+    seed = fate.seeds[name]
     told = time(1e9 * fate.maxima[name])
     return told if seed == fate.worst_seed else f"{told} (seed {seed})"
 

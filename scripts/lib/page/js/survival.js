@@ -39,11 +39,10 @@ function lostText(cell) {
   return `${grouped(String(cell.value('lost')))} of ${grouped(String(cell.value('acknowledged')))}`;
 }
 
-// Timers of one run are lost together, so runs count; an older file does not tell them.
+// Timers of one run are lost together, so runs count.
 function lossyText(cell) {
   const runs = counted(cell.size, 'run');
-  const lossy = cell.value('lossy');
-  return cell.value('lost') > 0 && lossy !== null ? `${lossy} of ${runs}` : runs;
+  return cell.value('lost') > 0 ? `${cell.value('lossy')} of ${runs}` : runs;
 }
 
 // What a cell says in a sentence.
@@ -200,12 +199,6 @@ function chosenCard(campaign, queue, fault, cell) {
   );
 }
 
-// Of a campaign that tells it.
-function silentText(cell) {
-  const median = cell.value('median_silent_seconds');
-  return median === null ? '' : `, in the median run for ${time(1e9 * median)}`;
-}
-
 function factsOfCell(campaign, cell) {
   const {verdict} = cell;
   const facts = [['Outcome', [h('span', {class: `tile ${verdict}`}, campaign.verdicts[verdict])]]];
@@ -223,7 +216,7 @@ function factsOfCell(campaign, cell) {
       ],
       [
         'Late',
-        `${seconds('latest_seconds')} behind the deadline at most; nobody fired for ${seconds('silent_seconds')} while a timer was due${silentText(cell)}`,
+        `${seconds('latest_seconds')} behind the deadline at most; nobody fired for ${seconds('silent_seconds')} while a timer was due, in the median run for ${seconds('median_silent_seconds')}`,
       ],
     );
     if (cell.value('no_starts'))
