@@ -228,11 +228,18 @@ class ReadmeTest(unittest.TestCase):
         keeps, forgets = {**crashes}, {**crashes, "power_cut": 7}
         text = said(journal_wheel_0=keeps, redis_everysec=forgets)
         self.assertIn(
-            "`journal_wheel_0` lost nothing in 10 kills of the engine and 5 power cuts each", text
+            "`journal_wheel_0` lost nothing in 10 runs in which the engine was killed and 10 in which "
+            "the power was cut, each",
+            text,
         )
         self.assertIn("on average a cut took 1.4 timers of `redis_everysec`", text)
         self.assertNotIn("on average", said(journal_wheel_0=keeps))
-        for unknown in ({"power_cut": 0}, {"lease_ends": 0}, {**crashes, "engine_killed": 7}):
+        for unknown in (
+            {"power_cut": 0},
+            {"lease_ends": 0},
+            {**crashes, "engine_killed": 7},
+            {**crashes, "power_cut_while_busy": 7},
+        ):
             self.assertNotIn("lost nothing", said(journal_wheel_0=unknown).partition("(")[0])
 
     def test_it_leads_to_every_page(self) -> None:

@@ -82,7 +82,9 @@ PICTURES = {  # of durable queues
 }
 
 PRECISIONS = ("granular", "exact")
-CRASHES = ("engine_killed", "engine_killed_repeatedly", POWER_CUT)
+KILLS = ("engine_killed", "engine_killed_repeatedly")
+POWER_CUTS = (POWER_CUT, "power_cut_while_busy")
+CRASHES = (*KILLS, *POWER_CUTS)
 RUNTIMES = {"Go's": "go_runtime_timers", "Node's": "node_timers", "Java's": "java_priority_queue"}
 
 
@@ -348,11 +350,13 @@ def _durable() -> str:
     if not safe:
         return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
     cuts = {queue: fates[POWER_CUT, queue] for queue in crashes}
-    kills = sum(fate.runs for queue in safe for fate in crashes[queue] if fate.fault != POWER_CUT)
-    each = min(cuts[queue].runs for queue in safe)
+
+    def runs(faults: Sequence[str]) -> str:
+        return grouped(min(sum(fates[fault, queue].runs for fault in faults) for queue in safe))
+
     told = (
-        f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost nothing in {grouped(kills)} "
-        f"kills of the engine and {grouped(each)} power cuts each"
+        f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost nothing in {runs(KILLS)} runs "
+        f"in which the engine was killed and {runs(POWER_CUTS)} in which the power was cut, each"
     )
     if find("durable"):
         rates = {
