@@ -228,8 +228,8 @@ class ReadmeTest(unittest.TestCase):
         keeps, forgets = {**crashes}, {**crashes, "power_cut": 7}
         text = said(journal_wheel_0=keeps, redis_everysec=forgets)
         self.assertIn(
-            "`journal_wheel_0` lost nothing in 10 runs in which the engine was killed and 10 in which "
-            "the power was cut, each",
+            "`journal_wheel_0` each lost nothing in 10 runs in which the engine was killed and 10 in "
+            "which the power was cut",
             text,
         )
         self.assertIn("on average a cut took 1.4 timers of `redis_everysec`", text)

@@ -355,8 +355,8 @@ def _durable() -> str:
         return grouped(min(sum(fates[fault, queue].runs for fault in faults) for queue in safe))
 
     told = (
-        f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} lost nothing in {runs(KILLS)} runs "
-        f"in which the engine was killed and {runs(POWER_CUTS)} in which the power was cut, each"
+        f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} each lost nothing in {runs(KILLS)} "
+        f"runs in which the engine was killed and {runs(POWER_CUTS)} in which the power was cut"
     )
     if find("durable"):
         rates = {
@@ -365,7 +365,7 @@ def _durable() -> str:
         }
         slowest, *_, fastest = sorted(rates, key=lambda queue: rates[queue])
         told += (
-            f", and arm and cancel {grouped(100 * round(rates[slowest] / 100))} (`{slowest}`) to "
+            f"; they arm and cancel {grouped(100 * round(rates[slowest] / 100))} (`{slowest}`) to "
             f"{grouped(100 * round(rates[fastest] / 100))} (`{fastest}`) timers a second with {CLIENTS} clients"
         )
     losing = sorted((fate for fate in cuts.values() if fate.lost), key=lambda fate: -fate.lost)

@@ -25,7 +25,6 @@ from words import counted, digits, enumerated, grouped, machine_line, remake_lin
 
 MOST_NAMED = 6  # queues in a sentence
 AT_MOST_ONCE = "_at_most_once"  # ends the names of faults whose workers complete a timer first
-LONGEST_BREACH = 100  # letters in a sentence; the list has all
 
 # Marks of an entry: a promise is broken; the engine does not start again; the promise is less than to
 # keep all.
@@ -98,17 +97,11 @@ def _how_broken(fate: Fate) -> str:
         return f"does not start again in {fate.fault} ({_share(fate, fate.no_starts)})"
     if fate.lost and fate.promise == KEEPS_ALL:
         return f"loses {_lost(fate)} acknowledged timers in {fate.fault}"
-    return f"in {fate.fault}{f': {shortened(fate.breach)}' if fate.breach else ''}"
+    return f"in {fate.fault} ({_share(fate, fate.breaches)})"
 
 
 def _share(fate: Fate, count: int) -> str:
     return f"{grouped(count)} of {counted_grouped(fate.runs, 'run')}"
-
-
-def shortened(text: str) -> str:
-    if len(text) <= LONGEST_BREACH:
-        return text
-    return f"{text[:LONGEST_BREACH].rpartition(' ')[0] or text[:LONGEST_BREACH]} …"
 
 
 def _lost(fate: Fate) -> str:
@@ -124,18 +117,22 @@ def _losses(results: SurvivalResults, lossless: Sequence[str], losing: Sequence[
         parts.append(f"{names} {loses} no acknowledged timer in any fault that {it} met")
     # No power is cut of an engine without files: what it says of itself is known.
     if volatile := [queue for queue in lossless if results.precision(queue) == LOSES_ALL]:
-        parts[-1] += f" (but {enumerated(volatile, MOST_NAMED)} may lose all in a power cut)"
+        whole = {1: "it", 2: "both"}.get(len(lossless), "all of them")
+        who = whole if volatile == lossless else enumerated(volatile, MOST_NAMED)
+        parts[-1] += f" (but {who} may lose all in a power cut)"
     if losing:
-        worst = [max(results.of_queue(queue), key=_share_lost) for queue in losing]
-        worst.sort(key=_share_lost, reverse=True)
+        kept = _promised_faults(results)
+
+        def rank(fate: Fate) -> tuple[bool, bool, float]:
+            """A loss tells more where some engine promises that there is none."""
+            return fate.lost > 0, fate.fault in kept, fate.lost / max(1, fate.acknowledged)
+
+        worst = [max(results.of_queue(queue), key=rank) for queue in losing]
+        worst.sort(key=rank, reverse=True)
         named = [f"{one.queue} ({_lost(one)} in {one.fault})" for one in worst]
         loses = "loses what it may lose" if len(losing) == 1 else "lose what they may lose"
         parts.append(f"{enumerated(named, 1)} {loses}")
     return [f"{'; '.join(parts)}."] if parts else []
-
-
-def _share_lost(fate: Fate) -> float:
-    return fate.lost / max(1, fate.acknowledged)
 
 
 def chance(runs: int) -> float:
@@ -150,9 +147,9 @@ def _sureness(fates: dict[str, list[Fate]]) -> str:
     least, most = min(runs), max(runs)
     each = f"{least} to {most} times" if least < most else "once" if most == 1 else f"{most} times"
     return (
-        f"Each queue met each fault {each}. What never happened in {counted(least, 'run')} happens, "
-        f"with 95 % confidence, in less than {digits(100 * chance(least))} % of such runs (the rule "
-        "of three). Timers of one run are lost together, so runs count, not timers."
+        f"Each queue met each fault {each}. What never happened in {counted(least, 'run')} happens in "
+        f"less than {digits(100 * chance(least))} % of such runs, with 95 % confidence. Timers of one "
+        "run are lost together, so runs count, not timers."
     )
 
 
@@ -172,7 +169,7 @@ def _advice(results: SurvivalResults, fates: dict[str, list[Fate]], broken: Sequ
             f"twice{_not_at_most_once(fates)}."
         )
     if broken:
-        said.append("Repeat a broken run by its command below before you trust that queue.")
+        said.append("Repeat a broken run by its command below.")
     if not said:
         said.append("Measure more runs of the faults that you fear (--sizes or --rounds).")
     return " ".join(said)
