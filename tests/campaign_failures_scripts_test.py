@@ -17,13 +17,16 @@ import time
 import unittest
 import unittest.mock
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import BenchScratch
 
+from campaign.plan import Cell
 from campaign.process import Limits, run_limited
+from campaign.runner import Runner
 from campaign.scratch import PREFIX, remove_abandoned, scratch_folder
 from console import Stop
 from results.replays import load
@@ -465,6 +468,23 @@ class JobsTest(BenchScratch):
         code, _, err = self.run_bench("faults", "--sizes=10", "--jobs=2", ACTS=acts)
         self.assertEqual(code, 1)
         self.assertRegex(err, "^scripts/bench: /tmp: No space left on device, .*\n$")
+
+
+class TimeTest(unittest.TestCase):
+    def test_a_large_population_has_time_to_be_armed_and_to_be_read_again(self) -> None:
+        runner = Runner.__new__(Runner)
+        runner.__dict__ |= {
+            "_plan": SimpleNamespace(
+                suite="durable", facts={"seconds": 1}, is_replayed=False, is_remote=lambda _: True
+            ),
+            "_options": SimpleNamespace(cell_seconds=None, memory=1, processor=None),
+        }
+
+        def limit(size: int) -> float:
+            return runner._limits(Cell(f"durable/pending/{size}/redis_memory")).seconds
+
+        self.assertAlmostEqual(limit(1000), 80, delta=1)
+        self.assertGreater(limit(10_000_000), 2 * 450, "45 s a million, twice")
 
 
 class MemoryTest(unittest.TestCase):
