@@ -29,6 +29,7 @@ def survived(
     fault: str, queue: str, promise: str = "keeps all", **counters: float
 ) -> dict[str, Any]:
     """The entry of one round of five runs."""
+    worst = counters.get("worst_seed", 1)
     usual: dict[str, float] = {
         **{
             "runs": 5,
@@ -42,10 +43,9 @@ def survived(
             "fired_twice": 0,
         },
         **{"fired_without_acknowledgement": 0, "fired_after_cancel": 0, "failed_calls": 12},
-        **{"latest_seconds": 0.25, "silent_seconds": 0.125, "worst_seed": 1},
+        **{"latest_seconds": 0.25, "silent_seconds": 0.125},
+        **dict.fromkeys(("worst_seed", "latest_seed", "silent_seed"), worst),
     }
-    worst = counters.get("worst_seed", 1)
-    usual |= {"latest_seed": worst, "silent_seed": worst}
     return {
         "name": f"faults/{fault}/5/{queue}/iterations:1/manual_time",
         "run_type": "iteration",

@@ -67,7 +67,6 @@ MOST_SECONDS_AFTER_STRIKES = 60 + 60 + 60
 
 # A cell of the suite durable ends by itself if arming takes more than 45 s for each million of timers;
 # an engine that is started again may take as long to read them.
-DURABLE = "durable"
 SECONDS_A_PENDING_TIMER = 2 * 45 / 1e6
 
 # Callgrind takes fifty times as long.
@@ -386,7 +385,7 @@ class Runner:
             seconds = 60 + a_run * cell.size
         elif seconds is None:
             seconds = 60 + 20 * self._plan.facts["seconds"]
-            if self._plan.suite == DURABLE:
+            if self._plan.suite == "durable":
                 seconds += SECONDS_A_PENDING_TIMER * cell.size
         is_bound = self._plan.is_replayed and not is_remote
         return Limits(seconds, self._options.memory, self._options.processor if is_bound else None)

@@ -22,8 +22,7 @@ SKIPPED = "skipped: "
 # No power is cut of an engine without files, for everybody knows what would come of it.
 POWER_CUT, NOTHING_ON_DISK = "power_cut", SKIPPED + "it keeps nothing on disk"
 
-# The sums over all runs, the maxima with the counters that name their runs' seeds, and the counts of
-# runs.
+# The sums over all runs, the maxima and the seeds of their runs, and the counts of runs.
 SUMS = {
     "acknowledged": "acknowledged",
     "lost": "lost",
