@@ -48,11 +48,12 @@ from published import (
 )
 from results import realtime, survival
 from results.grid import ResultFile, packed, read_files
-from results.replays import Results
-from results.survival import POWER_CUT, Verdict
+from results.replays import MARGIN, Results
+from results.survival import POWER_CUT, Fate, Verdict
 from services import SUITES, services_table
 from style import LIBRARY
 from tables import replays as table_of_costs
+from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.chosen import rough as rough_number
 from tables.durable import CLIENTS, durable_answer, durable_table
 from tables.libraries import pays
@@ -76,6 +77,10 @@ WHAT_IT_IS = {
 SHOWN = ("log_calendar_256", "index_heap_4", "log_wheel_256", "kafka_wheel_512", "ring_65536")
 WORKLOADS = ("churn", "hold", "bulk", "idle_connections")  # of the table
 
+TO_DO = (
+    f"{WHAT_TO_DO}Look for your timers below, then measure [your load](#measure-on-your-machine)."
+)
+
 PICTURES = {  # of durable queues
     "durable_throughput": "Timers a second of each queue, by clients, timers a call and workers",
     "durable_lateness": "How late the timers of each queue fire, by rate, orders and jobs",
@@ -85,6 +90,7 @@ PRECISIONS = ("granular", "exact")
 KILLS = ("engine_killed", "engine_killed_repeatedly")
 POWER_CUTS = (POWER_CUT, "power_cut_while_busy")
 CRASHES = (*KILLS, *POWER_CUTS)
+NAMED = 3  # queues that lose nothing, if there are many
 RUNTIMES = {"Go's": "go_runtime_timers", "Node's": "node_timers", "Java's": "java_priority_queue"}
 
 
@@ -216,18 +222,35 @@ def answers() -> str:
         _time_outs(full, "Time-outs that must not be rounded", "exact"),
         _events(full, "Events, and a millisecond late is fine", "granular"),
         _events(full, "Events that must not be rounded", "exact"),
+        _many(full),
         _libraries(costs_of("peers")),
         _runtimes(costs_of("processes")),
         _durable(),
         _lateness(),
-        _many(full),
     ]
-    first = (
-        f"These are for {power(SIZE)} pending timers, if a line names no other number. Libraries, runtimes and durable "
-        "queues were measured in other campaigns, on other machines of the same kind, so compare figures only within "
-        "a line."
+    return "\n\n".join(
+        [*map(paragraph, (_answer(full), _sureness(full), TO_DO)), "\n".join(map(bullet, lines))]
     )
-    return f"{paragraph(first)}\n\n" + "\n".join(map(bullet, lines))
+
+
+def _answer(full: Results) -> str:
+    def take(workload: str) -> str:
+        granular, exact = (
+            " or ".join(f"`{name}`" for name in cheapest(full, workload, precision)[0])
+            for precision in PRECISIONS
+        )
+        return f"take {granular} if a millisecond late is fine, and {exact} if not"
+
+    return f"**For time-outs {take('churn')}; for events {take('hold')}.**"
+
+
+def _sureness(full: Results) -> str:
+    return (
+        f"{HOW_SURE}These are the cheapest with {power(SIZE)} timers, in medians of a campaign on one machine; "
+        f"what is within {MARGIN:.0%} is named too. On another processor all figures differ, and close ranks change "
+        "([three hosts](docs/limit.md#three-hosts)). Libraries, runtimes and durable queues were measured in "
+        "other campaigns, so compare figures only within a line."
+    )
 
 
 def table() -> str:
@@ -339,43 +362,51 @@ def _lateness() -> str:
 def _durable() -> str:
     said = "**Timers must outlive a crash or a power cut**: "
     seen = "([how sure, and what else breaks](docs/durable.md#what-survives))"
+    crashes = _crashes()
+    safe = [
+        queue
+        for queue, fates in crashes.items()
+        if all(fate.verdict is Verdict.KEPT for fate in fates.values())
+    ]
+    if not safe:
+        return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
+    rates = {
+        queue: value_of(services_of("durable"), "clients", CLIENTS, queue, "timers_per_second")
+        for queue in (crashes if find("durable") else ())
+    }
+    lossy = [queue for queue, fates in crashes.items() if fates[POWER_CUT].lost]
+    for queues_of_a_kind in (safe, lossy):
+        queues_of_a_kind.sort(key=lambda queue: -rates.get(queue, 0))
+
+    def runs(faults: Sequence[str]) -> str:
+        return grouped(min(sum(crashes[queue][fault].runs for fault in faults) for queue in safe))
+
+    def named(queue: str) -> str:
+        return f"`{queue}`" + (f" ({grouped(100 * round(rates[queue] / 100))})" if rates else "")
+
+    each = "each " if len(safe) > 1 else ""
+    told = (
+        f"{said}{enumerated(list(map(named, safe)), NAMED)} {each}lost nothing in {runs(KILLS)} runs in which the "
+        f"engine was killed and {runs(POWER_CUTS)} in which the power was cut"
+    )
+    if lossy:
+        fate = crashes[lossy[0]][POWER_CUT]
+        told += f". On average a cut took {rough_number(fate.lost / fate.runs)} timers of {named(fate.queue)}"
+    if rates:
+        told += f". In brackets: timers that {CLIENTS} clients arm and cancel in a second"
+    return f"{told} {seen}.".replace("\u202f", NO_BREAK)
+
+
+def _crashes() -> dict[str, dict[str, Fate]]:
+    """Returns what became of the timers in CRASHES, by queue and fault, of the queues that met all of these."""
     folder = find("faults")
     fates = survival.load_files(read_files([folder])).fates if folder else {}
     crashes = {}
     for queue in dict.fromkeys(queue for _, queue in fates):
-        own = [fates[fault, queue] for fault in CRASHES if (fault, queue) in fates]
-        if len(own) == len(CRASHES) and all(fate.has_figure for fate in own):
+        own = {fault: fates[fault, queue] for fault in CRASHES if (fault, queue) in fates}
+        if len(own) == len(CRASHES) and all(fate.has_figure for fate in own.values()):
             crashes[queue] = own
-    safe = [q for q, own in crashes.items() if all(fate.verdict is Verdict.KEPT for fate in own)]
-    if not safe:
-        return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
-    cuts = {queue: fates[POWER_CUT, queue] for queue in crashes}
-
-    def runs(faults: Sequence[str]) -> str:
-        return grouped(min(sum(fates[fault, queue].runs for fault in faults) for queue in safe))
-
-    told = (
-        f"{said}{enumerated([f'`{queue}`' for queue in safe], 9)} each lost nothing in {runs(KILLS)} "
-        f"runs in which the engine was killed and {runs(POWER_CUTS)} in which the power was cut"
-    )
-    if find("durable"):
-        rates = {
-            queue: value_of(services_of("durable"), "clients", CLIENTS, queue, "timers_per_second")
-            for queue in safe
-        }
-        slowest, *_, fastest = sorted(rates, key=lambda queue: rates[queue])
-        told += (
-            f"; they arm and cancel {grouped(100 * round(rates[slowest] / 100))} (`{slowest}`) to "
-            f"{grouped(100 * round(rates[fastest] / 100))} (`{fastest}`) timers a second with {CLIENTS} clients"
-        )
-    losing = sorted((fate for fate in cuts.values() if fate.lost), key=lambda fate: -fate.lost)
-    if losing:
-        first, *others = [
-            (rough_number(fate.lost / fate.runs), f"of `{fate.queue}`") for fate in losing
-        ]
-        taken = [f"{first[0]} timers {first[1]}", *(f"{n} {of}" for n, of in others)]
-        told += f"; on average a cut took {enumerated(taken, 9)}"
-    return f"{told} {seen}.".replace("\u202f", NO_BREAK)
+    return crashes
 
 
 def _many(full: Results) -> str:
