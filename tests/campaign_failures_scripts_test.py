@@ -17,16 +17,14 @@ import time
 import unittest
 import unittest.mock
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scripts_testing import BenchScratch
+from scripts_testing import BenchScratch, runner_of
 
 from campaign.plan import Cell
 from campaign.process import Limits, run_limited
-from campaign.runner import Runner
 from campaign.scratch import PREFIX, remove_abandoned, scratch_folder
 from console import Stop
 from results.replays import load
@@ -472,13 +470,7 @@ class JobsTest(BenchScratch):
 
 class TimeTest(unittest.TestCase):
     def test_a_large_population_has_time_to_be_armed_and_to_be_read_again(self) -> None:
-        runner = Runner.__new__(Runner)
-        runner.__dict__ |= {
-            "_plan": SimpleNamespace(
-                suite="durable", facts={"seconds": 1}, is_replayed=False, is_remote=lambda _: True
-            ),
-            "_options": SimpleNamespace(cell_seconds=None, memory=1, processor=None),
-        }
+        runner = runner_of("durable", seconds=1)
 
         def limit(size: int) -> float:
             return runner._limits(Cell(f"durable/pending/{size}/redis_memory")).seconds

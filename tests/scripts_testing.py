@@ -12,6 +12,7 @@ import tempfile
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,12 +23,33 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from campaign.runner import Runner
+
 # Tests may run under nohup, which ignores it for all that they start.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def texts_of(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.findobj(Text) if text.get_visible()]
+
+
+def runner_of(suite: str, *options: str, **facts: Any) -> Runner:
+    """A runner of a suite on the wall clock without a campaign: it knows commands and limits of cells."""
+    plan = SimpleNamespace(
+        suite=suite,
+        facts={"suite": suite, "kind": "realtime", "backends": {}, **facts},
+        choice=(f"--suite={suite}", *options),
+        is_replayed=False,
+        is_remote=lambda _: True,
+        process_options=lambda _: [],
+        build=lambda _: SimpleNamespace(timerbench=Path("timerbench")),
+    )
+    of_bench = SimpleNamespace(
+        cache=Path("cache"), cell_seconds=None, memory=1, processor=None, slow_down=0
+    )
+    runner = Runner.__new__(Runner)
+    runner.__dict__ |= {"_plan": plan, "_options": of_bench, "pass_": "total"}
+    return runner
 
 
 def drawn_texts(figure: Figure) -> Iterator[Text]:

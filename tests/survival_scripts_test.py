@@ -11,13 +11,12 @@ import sys
 import unittest
 from contextlib import redirect_stdout
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scripts_testing import ROOT, BenchScratch, Scratch, texts_of
+from scripts_testing import ROOT, BenchScratch, Scratch, runner_of, texts_of
 from survival_testing import (
     BROKEN,
     LOSSY,
@@ -36,7 +35,6 @@ import bench
 import plot
 from campaign import identity
 from campaign.plan import Cell
-from campaign.runner import Runner
 from console import Failure, UsageError
 from figures.survival import short_count
 from reports import Choice, SurvivalReport, open_report
@@ -372,21 +370,7 @@ class CampaignTest(BenchScratch):
             self.assertEqual(choice, ["--suite=faults", "--sizes=1", "--seed=17"])
 
     def test_each_round_has_runs_of_its_own_and_time_for_them(self) -> None:
-        facts = {"suite": "faults", "kind": "realtime", "seed": 17, "seconds": 600, "backends": {}}
-        runner = Runner.__new__(Runner)
-        plan = SimpleNamespace(
-            suite="faults",
-            facts=facts,
-            choice=("--suite=faults", "--sizes=5", "--seed=17"),
-            is_replayed=False,
-            is_remote=lambda _: True,
-            process_options=lambda _: [],
-            build=lambda _: SimpleNamespace(timerbench=Path("timerbench")),
-        )
-        options = SimpleNamespace(
-            cache=Path("cache"), cell_seconds=None, memory=1, processor=None, slow_down=0
-        )
-        runner.__dict__ |= {"_plan": plan, "_options": options, "pass_": "total"}
+        runner = runner_of("faults", "--sizes=5", "--seed=17", seed=17, seconds=600)
         cell = Cell("faults/power_cut/5/sqlite_full")
         for round_, seed in ((0, 17), (1, 22), (2, 27)):
             command = runner._command(cell, round_)
