@@ -247,9 +247,9 @@ def _answer(full: Results) -> str:
 def _sureness(full: Results) -> str:
     return (
         f"{HOW_SURE}These are the cheapest with {power(SIZE)} timers, in medians of a campaign on one machine; "
-        f"what is within {MARGIN:.0%} is named too. On another processor all figures differ, and close ranks change "
-        "([three hosts](docs/limit.md#three-hosts)). Libraries, runtimes and durable queues were measured in "
-        "other campaigns, so compare figures only within a line."
+        f"what is within {100 * MARGIN:.0f}{NO_BREAK}% is named too. On another processor all figures differ, and "
+        "close ranks change ([three hosts](docs/limit.md#three-hosts)). Libraries, runtimes and durable queues "
+        "were measured in other campaigns, so compare figures only within a line."
     )
 
 
