@@ -206,7 +206,6 @@ def _parse() -> tuple[argparse.Namespace, list[str]]:
     parser = ArgumentParser(
         prog="scripts/compare",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(

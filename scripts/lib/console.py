@@ -42,7 +42,10 @@ class UsageError(Failure):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """argparse, with errors in one line."""
+    """argparse, with errors in one line, and with descriptions as they are written."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")

@@ -264,7 +264,6 @@ def _parse() -> argparse.Namespace:
     parser = ArgumentParser(
         prog="scripts/distributed",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("results", metavar="RESULTS", type=path_argument)
     parser.add_argument(

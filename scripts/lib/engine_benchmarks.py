@@ -511,7 +511,6 @@ def _parse() -> argparse.Namespace:
     parser = ArgumentParser(
         prog="scripts/engine-benchmarks",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--queues", metavar="LIST", type=_queues, default=list(ENGINES), help="default: all"

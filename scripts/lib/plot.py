@@ -106,7 +106,6 @@ def _parse() -> argparse.Namespace:
     parser = ArgumentParser(
         prog="scripts/plot",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("results", nargs="+", type=path_argument, metavar="RESULTS")
     parser.add_argument(

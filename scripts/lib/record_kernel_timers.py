@@ -92,7 +92,6 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         prog=SCRIPT,
         usage=f"{SCRIPT} [OPTION]... NAME [-- COMMAND...]",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(

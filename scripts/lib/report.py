@@ -49,7 +49,6 @@ def _parse() -> argparse.Namespace:
     parser = ArgumentParser(
         prog=NAME,
         description=(__doc__ or "").replace(IN_TREE, NAME),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("results", nargs="+", type=path_argument, metavar="RESULTS")
     parser.add_argument(

@@ -81,7 +81,6 @@ def _parse() -> argparse.Namespace:
     parser = ArgumentParser(
         prog="scripts/services",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("results", metavar="RESULTS", type=path_argument, nargs="+")
     add_into(parser)

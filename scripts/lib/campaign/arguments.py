@@ -30,7 +30,6 @@ def parse(argv: list[str], description: str) -> tuple[argparse.Namespace, list[s
         prog="scripts/bench",
         usage="scripts/bench [SUITE] [--out DIR] [--rounds N | --budget TIME] [OPTION]...",
         description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
