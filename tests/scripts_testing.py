@@ -33,25 +33,6 @@ def texts_of(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.findobj(Text) if text.get_visible()]
 
 
-def runner_of(suite: str, *options: str, **facts: Any) -> Runner:
-    """A runner of a suite on the wall clock without a campaign: it knows commands and limits of cells."""
-    plan = SimpleNamespace(
-        suite=suite,
-        facts={"suite": suite, "kind": "realtime", "backends": {}, **facts},
-        choice=(f"--suite={suite}", *options),
-        is_replayed=False,
-        is_remote=lambda _: True,
-        process_options=lambda _: [],
-        build=lambda _: SimpleNamespace(timerbench=Path("timerbench")),
-    )
-    of_bench = SimpleNamespace(
-        cache=Path("cache"), cell_seconds=None, memory=1, processor=None, slow_down=0
-    )
-    runner = Runner.__new__(Runner)
-    runner.__dict__ |= {"_plan": plan, "_options": of_bench, "pass_": "total"}
-    return runner
-
-
 def drawn_texts(figure: Figure) -> Iterator[Text]:
     """Yields the visible texts; matplotlib also keeps tick labels outside of the limits."""
     texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
@@ -70,6 +51,25 @@ def drawn_texts(figure: Figure) -> Iterator[Text]:
                 ),
             ]
     yield from (text for text in texts if text.get_text())
+
+
+def runner_of(suite: str, *options: str, **facts: Any) -> Runner:
+    """A runner of a suite on the wall clock without a campaign: it knows commands and limits of cells."""
+    plan = SimpleNamespace(
+        suite=suite,
+        facts={"suite": suite, "kind": "realtime", "backends": {}, **facts},
+        choice=(f"--suite={suite}", *options),
+        is_replayed=False,
+        is_remote=lambda _: True,
+        process_options=lambda _: [],
+        build=lambda _: SimpleNamespace(timerbench=Path("timerbench")),
+    )
+    of_bench = SimpleNamespace(
+        cache=Path("cache"), cell_seconds=None, memory=1, processor=None, slow_down=0
+    )
+    runner = Runner.__new__(Runner)
+    runner.__dict__ |= {"_plan": plan, "_options": of_bench, "pass_": "total"}
+    return runner
 
 
 class Scratch(unittest.TestCase):

@@ -236,7 +236,7 @@ def answers() -> str:
 def _answer(full: Results) -> str:
     def take(workload: str) -> str:
         granular, exact = (
-            " or ".join(f"`{name}`" for name in cheapest(full, workload, precision)[0])
+            _named(cheapest(full, workload, precision)[0], explain=False)
             for precision in PRECISIONS
         )
         return f"take {granular} if a millisecond late is fine, and {exact} if not"
@@ -363,20 +363,19 @@ def _durable() -> str:
     said = "**Timers must outlive a crash or a power cut**: "
     seen = "([how sure, and what else breaks](docs/durable.md#what-survives))"
     crashes = _crashes()
-    safe = [
-        queue
-        for queue, fates in crashes.items()
-        if all(fate.verdict is Verdict.KEPT for fate in fates.values())
-    ]
-    if not safe:
-        return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
     rates = {
         queue: value_of(services_of("durable"), "clients", CLIENTS, queue, "timers_per_second")
         for queue in (crashes if find("durable") else ())
     }
-    lossy = [queue for queue, fates in crashes.items() if fates[POWER_CUT].lost]
-    for queues_of_a_kind in (safe, lossy):
-        queues_of_a_kind.sort(key=lambda queue: -rates.get(queue, 0))
+    fastest_first = sorted(crashes, key=lambda queue: -rates.get(queue, 0))
+    safe = [
+        queue
+        for queue in fastest_first
+        if all(fate.verdict is Verdict.KEPT for fate in crashes[queue].values())
+    ]
+    lossy = [queue for queue in fastest_first if crashes[queue][POWER_CUT].lost]
+    if not safe:
+        return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
 
     def runs(faults: Sequence[str]) -> str:
         return grouped(min(sum(crashes[queue][fault].runs for fault in faults) for queue in safe))
@@ -470,7 +469,6 @@ def _parse(words: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(
         prog="scripts/publish",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--check", action="store_true", help="change nothing; fail if it differs")
     return parser.parse_args(words)
