@@ -7,16 +7,28 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).parent))
+
+from scripts_testing import ROOT, WITHOUT_FIGURES
+
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
 EXAMPLE = ROOT / "impls" / "peers" / "python" / "python_heapq.py"
 CHOICE = ("smoke", "--backends=index_heap_4", "--workloads=churn", "--sizes=100", "--items=1000")
+# As scripts/bench, which would first build what is there.
+BENCH = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "scripts" / "lib")!r})
+{WITHOUT_FIGURES}
+import bench, console
+console.run_main("scripts/bench", bench.main)
+"""
 SLEEP = "86398.75"  # seconds; nobody else sleeps for so long
 
 
@@ -34,8 +46,8 @@ class ProcessTest(unittest.TestCase):
         self.peer.write_text(text.replace(old, new))
 
     def command(self, *options: str) -> list[str]:
-        bench = [str(ROOT / "scripts" / "lib" / "bench.py"), *CHOICE, f"--process={self.peer}"]
-        return ["/usr/bin/python3", *bench, "--rounds=2", f"--out={self.out}", *options]
+        choice = [*CHOICE, f"--process={self.peer}", "--rounds=2", f"--out={self.out}"]
+        return ["/usr/bin/python3", "-c", BENCH, *choice, *options]
 
     def bench(self, *options: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self.command(*options), capture_output=True, text=True, timeout=300)

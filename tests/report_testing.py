@@ -6,6 +6,7 @@ import math
 import random
 import subprocess
 import tempfile
+import unittest
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -78,41 +79,49 @@ def load(share: float, size: int, delay: float) -> dict[str, Any]:
     }
 
 
+@functools.cache
+def browser_of_module() -> webdriver.Chrome:
+    """Starts one browser for all tests of a module, as that takes seconds."""
+    unittest.addModuleCleanup(browser_of_module.cache_clear)
+    profile = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(profile.cleanup)
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for argument in (
+        *("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run"),
+        *("disable-background-networking", "disable-component-update", "disable-sync"),
+        *("window-size=1280,1000", f"user-data-dir={profile.name}"),
+    ):
+        options.add_argument(f"--{argument}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    unittest.addModuleCleanup(browser.quit)
+    return browser
+
+
 class ReportTest(Scratch):
-    """Tests of pages; all share one browser."""
+    """Tests of pages; all of a module share one browser."""
 
     browser: ClassVar[webdriver.Chrome]
 
     @classmethod
     def setUpClass(cls) -> None:
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        profile = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(profile.cleanup)
-        for argument in (
-            *("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run"),
-            *("disable-background-networking", "disable-component-update", "disable-sync"),
-            *("window-size=1280,1000", f"user-data-dir={profile.name}"),
-        ):
-            options.add_argument(f"--{argument}")
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        service = Service("/usr/bin/chromedriver")
-        cls.browser = webdriver.Chrome(options=options, service=service)
-        cls.addClassCleanup(cls.browser.quit)
+        cls.browser = browser_of_module()
 
     def report(self, *results: Path, out: str = "report.html") -> Path:
         run = self.run_report(*results, "--out", self.folder / out)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         return self.folder / out
 
-    @classmethod
+    @staticmethod
     @functools.cache
-    def real_report(cls) -> Path:
-        """Of all that is published; made once for a class, as it takes seconds."""
+    def real_report() -> Path:
+        """Of all that is published; made once for a module, as it takes seconds."""
+        unittest.addModuleCleanup(ReportTest.real_report.cache_clear)
         folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
+        unittest.addModuleCleanup(folder.cleanup)
         page = Path(folder.name) / "report.html"
-        run = cls.run_report(*REAL, "--out", page)
+        run = ReportTest.run_report(*REAL, "--out", page)
         assert (run.returncode, run.stderr) == (0, ""), run.stderr
         return page
 

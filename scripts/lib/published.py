@@ -54,8 +54,13 @@ def latest_of_all() -> list[Path]:
     return [by_suite[suite] for suite in order]
 
 
+def suite_of(folder: Path) -> str:
+    """Returns what the name of a folder tells: its suite, and for a further campaign -WHICH."""
+    return FOLDER.sub("", folder.name)
+
+
 def _latest_by_suite() -> dict[str, Path]:
-    return {FOLDER.sub("", folder.name): folder for folder in sorted(ROOT.glob("results/2*"))}
+    return {suite_of(folder): folder for folder in sorted(ROOT.glob("results/2*"))}
 
 
 @cache
