@@ -55,7 +55,7 @@ def latest_of_all() -> list[Path]:
 
 
 def suite_of(folder: Path) -> str:
-    """Returns what the name of a folder tells: its suite, and for a further campaign -WHICH."""
+    """Returns the suite in the name of a folder; a further campaign has -WHICH behind it."""
     return FOLDER.sub("", folder.name)
 
 
