@@ -21,7 +21,7 @@ from scripts_testing import ROOT, WITHOUT_FIGURES
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
 EXAMPLE = ROOT / "impls" / "peers" / "python" / "python_heapq.py"
 CHOICE = ("smoke", "--backends=index_heap_4", "--workloads=churn", "--sizes=100", "--items=1000")
-# As scripts/bench, which would first build what is there.
+# As scripts/bench, which would first build what is there, and draw at the end.
 BENCH = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "scripts" / "lib")!r})

@@ -28,7 +28,6 @@ import matplotlib.pyplot as plt
 from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.transforms import Bbox
 
-import published
 import style
 import words
 from figures.against_size import spread_out
@@ -228,30 +227,20 @@ class Colours(unittest.TestCase):
 class Pictures(Scratch):
     """Of scripts/plot."""
 
-    def check_figures(self, report: Report) -> None:
-        for name, draw in (*report.figures(), *report.paper_figures()):
+    def check_figures(self, report: Report, of_paper: bool = True) -> None:
+        for name, draw in (*report.figures(), *(report.paper_figures() if of_paper else ())):
             self.check_layout(name, draw())
 
     def test_nothing_is_cut_off_or_overlaps(self) -> None:
-        """Of each suite the figures of its latest campaign, at both widths.
-
-        Suites of replays share their figures. So of `full` all are drawn, and of the others those of
-        all workloads and two of those of one workload, at the usual width: each takes half a second.
-        """
-        for folder, width in itertools.product(published.latest_of_all(), (None, 7.5)):
-            suite = published.suite_of(folder)
-            if "-" in suite:  # a further campaign of a suite
-                continue
+        # Of each suite the latest campaign. The suites of replays share their figures, so only the
+        # largest of them is drawn narrow and for a paper, too.
+        folders = {path.name.rpartition("-")[2]: path for path in sorted(ROOT.glob("results/2*"))}
+        for (suite, folder), width in itertools.product(folders.items(), (None, 7.5)):
             with self.subTest(folder=folder.name, width=width):
                 report = open_report([folder], Choice(width=width))
-                if suite == "full" or not isinstance(report, CostReport):
-                    self.check_figures(report)
-                elif width is None:
-                    of_workloads = itertools.count()
-                    for name, draw in report.figures():
-                        is_of_all = not name.startswith("cost_") or "_per_workload_" in name
-                        if is_of_all or next(of_workloads) < 2:
-                            self.check_layout(name, draw())
+                is_like_others = isinstance(report, CostReport) and suite != "full"
+                if width is None or not is_like_others:
+                    self.check_figures(report, of_paper=not is_like_others)
 
     def test_long_titles_take_two_lines(self) -> None:
         workload = "all_connections_of_a_proxy_that_are_idle_most_of_the_time"

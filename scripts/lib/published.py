@@ -54,13 +54,8 @@ def latest_of_all() -> list[Path]:
     return [by_suite[suite] for suite in order]
 
 
-def suite_of(folder: Path) -> str:
-    """Returns the suite in the name of a folder; a further campaign has -WHICH behind it."""
-    return FOLDER.sub("", folder.name)
-
-
 def _latest_by_suite() -> dict[str, Path]:
-    return {suite_of(folder): folder for folder in sorted(ROOT.glob("results/2*"))}
+    return {FOLDER.sub("", folder.name): folder for folder in sorted(ROOT.glob("results/2*"))}
 
 
 @cache
