@@ -7,7 +7,7 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly root
-readonly python_modules=(jinja2 matplotlib rich scipy)
+readonly python_modules=(jinja2 matplotlib rich)
 
 # fail CODE TEXT: prints one line, which says what is wrong and what to do. CODE is 2 for wrong
 # usage, else 1.

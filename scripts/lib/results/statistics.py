@@ -11,6 +11,7 @@ them is 5 %; 20 comparisons need ten rounds.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 
 LEAST_ROUNDS = 6
@@ -64,11 +65,10 @@ def _rank(n: int, alpha: float) -> int:
     return k
 
 
+@cache
 def _chance_of_heads(k: int, n: int) -> float:
     """Returns the chance that at most k of n coins show heads."""
-    from scipy.special import bdtr  # here, as it takes as long as all other imports of a script
-
-    return float(bdtr(k, n, 0.5))
+    return sum(math.comb(n, heads) for heads in range(k + 1)) / 2**n
 
 
 def spread(values: Sequence[float]) -> float:
