@@ -108,6 +108,11 @@ function failuresOf(campaign) {
   ];
 }
 
+// Why a cell has no figure, where the table would have it; in several lines if it is long.
+function insteadOfFigure(cell) {
+  return cell.failure ? h('span', {class: 'failure'}, cell.failure) : null;
+}
+
 // A short count by status: 5 timeout, 2 skipped.
 function countedStatuses(cells) {
   const counts = new Map();

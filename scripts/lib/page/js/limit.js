@@ -186,7 +186,7 @@ function distancesCard(campaign, scenario) {
         text: ({cell, distance}) =>
           distance
             ? [relationWithInterval(distance), doubtMarks(campaign, cell)]
-            : cell.failure || null,
+            : insteadOfFigure(cell),
       },
       ...boundsColumns(({distance}) => distance),
       {title: 'status', value: ({cell}) => cell.failure || 'ok', only: 'csv'},

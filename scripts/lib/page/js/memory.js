@@ -129,7 +129,7 @@ function bytesCard(campaign, scenario) {
         title: 'bytes a timer',
         csv: 'bytes_per_timer',
         value: bytesOf,
-        text: (cell) => (cell.hasFigure ? inUnit(bytesOf(cell), bytes) : cell.failure),
+        text: (cell) => (cell.hasFigure ? inUnit(bytesOf(cell), bytes) : insteadOfFigure(cell)),
       },
       {title: 'status', value: (cell) => cell.failure || 'ok', only: 'csv'},
     ],

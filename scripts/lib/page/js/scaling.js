@@ -64,7 +64,9 @@ function drawScaling(view) {
           csv: 'ns',
           value: ({cell}) => cell.cost,
           text: ({cell}) =>
-            cell.hasFigure ? [costWithInterval(cell), doubtMarks(campaign, cell)] : cell.failure,
+            cell.hasFigure
+              ? [costWithInterval(cell), doubtMarks(campaign, cell)]
+              : insteadOfFigure(cell),
         },
         ...boundsColumns(({cell}) => cell.interval),
         {title: 'status', value: ({cell}) => cell.failure || 'ok', only: 'csv'},

@@ -105,7 +105,7 @@ function columnsOfCounter(campaign, scenario, counter) {
       csv: counter,
       value: ({y}) => y,
       text: ({cell, y}) =>
-        !cell.hasFigure ? cell.failure : (inUnit(y, unit) ?? whyMissing(cell, counter)),
+        !cell.hasFigure ? insteadOfFigure(cell) : (inUnit(y, unit) ?? whyMissing(cell, counter)),
     },
     {title: 'low', value: ({low}) => low, text: ({low}) => inUnit(low, unit)},
     {title: 'high', value: ({high}) => high, text: ({high}) => inUnit(high, unit)},
@@ -234,7 +234,7 @@ function allCard(campaign, scenario, size) {
           value: (cell) => cell.value(name),
           text: (cell) =>
             !cell.hasFigure && i === 0
-              ? cell.failure
+              ? insteadOfFigure(cell)
               : (inUnit(cell.value(name), unitOf(name)) ?? whyMissing(cell, name)),
         })),
       ],

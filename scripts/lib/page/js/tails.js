@@ -192,7 +192,8 @@ function worstCard(campaign, where, cells) {
         {
           title: 'longest',
           value: value('worst_ns'),
-          text: (cell) => (cell.hasFigure ? inUnit(cell.value('worst_ns'), time) : cell.failure),
+          text: (cell) =>
+            cell.hasFigure ? inUnit(cell.value('worst_ns'), time) : insteadOfFigure(cell),
         },
         {title: 'fired', value: value('worst_fired')},
         {title: 'moved', value: value('worst_moved')},
