@@ -795,6 +795,21 @@ class Layout(ReportTest):
                 self.open(page, name)
                 self.assertEqual(self.run_js(is_cut), 0, (folder.name, name))
 
+    def test_a_long_failure_does_not_widen_a_table(self) -> None:
+        self.look_at(1400, 900)
+        why = "timeout: " + "one replay takes more than 60 s, which is its limit here, " * 5
+        entries = [
+            entry("accuracy/rate/1000", "swift", "exact", lateness_p50_ns=8e4),
+            failed("accuracy/rate/1000", "oak", why),
+        ]
+        self.open(self.report(self.campaign(entries, suite="accuracy")), "accuracy")
+        widths = self.run_js(
+            "[...document.querySelectorAll('#page section .wide')]"
+            ".filter((one) => one.textContent.includes('which is its limit'))"
+            ".map((one) => one.scrollWidth - one.clientWidth)"
+        )
+        self.assertEqual(widths, [0])
+
     def test_on_paper(self) -> None:
         """No word reaches into the margin, and only the last sheet is less than half full."""
         self.open(self.real_report())
