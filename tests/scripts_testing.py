@@ -214,6 +214,9 @@ else:
             time.sleep(0.05)
         else:
             sys.exit("timerbench: nobody came")
+    if act == "held":  # until the test lets it go on
+        while not os.path.exists(os.environ["SOURCE"] + "go"):
+            time.sleep(0.05)
     if act in ("slow", "slower"):
         time.sleep(0.3 if act == "slow" else 0.7)
     entry = dict(name=name + TAIL, run_name=name + TAIL, run_type="iteration", iterations=1,
