@@ -68,7 +68,7 @@ def _rank(n: int, alpha: float) -> int:
 @cache
 def _chance_of_heads(k: int, n: int) -> float:
     """Returns the chance that at most k of n coins show heads."""
-    return sum(math.comb(n, heads) for heads in range(k + 1)) / 2**n
+    return sum(math.comb(n, heads) for heads in range(k + 1)) / (1 << n)
 
 
 def spread(values: Sequence[float]) -> float:
