@@ -35,7 +35,7 @@ PRINTED = PAGE.partition("It prints:\n\n```\n")[2].partition("```")[0]
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
     words = [str(word) for word in command]
     known = os.environ | environment
-    return subprocess.run(words, capture_output=True, text=True, timeout=100, env=known)
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, env=known)
 
 
 def done(ended: subprocess.CompletedProcess[str]) -> str:
