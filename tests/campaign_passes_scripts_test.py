@@ -121,10 +121,12 @@ class PassesTest(BenchScratch):
 
     def test_what_survives_is_measured_on_several_machines_and_costs_on_one(self) -> None:
         self.take_for_every_preset()
-        self.program = (
-            "import os; from campaign import identity\n"
-            "identity.machine_key = lambda: os.environ['KERNEL']\n"
-        ) + self.program
+        self.program = self.program.replace(
+            "console.run_main",
+            "from campaign import identity\n"
+            "bench.machine_key = identity.machine_key = lambda: os.environ['KERNEL']\n"
+            "console.run_main",
+        )
         for suite, count in (("quick", 6), ("faults", 4)):
             for rounds, kernel in ((1, "Linux 6.1"), (2, "Linux 6.2")):
                 code, _, err = self.run_bench(

@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scripts_testing import PRETENDER, ROOT, BenchScratch, Scratch
+from scripts_testing import ROOT, BenchScratch, Scratch, copy_fake_timerbench
 
 from results.statistics import (
     Comparison,
@@ -471,7 +471,7 @@ mkdir -p build/release && cp timerbench build/release/timerbench
 
 
 class CommitsTest(BenchScratch):
-    """Commits of a project that is nothing but a timerbench that pretends."""
+    """Commits of a project that is nothing but a fake timerbench."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -481,11 +481,9 @@ class CommitsTest(BenchScratch):
         (self.folder / "cmake").chmod(0o755)
         self.git("init", "--quiet", "--initial-branch=main")
         self.timerbench = self.project / "timerbench"
-        self.timerbench.write_text(PRETENDER)
-        self.timerbench.chmod(0o755)
+        copy_fake_timerbench(self.timerbench)
         self.commit("fast")
-        which = 'sys.argv[0].endswith("other")'
-        self.timerbench.write_text(PRETENDER.replace(which, "True"))
+        copy_fake_timerbench(self.timerbench, is_other=True)
         self.commit("slow")
 
     def git(self, *arguments: str) -> None:

@@ -1,4 +1,4 @@
-"""The scripts, on results made up here and with a timerbench that only pretends.
+"""The scripts, on results made up here and with a fake timerbench.
 
 Run by scripts/test, or: /usr/bin/python3 -m unittest tests/scripts_test.py
 """

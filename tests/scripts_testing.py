@@ -2,18 +2,21 @@
 with a fake timerbench.
 """
 
+import importlib
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts" / "lib"))
@@ -118,147 +121,38 @@ class Scratch(unittest.TestCase):
         plt.close(figure)
 
 
-PRETENDER = f"""#!{sys.executable}
-import json, os, random, re, signal, sys, time
+def run_in_fork(program: Callable[[], None]) -> tuple[int, str, str]:
+    """Returns the exit code of the program and what it prints. A fork has the modules, which a new
+    Python loads for half a second.
+    """
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        pid = os.fork()
+        if pid == 0:
+            _run_and_exit(program, out, err)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        out.seek(0)
+        err.seek(0)
+        return code, out.read(), err.read()
 
-def option(name, default=""):
-    return next((a.partition("=")[2] for a in sys.argv if a.startswith(name + "=")), default)
 
-ACTS = dict(act.split("=") for act in os.environ.get("ACTS", "").split(",") if act)
-IS_OTHER = sys.argv[0].endswith("other")  # a second build
-SUITE = os.path.basename(option("--suite")).removesuffix(".toml")
-REALTIME = SUITE in ("accuracy", "contention", "purgatory", "faults")
-KNOWN = ["delay_queue", "system_timer"] if REALTIME else ["scan", "ring_512"]
-BACKENDS = [name for name in option("--backends").split(",") if name] or KNOWN
-WORKLOADS = option("--workloads", "low" if REALTIME else "fill").split(",")
-SIZES = option("--sizes", "1000,10000" if REALTIME else "10").replace("k", "000").split(",")
-TAIL = "/iterations:1/manual_time" if REALTIME else "/manual_time"
-
-def hang():
-    with open(os.environ["SOURCE"] + "hanging.pid", "a") as file:
-        file.write(f"{{os.getpid()}}\\n")
-    time.sleep(1000)
-
-def cells(workload, size):
-    return [f"{{SUITE}}/{{workload}}/{{size}}/{{name}}" for name in BACKENDS]
-
-if sys.argv[1] == "prepare":
-    if "nonsense" in BACKENDS:
-        sys.exit("timerbench: unknown backend 'nonsense'")
-    precision = "granular" if REALTIME else "exact"
-    of = lambda name: dict(precision=precision, remote=name == os.environ.get("REMOTE"), file=os.environ["SOURCE"] + name)
-    print(json.dumps(dict(
-        suite=SUITE, rounds=2, granularity=1, seed=1,
-        machine=dict(compiler="C", grade="B", grade_reasons=os.environ.get("REASONS", ""),
-                     processor="Test 1000", kernel=os.environ.get("KERNEL", "Linux 6")),
-        kind="realtime" if REALTIME else "replays", seconds=0.5,
-        replay_seconds=dict(local=1, remote=1), inputs=len(WORKLOADS) * len(SIZES),
-        sizes=[int(size) for _ in WORKLOADS for size in SIZES],
-        backends={{name: of(name) for name in BACKENDS}})))
-    for workload in WORKLOADS:
-        for size in SIZES:
-            sys.stdout.flush()
-            open(os.environ["SOURCE"] + "preparing", "w").close()
-            time.sleep(float(os.environ.get("SECONDS_A_TRACE", 0)))
-            line = dict(workload=workload, size=int(size), cells=cells(workload, size))
-            if os.environ.get("NO_ROOM"):
-                line |= dict(failure="error: churn.npy: No space left on device")
-            elif not REALTIME:
-                line |= dict(hashes=["abd" if IS_OTHER and os.environ.get("OTHER_TRACE") else "abc"], item="insert", items=10, **{{"for": "both"}})
-            print(json.dumps(line))
-elif sys.argv[1] == "limits":
-    print('{{"clock_ns": 20}}')
-elif sys.argv[1] == "verify":
-    for name in sys.argv[3:]:
-        if ACTS.get(name) == "crash_verify":
-            os.kill(os.getpid(), signal.SIGSEGV)
-        if ACTS.get(name) == "slow_verify":
-            time.sleep(2)
-        if ACTS.get(name) == "hang_verify":
-            hang()
-        said = {{"unverified": "WRONG: fired early", "crash_isolated": "ERROR: crash: SIGSEGV in random traces"}}
-        print(f"{{name}}   ok: it says so itself")
-        print(f"{{name}}   " + said.get(ACTS.get(name), "ok: 20 scenarios"), flush=True)
-    sys.exit(any(ACTS.get(name) in ("unverified", "crash_isolated", "odd_verify") for name in sys.argv[3:]))
-else:
-    pattern = re.compile(option("--benchmark_filter"))
-    name, = [one for workload in WORKLOADS for size in SIZES for one in cells(workload, size)
-             if pattern.search(one + TAIL)]
-    with open(os.environ["SOURCE"] + "measured.log", "a+") as log:
-        log.write(name + "\\n")
-        log.seek(0)
-        attempt = log.read().split().count(name)
-    act = ACTS.get(name.split("/")[3] + "@other" * IS_OTHER, "")
-    if act == "crash":
-        os.kill(os.getpid(), signal.SIGSEGV)
-    if act == "full":
-        sys.exit("timerbench: cannot keep operations: No space left on device")
-    if act == "fills":  # more than there is room for
-        with open(os.path.join(os.path.dirname(option("--benchmark_out")), "big"), "wb") as file:
-            file.write(bytes(10**6))
-    if act == "die":
-        sys.exit("timerbench: something is odd")
-    if act == "hang" or act == "hang_later" and attempt == 2:
-        hang()
-    if act == "kill" or act == "killed_once" and attempt == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    if act == "eat":
+def _run_and_exit(program: Callable[[], None], out: IO[str], err: IO[str]) -> NoReturn:
+    code = 1
+    try:
+        os.dup2(out.fileno(), 1)
+        os.dup2(err.fileno(), 2)
         try:
-            memory = [bytearray(10**7) for _ in range(10**4)]
-        except MemoryError:
-            sys.exit("timerbench: out of memory; choose a smaller size")
-    if act == "meets":  # ends when two have begun each attempt
-        for _ in range(100):
-            if len(open(log.name).readlines()) >= 2 * attempt:
-                break
-            time.sleep(0.05)
-        else:
-            sys.exit("timerbench: nobody came")
-    if act == "held":  # until the test lets it go on
-        while not os.path.exists(os.environ["SOURCE"] + "go"):
-            time.sleep(0.05)
-    if act in ("slow", "slower"):
-        time.sleep(0.3 if act == "slow" else 0.7)
-    entry = dict(name=name + TAIL, run_name=name + TAIL, run_type="iteration", iterations=1,
-                 real_time=1.0, cpu_time=1.0, time_unit="ns", items=10.0)
-    if act == "wrong_later" and attempt == 3:
-        entry |= dict(error_occurred=True, error_message="wrong: at last")
-    elif act.startswith("timeout_at_") and str(attempt) in act.split("_"):
-        entry |= dict(error_occurred=True, error_message="timeout: too long")
-    elif act.startswith("fails "):
-        entry |= dict(error_occurred=True, error_message=act[6:] + ": so it is")
-    elif option("--pass") == "tails":
-        entry |= dict(label="exact, per insert", worst_ns=50.0)
-    elif option("--pass") == "memory":
-        entry |= dict(label="exact, per insert", bytes_per_timer=16.0)
-    elif option("--pass") == "counters":
-        entry |= dict(label="exact, per insert", cycles_per_item=12.0)
-    elif SUITE == "faults":
-        zeros = "breaches no_starts not_back lossy lost fired_twice fired_without_acknowledgement"
-        zeros += " fired_after_cancel failed_calls latest_seconds silent_seconds"
-        zeros += " median_silent_seconds worst_seed latest_seed silent_seed"
-        entry |= dict.fromkeys(zeros.split(), 0.0)
-        entry |= dict(label="keeps all, per timer", runs=10.0, acknowledged=100.0)
-    elif REALTIME:
-        saturated = ", saturated" if act == "saturated" else ""
-        entry |= dict(label="granular, per request" + saturated, cpu_share=0.029,
-                      lateness_p50_ns=50.0, calls_per_second=1e6,
-                      processors=len(os.sched_getaffinity(0)),
-                      cpu_ns_per_request=100.0 * (1 + ("/10000/" in name) * random.random()))
-    else:
-        noisy = act == "noisy"  # at first the most
-        entry |= dict(label="exact, per insert", switches=3.0,
-                      ns_per_item=float(act) if act[:1].isdigit() else 2.0 if IS_OTHER else
-                      float(attempt) if noisy else 1.0,
-                      away_share=(0.5, 0.1, 0.3)[attempt % 3 - 1] if noisy else 0.0,
-                      memory_probe_ns=200.0 if act == "waits" and attempt in (15, 16, 18) else 80.0,
-                      disturbed=float(noisy),
-                      processors=len(os.sched_getaffinity(0)))
-    out = option("--benchmark_out")
-    json.dump(dict(context=dict(num_cpus=2, grade="E"), benchmarks=[entry]), open(out, "w"))
-    if REALTIME:
-        json.dump({{name: [{{}}]}}, open(out.replace(".json", ".distributions.json"), "w"))
-"""
+            program()
+            code = 0
+        except SystemExit as end:
+            code = int(end.code or 0)
+        sys.stdout.flush()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)  # lest the fork goes on with the tests
+
+
+FAKE_TIMERBENCH = ROOT / "build" / "release" / "tests" / "fake_timerbench"
 
 
 # Writes the table and draws nothing: to load matplotlib takes as long as all else in a short campaign.
@@ -274,6 +168,19 @@ sys.modules["plot"] = types.SimpleNamespace(write_report=write_report)
 """
 
 
+def copy_fake_timerbench(path: Path, is_other: bool = False) -> None:
+    """Copies it to the path. `is_other`: it counts as another build."""
+    if not FAKE_TIMERBENCH.exists():
+        raise FileNotFoundError(
+            f"{FAKE_TIMERBENCH}: make it by: cmake --preset release && "
+            "cmake --build --preset release --target fake_timerbench"
+        )
+    shutil.copy(FAKE_TIMERBENCH, path)
+    if is_other:
+        with path.open("ab") as file:
+            file.write(b"other")
+
+
 class BenchScratch(Scratch):
     """Runs bench.py with a fake timerbench; scripts/bench itself would build the real one.
 
@@ -284,18 +191,21 @@ class BenchScratch(Scratch):
 
     def setUp(self) -> None:
         super().setUp()
-        pretender = self.folder / "timerbench"
-        pretender.write_text(PRETENDER)
-        pretender.chmod(0o755)
+        timerbench = self.folder / "timerbench"
+        copy_fake_timerbench(timerbench)
         self.out = self.folder / "out"
         self.source = self.folder / "source"
         self.source.mkdir()
         self.limits: dict[int, int] = {}  # resource limits of the started process
+        self.environment = {
+            "PYTHONPATH": str(ROOT / "scripts" / "lib"),
+            "SOURCE": f"{self.source}/",
+        }
         for name in ("scan", "ring_512"):
             (self.source / name).write_text(f"// {name}")
         self.program = (
             "import os, sys, pathlib, console, bench\n"
-            f"bench.TIMERBENCH = pathlib.Path({str(pretender)!r})\n"
+            f"bench.TIMERBENCH = pathlib.Path({str(timerbench)!r})\n"
             "from campaign import verification\n"
             "verification.MOST_SECONDS = float(os.environ.get('MOST_SECONDS', 60))\n"
             "bench.busy_processors = lambda: 0.0\n"  # it would take a second
@@ -307,9 +217,7 @@ class BenchScratch(Scratch):
         program = self.program if self.draws else WITHOUT_FIGURES + self.program
         return subprocess.Popen(
             [sys.executable, "-c", program, *arguments, f"--out={self.out}"],
-            env=os.environ
-            | environment
-            | {"PYTHONPATH": str(ROOT / "scripts" / "lib"), "SOURCE": f"{self.source}/"},
+            env=os.environ | environment | self.environment,
             preexec_fn=self.set_limits,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -321,9 +229,17 @@ class BenchScratch(Scratch):
             resource.setrlimit(kind, (most, most))
 
     def run_bench(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
-        program = self.start(*arguments, **environment)
-        out, err = program.communicate()
-        return program.returncode, out, err
+        """Runs what start() starts, in a fork."""
+
+        def bench() -> None:
+            self.set_limits()
+            os.environ.update(environment | self.environment)
+            tempfile.tempdir = None  # that of TMPDIR
+            sys.argv = ["-c", *arguments, f"--out={self.out}"]
+            exec(self.program if self.draws else WITHOUT_FIGURES + self.program, {})
+
+        importlib.import_module("bench")  # once for all forks
+        return run_in_fork(bench)
 
     def take_for_every_preset(self) -> None:
         """From now on the fake timerbench has the backends of all presets."""
@@ -334,8 +250,7 @@ class BenchScratch(Scratch):
     def compare_builds(self) -> None:
         """From now on two of them are measured, as scripts/compare does with two commits."""
         other = self.folder / "other"
-        other.write_bytes((self.folder / "timerbench").read_bytes() + b"# another\n")
-        other.chmod(0o755)
+        copy_fake_timerbench(other, is_other=True)
         self.program = self.program.replace(
             "console.run_main('scripts/bench', bench.main)",
             "arguments, choice = bench.parse(sys.argv[1:])\n"

@@ -9,9 +9,11 @@ them is 5 %; 20 comparisons need ten rounds.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from statistics import median
 
 LEAST_ROUNDS = 6
@@ -59,16 +61,16 @@ def _rank(n: int, alpha: float) -> int:
     """Returns the largest k for which the k-th values from both ends enclose the median at the
     level; or 0.
     """
-    k = 0
-    while k < n and _chance_of_heads(k, n) <= alpha / 2:
-        k += 1
-    return k
+    return bisect_right(_chances_of_heads(n), alpha / 2, hi=n)
 
 
 @cache
-def _chance_of_heads(k: int, n: int) -> float:
-    """Returns the chance that at most k of n coins show heads."""
-    return sum(math.comb(n, heads) for heads in range(k + 1)) / (1 << n)
+def _chances_of_heads(n: int) -> list[float]:
+    """Returns the chances that at most 0, 1, ... n of n coins show heads. Takes n steps with integers
+    of n bits, 30 ms for 5000 coins.
+    """
+    ways = accumulate(range(n), lambda ways, k: ways * (n - k) // (k + 1), initial=1)
+    return [at_most / (1 << n) for at_most in accumulate(ways)]
 
 
 def spread(values: Sequence[float]) -> float:
@@ -116,7 +118,7 @@ def sign_test(values: Sequence[float]) -> float:
     if n == 0:
         return 1.0
     below = sum(value < 0 for value in values) + sum(value == 0 for value in values) / 2
-    return min(1.0, 2 * _chance_of_heads(math.floor(min(below, n - below)), n))
+    return min(1.0, 2 * _chances_of_heads(n)[math.floor(min(below, n - below))])
 
 
 def compare(pairs: Sequence[Sequence[float]], noise: float, margin: float) -> list[Comparison]:
