@@ -61,9 +61,9 @@ INSTANTIATE_TEST_SUITE_P(Bugs, BrokenTest,
 
 class BrokenOnRandomTracesTest : public testing::TestWithParam<Backend> {};
 
-// It takes three seconds at most, but a sanitizer beside other tests makes that many more.
+// It takes two seconds at most, and beside other tests on a busy machine many more.
 TEST_P(BrokenOnRandomTracesTest, IsCaughtAndShrunk) {
-  const auto found = counterexample(GetParam(), seconds(60));
+  const auto found = counterexample(GetParam(), seconds(300));
   ASSERT_TRUE(found.has_value());
   EXPECT_LE(found->ops.size(), 20U) << found->violation.text;
 }

@@ -42,10 +42,10 @@ quietly() {
   fail 1 "$what failed; its output is above"
 }
 
-# build PRESET [TARGET...]: builds the targets, or all of the preset. On a terminal Ninja shows its
+# build PRESET [TARGET]: builds the target, or all of the preset. On a terminal Ninja shows its
 # progress on one line.
 build() {
-  local build=(cmake --build --preset "$1" --parallel "$(nproc)" ${2:+--target "${@:2}"})
+  local build=(cmake --build --preset "$1" --parallel "$(nproc)" ${2:+--target "$2"})
   [[ -d $root/build/$1 ]] && echo "Building $1 ..." || echo "Building $1, which takes minutes ..."
   cd "$root"
   quietly "configuring $1" cmake --preset "$1"
