@@ -171,9 +171,7 @@ class CompareCommandTest(Scratch):
         return folder
 
     def compare(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [ROOT / "scripts" / "compare", *map(str, arguments)], text=True, capture_output=True
-        )
+        return self.run_script("compare", *arguments)
 
     def test_two_campaigns(self) -> None:
         slower = [cost * 1.2 for cost in self.SCAN]

@@ -127,9 +127,7 @@ class ReportTest(Scratch):
 
     @staticmethod
     def run_report(*arguments: object) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [ROOT / "scripts" / "report", *map(str, arguments)], text=True, capture_output=True
-        )
+        return Scratch.run_script("report", *arguments)
 
     def campaign(
         self, entries: list[Any], name: str = "campaign", passes: Any = None, **facts: Any

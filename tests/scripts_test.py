@@ -855,7 +855,12 @@ class PlotCommandTest(Scratch):
                     self.assertEqual(ended.stdout, "")
                     self.assertEqual(ended.stderr, err and f"scripts/{command[0]}: {err}\n")
                     self.assertIn(ended.returncode, (1, 3) if code is None else (code,))
-        ended = self.run_script("plot", good, "--table", PYTHONIOENCODING="ascii")
+        ended = subprocess.run(
+            [ROOT / "scripts" / "plot", good, "--table"],
+            env=os.environ | {"PYTHONIOENCODING": "ascii"},
+            text=True,
+            capture_output=True,
+        )
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         self.assertIn("at 10? pending timers", ended.stdout)
 

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import resource
+import runpy
 import shutil
 import signal
 import subprocess
@@ -89,15 +90,17 @@ class Scratch(unittest.TestCase):
         path.write_text(json.dumps({"context": context, "benchmarks": entries}))
         return path
 
-    def run_script(
-        self, name: str, *arguments: object, **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [ROOT / "scripts" / name, *map(str, arguments)],
-            env=os.environ | environment,
-            text=True,
-            capture_output=True,
-        )
+    @staticmethod
+    def run_script(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """Runs the Python of scripts/NAME, in a fork."""
+        path = str(ROOT / "scripts" / "lib" / f"{name}.py")
+
+        def script() -> None:
+            sys.argv = [path, *map(str, arguments)]
+            runpy.run_path(path, run_name="__main__")
+
+        importlib.import_module(name)  # once for all forks
+        return subprocess.CompletedProcess([name, *arguments], *run_in_fork(script))
 
     def run_plot(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         return self.run_script("plot", *arguments)
