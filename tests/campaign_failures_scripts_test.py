@@ -276,7 +276,7 @@ class FailuresTest(BenchScratch):
             self.assertIsNone(program.poll())
             time.sleep(0.02)
         program.send_signal(signal.SIGTERM)
-        _, err = program.communicate(timeout=20)
+        _, err = program.communicate(timeout=50)
         self.assertEqual((program.returncode, err), (1, "scripts/bench: interrupted\n"))
         self.assertFalse(self.out.exists())
 
@@ -291,7 +291,7 @@ class FailuresTest(BenchScratch):
         time.sleep(1.2)
         self.assertIsNone(program.poll())
         program.send_signal(signal.SIGINT)
-        _, err = program.communicate(timeout=20)
+        _, err = program.communicate(timeout=100)
         self.assertEqual(program.returncode, 1)
         self.assertEqual(err, "scripts/bench: interrupted before anything was measured\n")
         self.assertEqual(
@@ -456,7 +456,7 @@ class JobsTest(BenchScratch):
             self.assertIsNone(program.poll())
             time.sleep(0.02)
         program.send_signal(signal.SIGTERM)
-        program.communicate(timeout=20)
+        program.communicate(timeout=100)
         self.assertEqual(program.returncode, 1)
         for pid in pids.read_text().split():
             self.assertFalse(Path(f"/proc/{pid}").exists())

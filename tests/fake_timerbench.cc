@@ -1,8 +1,8 @@
 // A fake timerbench, for the tests of scripts/bench: it starts in a few milliseconds and measures
-// nothing. How its backends behave is said by variables of the environment:
+// nothing. Variables of the environment say how its backends behave:
 //
-//   ACTS=ring_512=crash,scan=slow   what a backend does; ring_512@other is that of the other build
-//   SOURCE                          prefix of the files that it writes, and of the backends' sources
+//   ACTS=ring_512=crash,scan=slow   what each does; ring_512@other is the one of the other build
+//   SOURCE                          how the paths of its files and of the backends' sources begin
 //   KERNEL, REASONS, REMOTE, NO_ROOM, OTHER_TRACE, SECONDS_A_TRACE   what prepare() tells
 //
 // A copy with the word "other" at its end is another build.
@@ -51,7 +51,6 @@ std::string variable(const char* name, const std::string& otherwise = "") {
   return value ? value : otherwise;
 }
 
-// A path whose name begins as all that the tests look for.
 std::string source(const std::string& name) { return variable("SOURCE") + name; }
 
 Strings parts(const std::string& text, char separator) {
@@ -81,7 +80,7 @@ std::size_t processors() {
   return CPU_COUNT(&usable);
 }
 
-// The command line, and what the suite that it names has.
+// The command line, with the defaults of the suite that it names.
 class Fake {
  public:
   explicit Fake(Strings arguments) : arguments_(std::move(arguments)) {
@@ -105,6 +104,18 @@ class Fake {
       if (argument.starts_with(name + "=")) return argument.substr(name.size() + 1);
     }
     return otherwise;
+  }
+
+  static Strings listed(const std::string& chosen, const std::string& otherwise) {
+    const Strings all = parts(chosen, ',');
+    return all.empty() ? parts(otherwise, ',') : all;
+  }
+
+  static Strings in_digits(Strings sizes) {
+    for (auto& size : sizes) {
+      if (size.ends_with("k")) size.replace(size.size() - 1, 1, "000");
+    }
+    return sizes;
   }
 
   std::string act_of(const std::string& backend) const {
@@ -345,21 +356,9 @@ class Fake {
       suite_ == "accuracy" || suite_ == "contention" || suite_ == "purgatory" || suite_ == "faults";
   std::string tail_ = is_realtime_ ? "/iterations:1/manual_time" : "/manual_time";
   Strings backends_ =
-      one_of(option("--backends"), is_realtime_ ? "delay_queue,system_timer" : "scan,ring_512");
-  Strings workloads_ = one_of(option("--workloads"), is_realtime_ ? "low" : "fill");
-  Strings sizes_ = in_full(one_of(option("--sizes"), is_realtime_ ? "1000,10000" : "10"));
-
-  static Strings one_of(const std::string& chosen, const std::string& otherwise) {
-    const Strings all = parts(chosen, ',');
-    return all.empty() ? parts(otherwise, ',') : all;
-  }
-
-  static Strings in_full(Strings sizes) {
-    for (auto& size : sizes) {
-      if (size.ends_with("k")) size.replace(size.size() - 1, 1, "000");
-    }
-    return sizes;
-  }
+      listed(option("--backends"), is_realtime_ ? "delay_queue,system_timer" : "scan,ring_512");
+  Strings workloads_ = listed(option("--workloads"), is_realtime_ ? "low" : "fill");
+  Strings sizes_ = in_digits(listed(option("--sizes"), is_realtime_ ? "1000,10000" : "10"));
 };
 
 }  // namespace

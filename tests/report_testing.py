@@ -149,7 +149,7 @@ class ReportTest(Scratch):
         self.wait("return document.body.dataset.ready === 'yes'")
 
     def wait(self, condition: str) -> None:
-        WebDriverWait(self.browser, 20).until(lambda browser: browser.execute_script(condition))
+        WebDriverWait(self.browser, 120).until(lambda browser: browser.execute_script(condition))
 
     def check_quiet(self) -> None:
         """Checks that there was no error and no network request."""
