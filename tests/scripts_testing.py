@@ -216,10 +216,12 @@ class BenchScratch(Scratch):
             "console.run_main('scripts/bench', bench.main)"
         )
 
+    def whole_program(self) -> str:
+        return self.program if self.draws else WITHOUT_FIGURES + self.program
+
     def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
-        program = self.program if self.draws else WITHOUT_FIGURES + self.program
         return subprocess.Popen(
-            [sys.executable, "-c", program, *arguments, f"--out={self.out}"],
+            [sys.executable, "-c", self.whole_program(), *arguments, f"--out={self.out}"],
             env=os.environ | environment | self.environment,
             preexec_fn=self.set_limits,
             stdout=subprocess.PIPE,
@@ -239,7 +241,7 @@ class BenchScratch(Scratch):
             os.environ.update(environment | self.environment)
             tempfile.tempdir = None  # that of TMPDIR
             sys.argv = ["-c", *arguments, f"--out={self.out}"]
-            exec(self.program if self.draws else WITHOUT_FIGURES + self.program, {})
+            exec(self.whole_program(), {})
 
         importlib.import_module("bench")  # once for all forks
         return run_in_fork(bench)

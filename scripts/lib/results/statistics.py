@@ -67,7 +67,7 @@ def _rank(n: int, alpha: float) -> int:
 @cache
 def _chances_of_heads(n: int) -> list[float]:
     """Returns the chances that at most 0, 1, ... n of n coins show heads. Takes n steps with integers
-    of n bits, 30 ms for 5000 coins.
+    of n bits, 11 ms for 5000 coins.
     """
     ways = accumulate(range(n), lambda ways, k: ways * (n - k) // (k + 1), initial=1)
     return [at_most / (1 << n) for at_most in accumulate(ways)]
