@@ -315,19 +315,21 @@ TEST(DurableLoadTest, HasMoreTimeToArmTenMillionTimersBefore) {
 struct CancelsSlowly : Wrapped {
   using Wrapped::Wrapped;
   bool cancel(DurableId id) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return queue_->cancel(id);
   }
 };
 
 TEST(DurableLoadTest, EndsWithinALargeBatch) {
   DurableLoad load = kLoad;
-  load.batch = kMostBatch;
-  for (const char* name : {"journal_wheel_0", "redis_memory"}) {  // threads, and processes
+  // Clients are threads, and processes, whose server has to answer on a busy machine.
+  for (const auto& [name, batch] :
+       {std::pair("journal_wheel_0", kMostBatch), std::pair("redis_memory", kMostBatch / 10)}) {
+    load.batch = batch;
     const DurableFigures cut = measure_churn(load, contender<CancelsSlowly>(name), kGoOn);
     EXPECT_EQ(cut.failure, "") << "what was not cancelled is left";
     EXPECT_EQ(cut.timers, cut.cancel.count());
-    EXPECT_LT(cut.seconds, 10) << "each batch would take 100 s";
+    EXPECT_LT(cut.seconds, 10) << "each batch would take 100 s or more";
   }
 }
 
