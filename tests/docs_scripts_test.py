@@ -3,6 +3,7 @@
 Run by scripts/test, or: /usr/bin/python3 -m unittest tests/docs_scripts_test.py
 """
 
+import collections
 import contextlib
 import functools
 import json
@@ -20,6 +21,8 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import matplotlib.pyplot as plt
+from PIL import Image
 from scripts_testing import ROOT
 from survival_testing import CONTEXT, survived
 
@@ -186,6 +189,30 @@ class ReadmeTest(unittest.TestCase):
                     publish.main([])
                     self.assertEqual(publish.sources_of(copy), [first])
                     publish.main(["--check"])
+
+    def test_pictures_of_results_are_small_and_keep_their_colours(self) -> None:
+        blue = (0x1B, 0x6E, 0x8C)
+        with tempfile.TemporaryDirectory() as folder:
+            picture = Path(folder) / "2026-01-01-here-full" / "cost.png"
+            picture.parent.mkdir()
+            figure, axes = plt.subplots()
+            axes.plot(range(9), color=[part / 255 for part in blue], linewidth=5)
+            figure.savefig(picture)
+            plt.close(figure)
+            size = picture.stat().st_size
+            with (
+                mock.patch.object(publish, "RESULTS", Path(folder)),
+                mock.patch.object(publish, "PARTS", ()),
+            ):
+                with self.assertRaisesRegex(Failure, "cost.png: not as published"):
+                    publish.main(["--check"])
+                publish.main([])
+                publish.main(["--check"])
+            self.assertLess(picture.stat().st_size, size / 2)
+            with Image.open(picture) as image:
+                pixels = collections.Counter(image.convert("RGB").getdata())
+            self.assertGreater(pixels[blue], 1000)
+            self.assertGreater(pixels[255, 255, 255], 100_000)
 
     def test_files_of_results_are_compressed(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

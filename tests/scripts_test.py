@@ -807,6 +807,7 @@ class PlotCommandTest(Scratch):
             ),
             ([""], 2, "RESULTS: is empty"),
             ([good, "--out="], 2, "--out: is empty"),
+            ([good, "--tabl"], 2, "unrecognized arguments: --tabl"),  # options have one name each
         ]
         for arguments, code, complaint in cases:
             with self.subTest(complaint):

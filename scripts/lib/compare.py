@@ -206,7 +206,6 @@ def _parse() -> tuple[argparse.Namespace, list[str]]:
     parser = ArgumentParser(
         prog="scripts/compare",
         description=__doc__,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "a",
@@ -264,7 +263,7 @@ def _sides(arguments: argparse.Namespace, options: list[str]) -> tuple[Side, Sid
                 raise UsageError(f"'{text}' is neither results nor a commit")
     if options:
         raise UsageError(f"'{options[0]}' is not understood; see scripts/compare --help")
-    return _open(a, arguments.figure), _open(b, arguments.figure)
+    return side_of(a, arguments.figure), side_of(b, arguments.figure)
 
 
 def _share(text: str) -> float:
@@ -274,7 +273,8 @@ def _share(text: str) -> float:
     return float(match[1]) / 100
 
 
-def _open(text: str, figure: str | None) -> Side:
+def side_of(text: str, figure: str | None = None) -> Side:
+    """Opens PATH or PATH:BACKEND. `figure` is what is compared of services, None the first of a suite."""
     path, colon, backend = text.rpartition(":")
     if not colon or Path(text).exists():
         path, backend = text, ""

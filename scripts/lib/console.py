@@ -42,10 +42,12 @@ class UsageError(Failure):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """argparse, with errors in one line, and with descriptions as they are written."""
+    """argparse, with errors in one line, descriptions as they are written, and options in full."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+        super().__init__(
+            formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings
+        )
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")

@@ -54,7 +54,6 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     parser = ArgumentParser(
         prog="scripts/compare --history",
         description=__doc__,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "file",

@@ -3,7 +3,7 @@ report of all of them.
 
   scripts/publish            writes what stands between marks such as <!-- answers -->, and
                              results/report.html if it has not the same campaigns; and
-                             compresses their JSON
+                             compresses their JSON and their pictures
   scripts/publish --check    says whether all that is done, and changes nothing
 
 Of each suite the latest folder counts: results/DATE-MACHINE-SUITE. So after a new campaign of a suite
@@ -16,6 +16,8 @@ import contextlib
 import gzip
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from PIL import Image
 
 import distributed
 import limit_tables
@@ -46,6 +48,7 @@ from published import (
     services_of,
     value_of,
 )
+from repeated import measured_twice
 from results import realtime, survival
 from results.grid import ResultFile, packed, read_files
 from results.replays import MARGIN, Results
@@ -107,6 +110,11 @@ def main(words: Sequence[str] | None = None) -> int:
         stale.append(shown(file))
         if not arguments.check:
             pack(file)
+    for file in sorted(RESULTS.glob("2*/*.png")):
+        if not is_small(file):
+            stale.append(shown(file))
+            if not arguments.check:
+                make_small(file)
     sources = all_sources()
     if sources_of(REPORT) != list(map(str, sources)):
         stale.append(shown(REPORT))
@@ -123,6 +131,21 @@ def pack(file: Path) -> None:
     with replacing(packed(file)) as partial:
         partial.write_bytes(gzip.compress(file.read_bytes(), mtime=0))
     file.unlink()
+
+
+def is_small(picture: Path) -> bool:
+    with Image.open(picture) as image:
+        return bool(image.mode == "P")
+
+
+def make_small(picture: Path) -> None:
+    """Leaves 256 colours, and a third of the bytes. Marks and lines keep their colours: what changes
+    are shades at their edges, by less than can be seen.
+    """
+    with Image.open(picture) as image:
+        small = image.convert("RGB").quantize(256, kmeans=3, dither=Image.Dither.NONE)
+    with replacing(picture) as partial:
+        small.save(partial, "png", optimize=True)
 
 
 def all_sources() -> list[Path]:
@@ -456,6 +479,7 @@ PARTS = (
     ("docs/limit.md", "advances", limit_tables.advances),
     ("docs/limit.md", "ideas", limit_tables.ideas),
     ("docs/limit.md", "distances", limit_tables.distances),
+    ("docs/figures.md", "measured twice", measured_twice),
     ("docs/backends.md", "heaps", heaps),
     ("docs/services.md", "own services", own_services),
     ("docs/services.md", "services", services),

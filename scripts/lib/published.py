@@ -1,6 +1,7 @@
 """The published campaigns, results/DATE-MACHINE-SUITE, and what sentences say of them.
 
-Of each suite the latest folder counts. A campaign of service_peers is named after it and the suite:
+Of each suite the latest folder counts. A second campaign of a suite is named SUITE-again, to compare
+its orders. A campaign of service_peers is named after it and the suite:
 service_peers_accuracy.
 """
 
@@ -26,6 +27,7 @@ WIDTH = 110
 
 NO_BREAK = "\u00a0"  # becomes a space when lines are broken
 
+AGAIN = "-again"  # after the suite of a second campaign
 MAIN = "full"  # the suite that a reader meets first
 DESIGNS = "ablation"  # has designs that nobody takes
 LOGS = "log_"  # backends whose buckets are append-only logs
@@ -52,6 +54,16 @@ def latest_of_all() -> list[Path]:
     by_suite = _latest_by_suite()
     order = sorted(by_suite, key=lambda suite: (suite != MAIN, suite == DESIGNS, suite))
     return [by_suite[suite] for suite in order]
+
+
+def repeated() -> dict[str, tuple[Path, Path]]:
+    """Returns, of each suite that was measured twice, its campaign and the second one, SUITE-again."""
+    by_suite = _latest_by_suite()
+    return {
+        suite: (folder, by_suite[suite + AGAIN])
+        for suite, folder in by_suite.items()
+        if suite + AGAIN in by_suite
+    }
 
 
 def _latest_by_suite() -> dict[str, Path]:

@@ -92,7 +92,6 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         prog=SCRIPT,
         usage=f"{SCRIPT} [OPTION]... NAME [-- COMMAND...]",
         description=__doc__,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "name", metavar="NAME", help="name of the trace: writes NAME.npy and NAME.json"

@@ -30,7 +30,6 @@ def parse(argv: list[str], description: str) -> tuple[argparse.Namespace, list[s
         prog="scripts/bench",
         usage="scripts/bench [SUITE] [--out DIR] [--rounds N | --budget TIME] [OPTION]...",
         description=description,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--suite",

@@ -4,14 +4,17 @@ A contest is a workload, a size and a precision. Its first three, the cheapest f
 and answers name. Of each pair that changed places both campaigns are asked, by the sign test at the
 level of 95 %. If each says that the other's first is slower, they contradict each other. By chance
 alone, with two that are equal, that happens to one pair of 800.
+
+The excess is what a reader of A loses on B's machine.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from results.replays import MARGIN, Results
-from results.statistics import compare, paired_log_ratios
+from results.statistics import LEAST_ROUNDS, compare, paired_log_ratios
 from style import RANKED
 
 FIRST = 3
@@ -33,6 +36,12 @@ class Contest:
     firsts: tuple[list[str], list[str]]  # in A and in B
     contradictions: list[Pair]  # the first is cheaper in A, and the second in B
     rounds: int  # the least over the backends of both
+    excess: float  # the log-ratio in B of the cost of A's first to that of the cheapest
+
+    @property
+    def has_rounds_enough(self) -> bool:
+        """Whether it can be contradictory."""
+        return self.rounds >= LEAST_ROUNDS
 
     @property
     def word(self) -> str:
@@ -49,6 +58,12 @@ def contests(a: Results, b: Results) -> Iterator[Contest]:
                 both = [name for name in backends if _is_in_both(a, b, workload, size, name)]
                 if precision in RANKED and len(both) > 1:
                     yield _contest(a, b, workload, size, precision, both)
+
+
+def dearer(contests_: Iterable[Contest]) -> list[Contest]:
+    """Returns those whose first in A is not the cheapest in B, by their excess, the greatest first."""
+    found = [contest for contest in contests_ if contest.excess > 0]
+    return sorted(found, key=lambda contest: -contest.excess)
 
 
 def _is_in_both(a: Results, b: Results, workload: str, size: int, backend: str) -> bool:
@@ -79,7 +94,9 @@ def _contest(
         if _is_cheaper(a, workload, size, one, other) and _is_cheaper(b, workload, size, other, one)
     ]
     rounds = min(one.rounds for one in standings)
-    return Contest(workload, size, precision, firsts, contradictions, rounds)
+    costs = {name: b.cells[workload, size, name].cost for name in backends}
+    excess = math.log(costs[firsts[0][0]] / min(costs.values()))
+    return Contest(workload, size, precision, firsts, contradictions, rounds, excess)
 
 
 def _is_cheaper(results: Results, workload: str, size: int, one: str, other: str) -> bool:

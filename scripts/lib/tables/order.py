@@ -2,38 +2,58 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from statistics import median
 
-from results.order import CONTRADICTORY, SAME, UNRESOLVED, Contest
+from results.order import CONTRADICTORY, SAME, UNRESOLVED, Contest, dearer
 from results.statistics import LEAST_ROUNDS
 from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.replays import markdown_table
 from tables.terminal import Line, print_answer
-from words import counted, power
+from words import counted, percent, power
 
 TITLES = ["contest", "order", "first three in A", "first three in B"]
 COLOURS = {CONTRADICTORY: "red", UNRESOLVED: ""}
+SURENESS = (
+    "an order is contradictory if each campaign says with 95 % confidence (sign test) that the "
+    f"other's is wrong, which takes {LEAST_ROUNDS} rounds, and unresolved if they differ without that."
+)
 WORST_FIRST = (CONTRADICTORY, UNRESOLVED)
 
 
 def answer_lines(contests: Sequence[Contest]) -> list[str]:
     words = Counter(contest.word for contest in contests)
+    asked = sum(contest.has_rounds_enough for contest in contests)
+    told = f"The first three are the same in {words[SAME]} of {counted(len(contests), 'contest')}"
+    if asked:
+        told += f", unresolved in {words[UNRESOLVED]}, and contradictory in {words[CONTRADICTORY]}"
+        if asked < len(contests):
+            told += f" of the {asked} with {LEAST_ROUNDS} rounds or more"
+    else:
+        told += (
+            f" and unresolved in {words[UNRESOLVED]}; "
+            f"none has the {LEAST_ROUNDS} rounds that a contradiction takes"
+        )
     return [
-        f"The first three are the same in {words[SAME]} of {counted(len(contests), 'contest')}, "
-        f"unresolved in {words[UNRESOLVED]}, and contradictory in {words[CONTRADICTORY]}.",
-        HOW_SURE + _sureness(contests),
+        f"{told}. {_choice(contests)}",
+        HOW_SURE + SURENESS,
         WHAT_TO_DO + _advice(words),
     ]
 
 
-def _sureness(contests: Sequence[Contest]) -> str:
+def _choice(contests: Sequence[Contest]) -> str:
+    """What it costs on B's machine to choose by A."""
+    others = dearer(contests)
     told = (
-        "an order is contradictory if each campaign says with 95 % confidence (sign test) that the "
-        "other's is wrong, and unresolved if they differ without that."
+        "The first of A is the cheapest of B too in "
+        f"{len(contests) - len(others)} of {counted(len(contests), 'contest')}"
     )
-    few = sum(contest.rounds < LEAST_ROUNDS for contest in contests)
-    if few:
-        told += f" {counted(few, 'contest')} with fewer than {LEAST_ROUNDS} rounds cannot be contradictory."
-    return told
+    if others:
+        usual = median(contest.excess for contest in others)
+        told += (
+            f"; in the others it costs {percent(usual)} more there (median), and at most "
+            f"{percent(others[0].excess)} more ({_name(others[0])})"
+        )
+    return told + "."
 
 
 def _advice(words: Counter[str]) -> str:

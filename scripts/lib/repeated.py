@@ -1,0 +1,54 @@
+"""What campaigns that were run twice say of each other: a part of docs/figures.md."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import published
+from compare import side_of
+from published import ROOT
+from results.order import CONTRADICTORY, SAME, UNRESOLVED, Contest, contests, dearer
+from tables import order
+from tables.replays import markdown_table
+from words import percent
+
+TITLES = [
+    "A and B",
+    SAME,
+    UNRESOLVED,
+    CONTRADICTORY,
+    "A's first is B's cheapest",
+    "else dearer by",
+    "at most by",
+]
+
+
+def measured_twice() -> str:
+    """Returns how many orders came out again, in all and of each suite."""
+    found = {
+        suite: list(contests(*(side_of(str(folder)).results for folder in pair)))
+        for suite, pair in published.repeated().items()
+    }
+    told = order.answer_lines([contest for own in found.values() for contest in own])
+    rows = [[_places(suite), *_counts(own)] for suite, own in found.items()]
+    parts = [*map(published.paragraph, told), markdown_table(TITLES, rows, names=1)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _places(suite: str) -> str:
+    a, b = (f"../{folder.relative_to(ROOT)}/table.md" for folder in published.repeated()[suite])
+    return f"[{suite}]({a}), [again]({b})"
+
+
+def _counts(contests_: Sequence[Contest]) -> list[str]:
+    words = Counter(contest.word for contest in contests_)
+    excesses = [contest.excess for contest in dearer(contests_)]
+    can_be = any(contest.has_rounds_enough for contest in contests_)
+    return [
+        *(str(words[word]) for word in (SAME, UNRESOLVED)),
+        str(words[CONTRADICTORY]) if can_be else "–",
+        f"{len(contests_) - len(excesses)} of {len(contests_)}",
+        percent(median(excesses)) if excesses else "–",
+        percent(excesses[0]) if excesses else "–",
+    ]
