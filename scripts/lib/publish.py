@@ -139,11 +139,12 @@ def is_small(picture: Path) -> bool:
 
 
 def make_small(picture: Path) -> None:
-    """Leaves 256 colours, and a third of the bytes. Marks and lines keep their colours: what changes
-    are shades at their edges, by less than can be seen.
+    """Leaves 256 colours, and a third of the bytes. They are spread over all that occur: colours by how
+    often they occur would leave none for the few pixels of a mark.
     """
+    spread = Image.Quantize.MAXCOVERAGE
     with Image.open(picture) as image:
-        small = image.convert("RGB").quantize(256, kmeans=3, dither=Image.Dither.NONE)
+        small = image.convert("RGB").quantize(256, spread, kmeans=1, dither=Image.Dither.NONE)
     with replacing(picture) as partial:
         small.save(partial, "png", optimize=True)
 
