@@ -161,11 +161,14 @@ class CompareCommandTest(Scratch):
     SCAN = [10.0, 10.1, 10.2, 10.0, 9.9, 10.1, 10.0, 9.9]
 
     def campaign(self, name: str, costs: dict[str, list[float]], **facts: Any) -> Path:
+        return self.campaign_of(name, entries(costs), **facts)
+
+    def campaign_of(self, name: str, benchmarks: list[dict[str, Any]], **facts: Any) -> Path:
         folder = self.folder / name
         folder.mkdir()
         content = {
             "context": {"processor": "Test 1000", "format": "1", **facts},
-            "benchmarks": entries(costs),
+            "benchmarks": benchmarks,
         }
         (folder / "results.json").write_text(json.dumps(content))
         return folder
@@ -247,7 +250,6 @@ class CompareCommandTest(Scratch):
     def test_what_a_choice_by_the_first_campaign_costs_in_the_second(self) -> None:
         folders = []
         for name, factors in (("one", [1, 1, 1, 1]), ("other", [0.5, 0.6, 0.8, 1.5])):
-            folder = self.campaign(name, {})
             benchmarks = [
                 one
                 for workload, factor in zip(("fill", "hold", "churn", "drain"), factors)
@@ -255,11 +257,7 @@ class CompareCommandTest(Scratch):
                     {"scan": self.SCAN, "heap": [1.2 * factor * c for c in self.SCAN]}, workload
                 )
             ]
-            context = {"processor": "Test 1000", "format": "1"}
-            (folder / "results.json").write_text(
-                json.dumps({"context": context, "benchmarks": benchmarks})
-            )
-            folders.append(folder)
+            folders.append(self.campaign_of(name, benchmarks))
         # There the heap takes 0.6, 0.72, 0.96 and 1.8 times as long as the scan.
         self.assertIn(
             "The first of A is the cheapest of B too in 1 of 4 contests; in the others it costs "

@@ -14,7 +14,6 @@ from published import (
     FEW,
     MANY,
     NO_BREAK,
-    ROOT,
     SIZE,
     best_of_libraries,
     best_without_logs,
@@ -23,7 +22,9 @@ from published import (
     costs_of,
     find,
     latest,
+    linked,
     paragraph,
+    place,
     rough,
     services_of,
     survivors,
@@ -61,13 +62,8 @@ def findings() -> str:
     return "\n\n".join(_text(number, make()) for number, make in enumerate(makers, 1)) + "\n"
 
 
-def _place(folder: Path) -> str:
-    """Returns the path of a folder as seen from docs/."""
-    return f"../{folder.relative_to(ROOT)}"
-
-
 def _text(number: int, finding: Finding) -> str:
-    folder = _place(finding.folder)
+    folder = place(finding.folder)
     has_picture = finding.picture and (finding.folder / finding.picture).exists()
     parts = [
         f"## {number}. {finding.says}",
@@ -367,7 +363,7 @@ def _locks() -> Finding:
             "([services](services.md)). A slower virtual machine says the same of one mutex "
             f"({100 * (1 - elsewhere[one]):.0f} % fewer) and of shards ({times(elsewhere[shards])} times as many), "
             f"but there `{slots}` makes {100 * (1 - elsewhere[slots]):.0f} % fewer, too "
-            f"([its table]({_place(latest('contention-again'))}/table.md))."
+            f"({linked('contention-again', 'its table')})."
         ),
         folder=latest("contention"),
     )
@@ -420,7 +416,7 @@ def _waits() -> Finding:
         limits=(
             "a virtual machine, whose own wake-up is what is left with a timerfd. A slower one is later in each way, "
             f"and the order is the same: the four are {enumerated([rough(p50) for p50, _, _ in elsewhere.values()], 4)} late "
-            f"([its table]({_place(latest('accuracy-again'))}/table.md))."
+            f"({linked('accuracy-again', 'its table')})."
         ),
         folder=latest("accuracy"),
     )

@@ -10,11 +10,10 @@ from published import (
     FEW,
     MAIN,
     MANY,
-    ROOT,
     best_without_logs,
     bullet,
     costs_of,
-    latest,
+    linked,
     paragraph,
     rough,
     tails,
@@ -304,7 +303,7 @@ def _ratios(
 
 def _campaigns(*suites: str) -> str:
     """Returns links to the tables of campaigns."""
-    told = [f"[{suite}](../{latest(suite).relative_to(ROOT)}/table.md)" for suite in suites]
+    told = [linked(suite, suite) for suite in suites]
     return f"The {'campaign' if len(told) == 1 else 'campaigns'}: {', '.join(told)}; all sizes are in results/report.html."
 
 

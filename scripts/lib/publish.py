@@ -106,15 +106,14 @@ def main(words: Sequence[str] | None = None) -> int:
             stale.append(f"{document} ({name})")
             if not arguments.check:
                 fill(path, name, text)
-    for file in sorted(RESULTS.glob("2*/*.json")):
+    large: list[tuple[Path, Callable[[Path], None]]] = [
+        *((file, pack) for file in sorted(RESULTS.glob("2*/*.json"))),
+        *((file, make_small) for file in sorted(RESULTS.glob("2*/*.png")) if not is_small(file)),
+    ]
+    for file, reduce in large:
         stale.append(shown(file))
         if not arguments.check:
-            pack(file)
-    for file in sorted(RESULTS.glob("2*/*.png")):
-        if not is_small(file):
-            stale.append(shown(file))
-            if not arguments.check:
-                make_small(file)
+            reduce(file)
     sources = all_sources()
     if sources_of(REPORT) != list(map(str, sources)):
         stale.append(shown(REPORT))

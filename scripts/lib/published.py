@@ -56,14 +56,20 @@ def latest_of_all() -> list[Path]:
     return [by_suite[suite] for suite in order]
 
 
-def repeated() -> dict[str, tuple[Path, Path]]:
-    """Returns, of each suite that was measured twice, its campaign and the second one, SUITE-again."""
-    by_suite = _latest_by_suite()
-    return {
-        suite: (folder, by_suite[suite + AGAIN])
-        for suite, folder in by_suite.items()
-        if suite + AGAIN in by_suite
-    }
+def repeated() -> list[str]:
+    """Returns the suites that were measured twice, whose second campaign is SUITE-again."""
+    suites = _latest_by_suite()
+    return [suite for suite in suites if suite + AGAIN in suites]
+
+
+def place(folder: Path) -> str:
+    """Returns the path of a folder as seen from docs/."""
+    return f"../{folder.relative_to(ROOT)}"
+
+
+def linked(suite: str, text: str) -> str:
+    """Returns a link from docs/ to the table of the latest campaign of a suite."""
+    return f"[{text}]({place(latest(suite))}/table.md)"
 
 
 def _latest_by_suite() -> dict[str, Path]:

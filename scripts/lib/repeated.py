@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-import published
 from compare import side_of
-from published import ROOT
+from published import AGAIN, latest, linked, paragraph, repeated
 from results.order import CONTRADICTORY, SAME, UNRESOLVED, Contest, contests, dearer
 from tables import order
 from tables.replays import markdown_table
@@ -26,18 +25,18 @@ TITLES = [
 def measured_twice() -> str:
     """Returns how many orders came out again, in all and of each suite."""
     found = {
-        suite: list(contests(*(side_of(str(folder)).results for folder in pair)))
-        for suite, pair in published.repeated().items()
+        suite: list(
+            contests(*(side_of(str(latest(one))).results for one in (suite, suite + AGAIN)))
+        )
+        for suite in repeated()
     }
     told = order.answer_lines([contest for own in found.values() for contest in own])
-    rows = [[_places(suite), *_counts(own)] for suite, own in found.items()]
-    parts = [*map(published.paragraph, told), markdown_table(TITLES, rows, names=1)]
+    rows = [
+        [f"{linked(suite, suite)}, {linked(suite + AGAIN, 'again')}", *_counts(own)]
+        for suite, own in found.items()
+    ]
+    parts = [*map(paragraph, told), markdown_table(TITLES, rows, names=1)]
     return "\n\n".join(parts) + "\n"
-
-
-def _places(suite: str) -> str:
-    a, b = (f"../{folder.relative_to(ROOT)}/table.md" for folder in published.repeated()[suite])
-    return f"[{suite}]({a}), [again]({b})"
 
 
 def _counts(contests_: Sequence[Contest]) -> list[str]:
