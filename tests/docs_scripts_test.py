@@ -403,7 +403,7 @@ class LimitTest(unittest.TestCase):
                 mock.patch.object(limit_tables, "SIZES", (1_000_000,)),
                 mock.patch.object(limit_tables, "SIZES_OF_MAIN", (1_000_000,)),
                 mock.patch.object(limit_tables, "MANY", 1_000_000),
-                mock.patch.object(limit_tables, "latest", lambda suite: ROOT / "results" / suite),
+                mock.patch.object(published, "latest", lambda suite: ROOT / "results" / suite),
             ):
                 yield
 
