@@ -10,6 +10,11 @@
 namespace timerbench {
 namespace {
 
+std::size_t page_bytes() {
+  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return page;
+}
+
 // The mapped files: the end of each range by its start. Advice is given for them alone, since it
 // would clear any other memory.
 class Mappings {
@@ -24,7 +29,7 @@ class Mappings {
   }
   // Advises on the whole pages among the bytes.
   void advise(const char* begin, std::size_t size, int advice) {
-    static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t page = page_bytes();
     const std::lock_guard lock(mutex_);
     const auto after = ends_.upper_bound(begin);
     if (after == ends_.begin() || std::prev(after)->second <= begin) return;
@@ -64,9 +69,16 @@ void release_pages(const void* begin, std::size_t size) {
   mappings().advise(static_cast<const char*>(begin), size, MADV_DONTNEED);
 }
 
+void touch_pages(const void* begin, std::size_t size) {
+  const auto* const bytes = static_cast<const volatile char*>(begin);
+  for (std::size_t i = 0; i < size; i += page_bytes()) static_cast<void>(bytes[i]);
+}
+
 void prefault_pages(const void* begin, std::size_t size) {
-  mappings().advise(static_cast<const char*>(begin), std::min(size, kWindowBytes),
-                    MADV_POPULATE_READ);
+  const auto* const bytes = static_cast<const char*>(begin);
+  size = std::min(size, kWindowBytes);
+  mappings().advise(bytes, size, MADV_POPULATE_READ);
+  touch_pages(bytes, size);
 }
 
 }  // namespace timerbench

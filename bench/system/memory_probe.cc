@@ -39,6 +39,7 @@ std::optional<double> MemoryProbe::read_ns(Clock::time_point now) {
   if (latest_ && now - measured_at_ < kFresh) return latest_;
   if (!file_.storage) file_ = map_own_file();
   if (file_.bytes.size() < kLineBytes) return {};
+  touch_pages(file_.bytes.data(), file_.bytes.size());  // a hypervisor may forget them
   latest_ = time_reads();
   measured_at_ = now;
   return latest_;
