@@ -34,6 +34,7 @@ from results.grid import packed
 from results.passes import load_pass
 from results.replays import Results, load
 from services import SUITES, services_table
+from tables.chosen import rough as times
 from tables.libraries import libraries_table
 from words import grouped
 
@@ -165,6 +166,30 @@ class ReadmeTest(unittest.TestCase):
                         publish.main(["--check"])
                     publish.main([])
                     self.assertEqual(copy.read_text(), published)
+
+    def test_a_second_campaign_says_what_a_choice_costs_there(self) -> None:
+        again = load([PUBLISHED.parent])
+
+        def costs_of(suite: str) -> Results:
+            return again if suite == "full-again" else published.costs_of(suite)
+
+        def told() -> str:
+            with (
+                mock.patch.object(
+                    publish, "find", lambda suite: published.find(suite) or PUBLISHED.parent
+                ),
+                mock.patch.object(publish, "costs_of", costs_of),
+            ):
+                return " ".join(publish.answers().split())
+
+        self.assertIn("the first of 8 of these 8 rankings is the cheapest again. On", told())
+        (first, cost), (_, next_cost), *_ = published.costs(again, "hold", "exact", 100_000).items()
+        cell = again.cells["hold", 100_000, first]
+        cell.costs = [1.5 * next_cost / cost * of_round for of_round in cell.costs]
+        self.assertIn(
+            "the first of 7 of these 8 rankings is the cheapest again; elsewhere it costs at most 50.0 % more",
+            told(),
+        )
 
     def test_the_report_has_the_campaigns_that_are_published(self) -> None:
         self.assertLess(publish.REPORT.stat().st_size, 3_000_000)
@@ -368,6 +393,27 @@ class FindingsTest(unittest.TestCase):
         with mock.patch.object(findings, "costs_of", lambda suite: results):
             with self.assertRaisesRegex(Failure, said):
                 findings.findings()
+
+    def test_a_second_campaign_is_told(self) -> None:
+        again = load([PUBLISHED.parent])
+        ring = again.cells["bulk", 100_000, "ring_65536"]
+        ring.costs = [2 * cost for cost in ring.costs]
+        _, best = published.cheapest(again, "bulk", "granular")
+
+        def costs_of(suite: str) -> Results:
+            return again if suite == "full-again" else published.costs_of(suite)
+
+        with (
+            mock.patch.object(findings, "find", lambda suite: PUBLISHED.parent),
+            mock.patch.object(findings, "linked", lambda suite, text: text),
+            mock.patch.object(findings, "costs_of", costs_of),
+        ):
+            told = " ".join(findings.findings().split())
+        self.assertIn(
+            f"On a slower virtual machine it is {times(ring.cost / best)} times as dear (its table).",
+            told,
+        )
+        self.assertEqual(told.count("(its table)"), 4 + 2, "those of full, locks and waits")
 
     def test_without_its_campaign_one_is_left_out(self) -> None:
         with mock.patch.object(findings, "find", lambda suite: None):

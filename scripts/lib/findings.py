@@ -7,11 +7,14 @@ otherwise, scripts/publish fails, and somebody must write another sentence.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from console import Failure
 from published import (
+    AGAIN,
     FEW,
+    MAIN,
     MANY,
     NO_BREAK,
     SIZE,
@@ -87,6 +90,14 @@ def _holds(claim: bool, finding: str) -> None:
 # --- Structures ------------------------------------------------------------------------------------
 
 
+def _elsewhere(tell: Callable[[Results], str]) -> str:
+    """Says what the second campaign of the main suite found; nothing if there is none."""
+    if not find(MAIN + AGAIN):
+        return ""
+    told = tell(costs_of(MAIN + AGAIN))
+    return f" On a slower virtual machine {told} ({linked(MAIN + AGAIN, 'its table')})."
+
+
 def _of_families(
     results: Results, workload: str, size: int, precision: str, families: Iterable[str]
 ) -> tuple[str, float]:
@@ -95,65 +106,90 @@ def _of_families(
     return next((name, cost) for name, cost in found.items() if family(name) in families)
 
 
+Best = tuple[str, float]  # a backend, and its cost
+
+
+def _heaps_and_wheels(results: Results) -> dict[int, tuple[Best, Best]]:
+    """Returns the cheapest heap and the cheapest wheel or ring of `churn`, by the number of timers."""
+    return {
+        size: (
+            _of_families(results, "churn", size, "exact", HEAPS),
+            _of_families(results, "churn", size, "granular", WHEELS),
+        )
+        for size in results.sizes("churn")
+    }
+
+
+def _lead(found: dict[int, tuple[Best, Best]]) -> tuple[int, str]:
+    """Returns from how many timers on the wheel is ahead, and how far it is with the most."""
+    factors = {size: heap / wheel for size, ((_, heap), (_, wheel)) in found.items()}
+    ahead = [size for size, factor in factors.items() if factor > 1 + MARGIN]
+    _holds(bool(ahead) and ahead == list(factors)[-len(ahead) :], "a wheel is ahead from a size on")
+    return (
+        ahead[0],
+        f"with the most timers the wheel is {times_less(factors[ahead[-1]], 'cheaper')}",
+    )
+
+
 def _heap_or_wheel() -> Finding:
-    full = costs_of("full")
-    sizes = full.sizes("churn")
-    heaps = {size: _of_families(full, "churn", size, "exact", HEAPS) for size in sizes}
-    wheels = {size: _of_families(full, "churn", size, "granular", WHEELS) for size in sizes}
-    ahead = [size for size in sizes if wheels[size][1] * (1 + MARGIN) < heaps[size][1]]
-    _holds(bool(ahead) and ahead == sizes[-len(ahead) :], "a wheel is ahead from a size on")
-    first = ahead[0]
+    def again(results: Results) -> str:
+        first, most = _lead(_heaps_and_wheels(results))
+        return f"it is ahead from {power(first)} timers on, and {most}"
+
+    found = _heaps_and_wheels(costs_of(MAIN))
+    first, most = _lead(found)
     since = f"from {power(first)} timers on"
-    if first == sizes[0]:
+    if first == min(found):
         since += ", the fewest that were measured"
     told = [
-        f"with {power(size)} timers {rough(wheels[size][1])} (`{wheels[size][0]}`) and "
-        f"{rough(heaps[size][1])} (`{heaps[size][0]}`)"
-        for size in sizes
+        f"with {power(size)} timers {rough(of_wheel)} (`{wheel}`) and {rough(of_heap)} (`{heap}`)"
+        for size, ((heap, of_heap), (wheel, of_wheel)) in found.items()
     ]
-    largest = heaps[sizes[-1]][1] / wheels[sizes[-1]][1]
     return Finding(
         says=f"For time-outs take a wheel: it is ahead of every heap {since}",
         seen=(
             f"To cancel a timer and arm another (`churn`) the best wheel or ring and the best heap take: "
-            f"{'; '.join(told)}. With the most timers the wheel is {times_less(largest, 'cheaper')}."
+            f"{'; '.join(told)}. {most[0].upper()}{most[1:]}."
         ),
         command="./scripts/bench full --workloads=churn     # takes minutes",
         limits=(
             "a wheel rounds each deadline up, here to a millisecond, and a heap does not. The heaps that are "
-            "near keep the place of each id, so that cancelling need not search."
+            f"near keep the place of each id, so that cancelling need not search.{_elsewhere(again)}"
         ),
         picture=f"cost_per_workload_{SIZE}.png",
         shows=f"Cost of the main backends at {power(SIZE)} timers, by workload",
-        folder=latest("full"),
+        folder=latest(MAIN),
     )
 
 
 def _handles() -> Finding:
-    full = costs_of("full")
-    pairs = (("binary_heap", "index_heap_2"), ("quad_heap", "index_heap_4"))
+    def factors(results: Results) -> dict[tuple[str, str, str], list[float]]:
+        """Returns how much dearer the handles are with few timers and with more."""
+        found = {
+            (workload, boost, own): [
+                results.cells[workload, size, boost].cost / results.cells[workload, size, own].cost
+                for size in (FEW, SIZE)
+            ]
+            for workload in ("churn", "hold")
+            for boost, own in (("binary_heap", "index_heap_2"), ("quad_heap", "index_heap_4"))
+        }
+        _holds(
+            min(chain.from_iterable(found.values())) > 1.5,
+            "Boost's handles cost more than half as much again",
+        )
+        return found
 
-    def factor(size: int, workload: str, boost: str, own: str) -> float:
-        return full.cells[workload, size, boost].cost / full.cells[workload, size, own].cost
+    def span(results: Results) -> str:
+        least, *_, most = sorted(chain.from_iterable(factors(results).values()))
+        return f"{times(least)} to {times(most)} times"
 
-    factors = [
-        factor(size, workload, *pair)
-        for pair in pairs
-        for workload in ("churn", "hold")
-        for size in (FEW, SIZE)
-    ]
-    _holds(min(factors) > 1.5, "Boost's handles cost more than half as much again")
+    full = costs_of(MAIN)
     told = [
-        f"`{boost}` takes {times(factor(FEW, workload, boost, own))} and "
-        f"{times(factor(SIZE, workload, boost, own))} times as long as `{own}` in `{workload}`"
-        for workload in ("churn", "hold")
-        for boost, own in pairs
+        f"`{boost}` takes {times(few)} and {times(more)} times as long as `{own}` in `{workload}`"
+        for (workload, boost, own), (few, more) in factors(full).items()
     ]
     return Finding(
-        says=(
-            f"The handles of Boost.Heap make the same heap {times(min(factors))} to "
-            f"{times(max(factors))} times as dear"
-        ),
+        says=(f"The handles of Boost.Heap make the same heap {span(full)} as dear"),
         seen=(
             "`binary_heap` and `quad_heap` are heaps of Boost with a handle for each timer; `index_heap_2` and "
             "`index_heap_4` have the same arity, in an array, with the place of each id beside it. With "
@@ -161,23 +197,36 @@ def _handles() -> Finding:
             "each comparison follows a pointer."
         ),
         command="./scripts/bench full --workloads=churn,hold --backends=binary_heap,quad_heap,index_heap_2,index_heap_4     # takes minutes",
-        limits="ids are small numbers here. With other keys a table from key to place is to be added.",
-        folder=latest("full"),
+        limits=(
+            "ids are small numbers here. With other keys a table from key to place is to be added."
+            f"{_elsewhere(lambda again: f'it is {span(again)} as dear')}"
+        ),
+        folder=latest(MAIN),
     )
 
 
 def _logs() -> Finding:
-    full = costs_of("full")
-    workloads = ("hold", "keepalive", "idle_connections")
-    gains = []
-    for workload in workloads:
-        found = costs(full, workload, "granular", MANY)
-        best, cost = best_without_logs(full, workload, "granular", MANY)
-        gains.append((workload, found["log_wheel_256"], best, cost))
-    _holds(all(own < cost for _, own, _, cost in gains), "log_wheel_256 leads at 10⁷ timers")
+    def gains_of(results: Results) -> list[tuple[str, float, str, float]]:
+        """Returns loads, what log_wheel_256 costs, and the best without logs with its cost."""
+        found = [
+            (
+                workload,
+                results.cells[workload, MANY, "log_wheel_256"].cost,
+                *best_without_logs(results, workload, "granular", MANY),
+            )
+            for workload in ("hold", "keepalive", "idle_connections")
+        ]
+        _holds(all(own < cost for _, own, _, cost in found), "log_wheel_256 leads at 10⁷ timers")
+        return found
+
+    def span(results: Results) -> str:
+        least, *_, most = sorted(cost / own for _, own, _, cost in gains_of(results))
+        return f"{times(least)} to {times(most)} times"
+
+    full = costs_of(MAIN)
     told = [
         f"`{workload}` takes {rough(own)} instead of {rough(cost)} (`{best}`)"
-        for workload, own, best, cost in gains
+        for workload, own, best, cost in gains_of(full)
     ]
     losses, all_cells = [], 0
     for workload in full.workloads:
@@ -190,11 +239,9 @@ def _logs() -> Finding:
     losses.sort(reverse=True)
     worst, workload, size, best = losses[0]
     behind = sum(loss > 1 + MARGIN for loss, *_ in losses)
-    least, most = (f(cost / own for _, own, _, cost in gains) for f in (min, max))
     return Finding(
         says=(
-            f"A wheel whose buckets are logs is {times(least)} to {times(most)} times as cheap at "
-            f"{power(MANY)} timers that fire or are moved, and mostly behind where all timers fit into a cache"
+            f"A wheel whose buckets are logs is {span(full)} as cheap at {power(MANY)} timers that fire or are moved, and mostly behind where all timers fit into a cache"
         ),
         seen=(
             f"At {power(MANY)} timers {enumerated(told, 9)}. In {behind} of {all_cells} cells (a load and a size) of "
@@ -202,8 +249,11 @@ def _logs() -> Finding:
             "stays where it is: that saves the cache misses of unlinking it, and the hand visits it later instead."
         ),
         command="./scripts/bench full --workloads=hold,keepalive,idle_connections --backends=log_wheel_256,ring_65536,kafka_wheel_256 --sizes=10M     # takes a quarter of an hour",
-        limits="[The limit](limit.md) has all loads, other hosts, and what was tried in vain.",
-        folder=latest("full"),
+        limits=(
+            "[The limit](limit.md) has all loads, other hosts, and what was tried in vain."
+            f"{_elsewhere(lambda again: f'it is {span(again)} as cheap')}"
+        ),
+        folder=latest(MAIN),
     )
 
 
@@ -297,11 +347,20 @@ def _runtimes() -> Finding:
 
 
 def _reach() -> Finding:
-    full = costs_of("full")
     ring, size = "ring_65536", SIZE
-    near, far = (full.cells[name, size, ring].cost for name in ("churn", "bulk"))
-    [best, *_], cost = cheapest(full, "bulk", "granular", size)
-    _holds(far > 20 * near, "a ring's cost depends on the delays")
+
+    def far_of(results: Results) -> tuple[float, float, str, float]:
+        """Returns what the ring costs near and far, and the best of far delays with its cost."""
+        near, far = (results.cells[name, size, ring].cost for name in ("churn", "bulk"))
+        [best, *_], cost = cheapest(results, "bulk", "granular", size)
+        _holds(far > 20 * near, "a ring's cost depends on the delays")
+        return near, far, best, cost
+
+    def again(results: Results) -> str:
+        _, far, _, cost = far_of(results)
+        return f"it is {times(far / cost)} times as dear"
+
+    near, far, best, cost = far_of(costs_of(MAIN))
     return Finding(
         says=(
             f"One ring of slots is the simplest wheel, and {times(far / cost)} times as dear as the best when delays "
@@ -313,8 +372,8 @@ def _reach() -> Finding:
             f"{rough(cost)} there. Each round of the hand looks at every timer of a slot."
         ),
         command="./scripts/bench full --workloads=churn,bulk --backends=ring_65536,kafka_wheel_512     # takes minutes",
-        limits="a ring with coarser ticks reaches further, and is later.",
-        folder=latest("full"),
+        limits=f"a ring with coarser ticks reaches further, and is later.{_elsewhere(again)}",
+        folder=latest(MAIN),
     )
 
 
