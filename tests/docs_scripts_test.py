@@ -211,7 +211,28 @@ class ReadmeTest(unittest.TestCase):
                     with self.assertRaisesRegex(Failure, "report.html: not as published"):
                         publish.main(["--check"])
                     publish.main([])
-                    self.assertEqual(publish.sources_of(copy), [first])
+                    self.assertEqual(list(publish.sources_of(copy)), [first])
+                    publish.main(["--check"])
+
+    def test_a_campaign_that_was_measured_anew_is_reported_anew(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            own = root / "results" / PUBLISHED.parent.name
+            own.mkdir(parents=True)
+            for file in ("results.json.gz", "table.md"):
+                shutil.copy(PUBLISHED.parent / file, own)
+            with (
+                mock.patch.object(publish, "ROOT", root),
+                mock.patch.object(publish, "RESULTS", own.parent),
+                mock.patch.object(publish, "REPORT", own.parent / "report.html"),
+                mock.patch.object(publish, "PARTS", ()),
+                mock.patch.object(publish, "all_sources", lambda: [own.relative_to(root)]),
+            ):
+                publish.main([])
+                publish.main(["--check"])
+                table = own / "table.md"
+                table.write_text(re.sub(r"commit \w+", "commit 1234567", table.read_text()))
+                with self.assertRaisesRegex(Failure, "report.html: not as published"):
                     publish.main(["--check"])
 
     def check_publishing(self, file: Path) -> None:

@@ -118,7 +118,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if not arguments.check:
             reduce(file)
     sources = all_sources()
-    if sources_of(REPORT) != list(map(str, sources)):
+    if is_stale(REPORT, sources):
         stale.append(shown(REPORT))
         if not arguments.check:
             write_report(sources)
@@ -159,11 +159,26 @@ def all_sources() -> list[Path]:
     return [path.relative_to(ROOT) for path in paths]
 
 
-def sources_of(report: Path) -> list[str]:
-    """Returns the same of a report that is written; nothing if there is none."""
+def sources_of(report: Path) -> dict[str, str]:
+    """Returns the same of a report that is written, with the machine, commit and date of each; nothing
+    if there is none.
+    """
     if not report.exists():
-        return []
-    return [campaign["source"] for campaign in unpacked(report.read_text())["campaigns"]]
+        return {}
+    campaigns = unpacked(report.read_text())["campaigns"]
+    return {campaign["source"]: campaign["machine"] for campaign in campaigns}
+
+
+def is_stale(report: Path, sources: Sequence[Path]) -> bool:
+    """Whether it has other campaigns, or one was measured anew, as its table says."""
+    told = sources_of(report)
+    if list(told) != list(map(str, sources)):
+        return True
+    tables = {source: ROOT / source / "table.md" for source in told}
+    return any(
+        table.exists() and told[source] not in table.read_text(encoding="utf-8")
+        for source, table in tables.items()
+    )
 
 
 def write_report(sources: Sequence[Path]) -> None:
