@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from colorsys import hsv_to_rgb
 from pathlib import Path
 from typing import NamedTuple
@@ -138,6 +138,11 @@ def rough(cost: float) -> str:
     return grouped(round(cost)) if cost >= 9.5 else f"{cost:.1f}"
 
 
+def costs_with(again: Results) -> Callable[[str], Results]:
+    """Returns what costs_of() is if the main suite has this second campaign."""
+    return lambda suite: again if suite == "full-again" else published.costs_of(suite)
+
+
 class ReadmeTest(unittest.TestCase):
     def test_it_is_short(self) -> None:
         self.assertLessEqual(len(README.read_text().splitlines()), 130)
@@ -170,15 +175,12 @@ class ReadmeTest(unittest.TestCase):
     def test_a_second_campaign_says_what_a_choice_costs_there(self) -> None:
         again = load([PUBLISHED.parent])
 
-        def costs_of(suite: str) -> Results:
-            return again if suite == "full-again" else published.costs_of(suite)
-
         def told() -> str:
             with (
                 mock.patch.object(
                     publish, "find", lambda suite: published.find(suite) or PUBLISHED.parent
                 ),
-                mock.patch.object(publish, "costs_of", costs_of),
+                mock.patch.object(publish, "costs_of", costs_with(again)),
             ):
                 return " ".join(publish.answers().split())
 
@@ -421,13 +423,10 @@ class FindingsTest(unittest.TestCase):
         ring.costs = [2 * cost for cost in ring.costs]
         _, best = published.cheapest(again, "bulk", "granular")
 
-        def costs_of(suite: str) -> Results:
-            return again if suite == "full-again" else published.costs_of(suite)
-
         with (
             mock.patch.object(findings, "find", lambda suite: PUBLISHED.parent),
             mock.patch.object(findings, "linked", lambda suite, text: text),
-            mock.patch.object(findings, "costs_of", costs_of),
+            mock.patch.object(findings, "costs_of", costs_with(again)),
         ):
             told = " ".join(findings.findings().split())
         self.assertIn(

@@ -68,7 +68,7 @@ TEST(OpStore, WindowsOfMemoryLoseNothing) {
   std::vector<Op> ops(3 * kWindowOps);
   for (std::uint64_t i = 0; i < ops.size(); ++i) ops[i] = nth(i);
   for_each_window(ops, [](std::span<const Op>) {});
-  prefault_pages(ops.data(), ops.size() * sizeof(Op));
+  touch_pages(ops.data(), ops.size() * sizeof(Op));
   for (std::uint64_t i = 0; i < ops.size(); ++i) ASSERT_EQ(ops[i], nth(i)) << i;
 }
 

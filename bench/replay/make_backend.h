@@ -41,7 +41,7 @@ TimedReplay time_replay(const QueueConfig& config, std::span<const Op> setup,
   // The clock stands still between two windows: to map a page of the trace may take longer than to
   // replay the operations on it.
   for_each_window(measured, [&](std::span<const Op> window) {
-    prefault_pages(window.data(), window.size_bytes());
+    touch_pages(window.data(), window.size_bytes());
     const DisturbanceMeter meter;
     if (counters != nullptr) counters->start();
     const auto start = Clock::now();

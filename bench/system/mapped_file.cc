@@ -74,11 +74,4 @@ void touch_pages(const void* begin, std::size_t size) {
   for (std::size_t i = 0; i < size; i += page_bytes()) static_cast<void>(bytes[i]);
 }
 
-void prefault_pages(const void* begin, std::size_t size) {
-  const auto* const bytes = static_cast<const char*>(begin);
-  size = std::min(size, kWindowBytes);
-  mappings().advise(bytes, size, MADV_POPULATE_READ);
-  touch_pages(bytes, size);
-}
-
 }  // namespace timerbench

@@ -30,8 +30,4 @@ void release_pages(const void* begin, std::size_t size);
 // microseconds a page.
 void touch_pages(const void* begin, std::size_t size);
 
-// Loads these bytes, so that reading them does not wait. Loads at most one window, of mapped files
-// only.
-void prefault_pages(const void* begin, std::size_t size);
-
 }  // namespace timerbench

@@ -26,10 +26,7 @@ MappedFile map_own_file() {
   }
   close(file);
   if (!mapped.storage) return {};
-  // Loads the pages first: page faults must not be measured.
-  void* const begin = const_cast<char*>(mapped.bytes.data());
-  madvise(begin, mapped.bytes.size(), MADV_RANDOM);
-  madvise(begin, mapped.bytes.size(), MADV_POPULATE_READ);
+  madvise(const_cast<char*>(mapped.bytes.data()), mapped.bytes.size(), MADV_RANDOM);
   return mapped;
 }
 
@@ -39,7 +36,8 @@ std::optional<double> MemoryProbe::read_ns(Clock::time_point now) {
   if (latest_ && now - measured_at_ < kFresh) return latest_;
   if (!file_.storage) file_ = map_own_file();
   if (file_.bytes.size() < kLineBytes) return {};
-  touch_pages(file_.bytes.data(), file_.bytes.size());  // a hypervisor may forget them
+  // Page faults must not be measured. A hypervisor may forget pages, so each time.
+  touch_pages(file_.bytes.data(), file_.bytes.size());
   latest_ = time_reads();
   measured_at_ = now;
   return latest_;
