@@ -340,6 +340,7 @@ TEST_F(ProcessTest, TheTraceIsGivenWithoutItsOutcome) {
   const std::string kept = scratch_.path("kept");
   Trace trace({.capacity = 1, .workload = "test"}, {schedule_op(0, 5), advance_op(6)});
   trace.set_outcome({.fired = 1});
+  trace.set_setup_outcome({});
   const ProcessPeer peer(
       program(fmt::format("cp $2.json {}; for i in 1 2 3; do echo '{{\"elapsed_ns\": 1, \"fired\": "
                           "1, \"cancelled\": 0, "

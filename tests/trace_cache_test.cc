@@ -38,13 +38,16 @@ class TraceCacheTest : public testing::Test {
   int made_ = 0;
 };
 
-TEST_F(TraceCacheTest, MakesATraceOnceWithItsOutcome) {
+TEST_F(TraceCacheTest, MakesATraceOnceWithItsOutcomes) {
   const TraceCache cache(scratch_.path());
   const Trace first = cache.get(workload_, {.size = 100, .items = 500});
   const Trace second = cache.get(workload_, {.size = 100, .items = 500});
   EXPECT_EQ(made_, 1);
   EXPECT_EQ(hash_ops(first.ops()), hash_ops(second.ops()));
-  EXPECT_EQ(second.info().outcome, expected_outcome(first, StopFlag{false}));
+  const ExpectedOutcome expected = expected_outcome(first, StopFlag{false});
+  EXPECT_EQ(second.info().outcome, expected.whole);
+  EXPECT_EQ(second.info().setup_outcome, expected.setup);
+  EXPECT_EQ(expected.setup.pending, 100u);
 }
 
 TEST_F(TraceCacheTest, OtherOptionsAreAnotherTrace) {

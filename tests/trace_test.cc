@@ -542,12 +542,25 @@ TEST(TraceStat, EndsInTheSetupDoNotCountAsMeasured) {
          {schedule_op(2, 5), schedule_op(2, 6), schedule_op(3, 7), cancel_op(3), advance_op(6)}) {
       ops.push_back(op);
     }
-    const Trace trace = {{.capacity = 4, .setup_ops = setup}, ops};
-    const Ends ends = measured_ends(trace, stat_trace(trace));
-    EXPECT_EQ(ends.moved, 1u);
-    EXPECT_EQ(ends.cancelled, 1u);
-    EXPECT_EQ(ends.fired, time_passes ? 1u : 2u);
+    Trace trace({.capacity = 4, .setup_ops = setup}, ops);
+    for (const bool known : {false, true}) {
+      if (known) {
+        const std::uint64_t fired = time_passes ? 1 : 0;
+        trace.set_setup_outcome({.fired = fired, .cancelled = 1, .pending = 1 - fired});
+      }
+      const Ends ends = measured_ends(trace, stat_trace(trace));
+      EXPECT_EQ(ends.moved, 1u);
+      EXPECT_EQ(ends.cancelled, 1u);
+      EXPECT_EQ(ends.fired, time_passes ? 1u : 2u);
+    }
   }
+}
+
+TEST(TraceStat, BelievesTheOutcomeOfTheSetupThatIsKnown) {
+  Trace trace({.capacity = 1, .setup_ops = 1}, {schedule_op(0, 9), cancel_op(0)});
+  EXPECT_EQ(measured_ends(trace, stat_trace(trace)).cancelled, 1u);
+  trace.set_setup_outcome({.cancelled = 1});
+  EXPECT_EQ(measured_ends(trace, stat_trace(trace)).cancelled, 0u);
 }
 
 TEST(TraceStat, ThePeakMayBeBeforeTheEnd) {
@@ -586,6 +599,26 @@ TEST(Trace, AnOutcomeOfMoreTimersThanThereAreIsRefused) {
     EXPECT_THAT(error_of([&] { Trace::load(scratch.path("t")); }),
                 HasSubstr("\"outcome\" has more"));
   }
+}
+
+TEST(Trace, TheOutcomeOfTheSetupIsKeptAndChecked) {
+  const Scratch scratch;
+  Trace trace({.capacity = 2, .setup_ops = 2},
+              {schedule_op(0, 9), schedule_op(1, 9), cancel_op(0), advance_op(9)});
+  const Outcome setup{.digest = 3, .pending = 2};
+  const auto saved_with = [&](const Outcome& outcome) {
+    trace.set_setup_outcome(outcome);
+    trace.save(scratch.path("t"));
+  };
+  saved_with(setup);
+  EXPECT_EQ(Trace::load(scratch.path("t")).info().setup_outcome, setup);
+  saved_with({.pending = 3});
+  EXPECT_THAT(error_of([&] { Trace::load(scratch.path("t")); }),
+              HasSubstr("\"setup_outcome\" has more timers than its operations"));
+  trace.set_outcome({.cancelled = 1, .pending = 1});
+  saved_with({.fired = 1, .pending = 1});
+  EXPECT_THAT(error_of([&] { Trace::load(scratch.path("t")); }),
+              HasSubstr("\"setup_outcome\" has more timers than \"outcome\""));
 }
 
 TEST(TraceStat, PercentilesAreThoseOfAllDelaysInOrder) {

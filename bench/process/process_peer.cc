@@ -105,10 +105,11 @@ std::vector<WrittenFire> read_fires(const fs::path& file) try {
   throw ProgramFailure(fmt::format("error: its fires: {}", error.what()));
 }
 
-// What the process is given: without the outcome, and the operations as they are.
+// What the process is given: without the outcomes, and the operations as they are.
 void save(const Trace& trace, const fs::path& path) {
   TraceInfo info = trace.info();
   info.outcome.reset();
+  info.setup_outcome.reset();
   Trace(std::move(info), StoredOps(nullptr, trace.ops())).save(path);
 }
 

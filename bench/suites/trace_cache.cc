@@ -26,7 +26,7 @@ std::string name_of(const Workload& workload, const WorkloadOptions& options) {
 std::optional<Trace> load(const fs::path& path) try {
   if (!fs::exists(path.string() + ".json")) return {};
   Trace trace = Trace::load(path);
-  if (!trace.info().outcome) return {};
+  if (!trace.info().outcome || !trace.info().setup_outcome) return {};
   return trace;
 } catch (const TraceError&) {
   return {};  // damaged
@@ -35,10 +35,11 @@ std::optional<Trace> load(const fs::path& path) try {
 }  // namespace
 
 void compute_expected_outcome(Trace& trace) {
-  if (trace.info().outcome) return;
-  const Outcome outcome = expected_outcome(trace, interrupted());
+  if (trace.info().outcome && trace.info().setup_outcome) return;
+  const ExpectedOutcome outcome = expected_outcome(trace, interrupted());
   throw_if_interrupted();
-  trace.set_outcome(outcome);
+  trace.set_outcome(outcome.whole);
+  trace.set_setup_outcome(outcome.setup);
 }
 
 Trace TraceCache::get(const Workload& workload, const WorkloadOptions& options) const {

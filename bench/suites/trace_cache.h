@@ -16,7 +16,7 @@ class TraceCache {
   // Makes the folder when it is needed. Without a folder nothing is kept.
   explicit TraceCache(std::filesystem::path folder = {}) : folder_(std::move(folder)) {}
 
-  // The trace of a workload, with info().outcome. It is made if the folder lacks it, if its file is
+  // The trace of a workload, with both outcomes in info(). It is made if the folder lacks it, if its file is
   // damaged, or if the generators have changed. Throws TraceError, ParameterError, FileError,
   // Interrupted, std::bad_alloc.
   Trace get(const Workload& workload, const WorkloadOptions& options) const;
@@ -25,7 +25,7 @@ class TraceCache {
   std::filesystem::path folder_;
 };
 
-// Adds the outcome that the model computes. O(ops log pending). Throws Interrupted.
+// Adds the outcomes that the model computes. O(ops log pending). Throws Interrupted.
 void compute_expected_outcome(Trace& trace);
 
 }  // namespace timerbench

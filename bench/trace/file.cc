@@ -146,6 +146,13 @@ constexpr std::string_view kHashKind = "xxh3:";
 
 std::string hash_text(std::uint64_t hash) { return fmt::format("{}{:016x}", kHashKind, hash); }
 
+ordered_json to_json(const Outcome& outcome) {
+  return {{"fired", outcome.fired},
+          {"cancelled", outcome.cancelled},
+          {"digest", outcome.digest},
+          {"pending", outcome.pending}};
+}
+
 ordered_json to_json(const TraceInfo& info, std::span<const Op> ops) {
   const OpCounts counts = count_ops(ops);
   ordered_json members{{"version", kTraceVersion},
@@ -164,12 +171,8 @@ ordered_json to_json(const TraceInfo& info, std::span<const Op> ops) {
                        {"seed", info.seed},
                        {"source", info.source},
                        {"hash", hash_text(hash_ops(ops))}};
-  if (info.outcome) {
-    members["outcome"] = {{"fired", info.outcome->fired},
-                          {"cancelled", info.outcome->cancelled},
-                          {"digest", info.outcome->digest},
-                          {"pending", info.outcome->pending}};
-  }
+  if (info.outcome) members["outcome"] = to_json(*info.outcome);
+  if (info.setup_outcome) members["setup_outcome"] = to_json(*info.setup_outcome);
   return members;
 }
 
@@ -252,26 +255,31 @@ class Sidecar {
   json members_;
 };
 
-Outcome read_outcome(const Sidecar& sidecar) {
-  const auto members = sidecar.required<json>("outcome");
+// The outcome under this key, if the .json has it. `counts` are those of its operations.
+std::optional<Outcome> read_outcome(const Sidecar& sidecar, const char* key,
+                                    const OpCounts& counts) {
+  if (!sidecar.has(key)) return {};
+  const auto members = sidecar.required<json>(key);
   const auto member = [&](const char* name) -> std::uint64_t {
-    const auto found = members.is_object() ? members.find(name) : members.end();
+    const auto found = members.find(name);
     if (found == members.end() || !found->is_number_unsigned()) {
-      sidecar.fail(fmt::format("\"outcome\" must be an object with a whole number \"{}\"", name));
+      sidecar.fail(fmt::format("\"{}\" must be an object with a whole number \"{}\"", key, name));
     }
     return found->get<std::uint64_t>();
   };
-  return {.fired = member("fired"),
-          .cancelled = member("cancelled"),
-          .digest = member("digest"),
-          .pending = member("pending")};
-}
-
-// Whether this many operations can have this outcome.
-bool could_be(const Outcome& outcome, const OpCounts& counts) {
+  const Outcome outcome{.fired = member("fired"),
+                        .cancelled = member("cancelled"),
+                        .digest = member("digest"),
+                        .pending = member("pending")};
   const std::uint64_t most = counts.schedules;
-  return outcome.fired <= most && outcome.pending <= most - outcome.fired &&
-         outcome.cancelled <= std::min(counts.cancels, most - outcome.fired - outcome.pending);
+  const bool could_be =
+      outcome.fired <= most && outcome.pending <= most - outcome.fired &&
+      outcome.cancelled <= std::min(counts.cancels, most - outcome.fired - outcome.pending);
+  if (!could_be) {
+    sidecar.fail(fmt::format(
+        "\"{}\" has more timers than its operations; make it again, or leave it out", key));
+  }
+  return outcome;
 }
 
 TraceInfo read_info(const Sidecar& sidecar) {
@@ -293,7 +301,6 @@ TraceInfo read_info(const Sidecar& sidecar) {
   if (sidecar.has("parameters")) info.parameters = sidecar.required<json>("parameters").dump();
   info.seed = sidecar.optional("seed", info.seed);
   info.source = sidecar.optional("source", info.source);
-  if (sidecar.has("outcome")) info.outcome = read_outcome(sidecar);
   return info;
 }
 
@@ -326,13 +333,17 @@ Trace Trace::load(const fs::path& path) {
   sidecar.expect("cancels", counts.cancels);
   sidecar.expect("advances", counts.advances);
   check_hash(sidecar, trace.ops_);
-  if (info.outcome && !could_be(*info.outcome, counts)) {
-    sidecar.fail("\"outcome\" has more timers than the operations; make it again, or leave it out");
-  }
+  info.outcome = read_outcome(sidecar, "outcome", counts);
   check_ids(trace.ops_, info.capacity, npy);
   if (info.setup_ops > trace.ops_.size()) {
     sidecar.fail(fmt::format("\"setup_ops\" is {}, but {} has only {} operations", info.setup_ops,
                              npy, trace.ops_.size()));
+  }
+  info.setup_outcome = read_outcome(sidecar, "setup_outcome", count_ops(trace.setup()));
+  if (info.outcome && info.setup_outcome &&
+      (info.setup_outcome->fired > info.outcome->fired ||
+       info.setup_outcome->cancelled > info.outcome->cancelled)) {
+    sidecar.fail("\"setup_outcome\" has more timers than \"outcome\"; make both again");
   }
 
   if (sidecar.has("items")) {

@@ -94,29 +94,20 @@ std::pair<Ends, std::uint64_t> replay_model(std::span<const Op> ops, TimerId cap
   return {ends, peak};
 }
 
-// The same without the model, for operations during which no time passes.
-Ends ends_without_advances(std::span<const Op> ops, TimerId capacity) {
-  Ends ends;
-  std::vector<bool> pending(capacity);
-  for_each_window(ops, [&](std::span<const Op> window) {
-    throw_if_interrupted();
-    for (const Op op : window) {
-      const bool schedules = op.arg != kCancel;
-      if (pending[op.id]) ++(schedules ? ends.moved : ends.cancelled);
-      pending[op.id] = schedules;
-    }
-  });
-  ends.pending = static_cast<std::uint64_t>(std::ranges::count(pending, true));
-  return ends;
+// Every schedule that did not end otherwise was moved.
+Ends ends_of(const Outcome& outcome, std::uint64_t schedules) {
+  return {.cancelled = outcome.cancelled,
+          .moved = schedules - outcome.fired - outcome.cancelled - outcome.pending,
+          .fired = outcome.fired,
+          .pending = outcome.pending};
 }
 
 }  // namespace
 
 Ends measured_ends(const Trace& trace, const TraceStat& stat) {
-  const TimerId capacity = trace.info().capacity;
-  const Ends setup = count_ops(trace.setup()).advances == 0
-                         ? ends_without_advances(trace.setup(), capacity)
-                         : replay_model(trace.setup(), capacity).first;
+  const auto& outcome = trace.info().setup_outcome;
+  const Ends setup = outcome ? ends_of(*outcome, count_ops(trace.setup()).schedules)
+                             : replay_model(trace.setup(), trace.info().capacity).first;
   return {.cancelled = stat.cancelled - setup.cancelled,
           .moved = stat.moved - setup.moved,
           .fired = stat.fired - setup.fired,
@@ -138,16 +129,12 @@ TraceStat stat_trace(const Trace& trace) {
   });
 
   if (const auto& outcome = trace.info().outcome) {
-    stat.fired = outcome->fired;
-    stat.cancelled = outcome->cancelled;
-    stat.pending = outcome->pending;
+    static_cast<Ends&>(stat) = ends_of(*outcome, stat.counts.schedules);
     stat.peak_pending = trace.info().peak_pending;
   } else {
     std::tie(static_cast<Ends&>(stat), stat.peak_pending) =
         replay_model(trace.ops(), trace.info().capacity);
   }
-  // Every schedule ends in exactly one of these ways.
-  stat.moved = stat.counts.schedules - stat.fired - stat.cancelled - stat.pending;
   stat.vain_cancels = stat.counts.cancels - stat.cancelled;
 
   if (stat.counts.schedules == 0) return stat;

@@ -39,8 +39,7 @@ struct TraceStat : Ends {
 TraceStat stat_trace(const Trace& trace);
 
 // How schedules ended in the measured part of the trace, whether the setup made them or not. `stat`
-// is that of the trace.
-// Takes as long as a replay of the setup with the model, if time passes in it.
+// is that of the trace. Replays the setup with the model if info().setup_outcome is not known.
 Ends measured_ends(const Trace& trace, const TraceStat& stat);
 
 // Some forty aligned lines of text.

@@ -43,9 +43,11 @@ struct TraceInfo {
   // The parameters of the generator or the import: a JSON object as text, so that users of traces
   // need no JSON library.
   std::string parameters = "{}";
-  std::uint64_t seed = 0;            // 0: nothing is random
-  std::string source{};              // where it comes from, for people
-  std::optional<Outcome> outcome{};  // expected outcome, if already computed
+  std::uint64_t seed = 0;  // 0: nothing is random
+  std::string source{};    // where it comes from, for people
+  // The outcomes that the whole trace and its setup alone must have, if already computed.
+  std::optional<Outcome> outcome{};
+  std::optional<Outcome> setup_outcome{};
 };
 
 // Counts of a list of operations.
@@ -88,6 +90,7 @@ class Trace {
 
   const TraceInfo& info() const { return info_; }
   void set_outcome(const Outcome& outcome) { info_.outcome = outcome; }
+  void set_setup_outcome(const Outcome& outcome) { info_.setup_outcome = outcome; }
   std::span<const Op> ops() const { return ops_; }
   std::span<const Op> setup() const { return ops_.first(info_.setup_ops); }
   std::span<const Op> measured() const { return ops_.subspan(info_.setup_ops); }

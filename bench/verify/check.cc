@@ -8,10 +8,13 @@
 
 namespace timerbench {
 
-Outcome expected_outcome(const Trace& trace, const StopFlag& stop) {
+ExpectedOutcome expected_outcome(const Trace& trace, const StopFlag& stop) {
   Model model({.capacity = trace.info().capacity});
   Tick now = 0;
-  return replay(model, trace.ops(), now, stop);
+  const Outcome setup = replay(model, trace.setup(), now, stop);
+  Outcome whole = setup;
+  whole += replay(model, trace.measured(), now, stop);
+  return {setup, whole};
 }
 
 bool must_be_exact(const Traits& traits, Tick granularity) {

@@ -13,8 +13,12 @@
 
 namespace timerbench {
 
-// The exact outcome, by the model. O(ops log pending).
-Outcome expected_outcome(const Trace& trace, const StopFlag& stop);
+// The exact outcomes, by the model. O(ops log pending).
+struct ExpectedOutcome {
+  Outcome setup;  // at its end
+  Outcome whole;  // setup included
+};
+ExpectedOutcome expected_outcome(const Trace& trace, const StopFlag& stop);
 
 // Whether the backend must reach the exact outcome: it is exact, or nothing is rounded.
 bool must_be_exact(const Traits& traits, Tick granularity);
