@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -24,6 +25,8 @@
 #include "core/backend_error.h"
 #include "queues/scan.h"
 #include "replay/make_backend.h"
+#include "scratch.h"
+#include "suites/audit_cache.h"
 #include "suites/cell_failure.h"
 #include "suites/realtime_campaign.h"
 #include "suites/reporter.h"
@@ -33,6 +36,8 @@
 
 namespace timerbench {
 namespace {
+
+namespace fs = std::filesystem;
 
 using Sound = BrokenRing<Bug::none>;
 
@@ -205,6 +210,18 @@ class Sleepy : public Sound {
   }
 };
 
+// A sound queue that counts how many are made.
+class CountedWheel : public BrokenWheel<Bug::none> {
+ public:
+  static inline int made = 0;
+  static constexpr Traits traits = [] {
+    Traits traits = BrokenWheel<Bug::none>::traits;
+    traits.name = "counted_wheel";
+    return traits;
+  }();
+  explicit CountedWheel(const QueueConfig& config) : BrokenWheel<Bug::none>(config) { ++made; }
+};
+
 class CampaignTest : public testing::Test {
  protected:
   CampaignTest() { repeat(1); }
@@ -321,6 +338,47 @@ TEST_F(CampaignTest, RoundedDeadlinesAreCheckedToo) {
   const auto& sound =
       cells.at("test/drain/100/" + std::string(BrokenWheel<Bug::none>::traits.name));
   EXPECT_FALSE(sound.error_occurred) << sound.error_message;
+}
+
+TEST_F(CampaignTest, AnAuditServesLaterCampaignsUntilItsFileIsDamaged) {
+  const Scratch scratch;
+  const auto queues_made = [&] {
+    CountedWheel::made = 0;
+    Campaign campaign("test", /*granularity=*/10, /*replay_seconds=*/{60});
+    campaign.keep_audits(AuditCache(scratch.path("audits")));
+    campaign.add_input(drain(100));
+    const auto cells = run(campaign, {make_backend<CountedWheel>()});
+    benchmark::ClearRegisteredBenchmarks();
+    EXPECT_EQ(cells.at("test/drain/100/counted_wheel").error_message, "");
+    return CountedWheel::made;
+  };
+  const int with_audit = queues_made();
+  EXPECT_EQ(queues_made(), with_audit - 1);
+  const fs::path file = *fs::directory_iterator(scratch.path("audits"));
+  fs::resize_file(file, fs::file_size(file) / 2);
+  EXPECT_EQ(queues_made(), with_audit);
+  EXPECT_EQ(queues_made(), with_audit - 1);
+}
+
+TEST_F(CampaignTest, AnAuditIsThatOfItsTraceBackendAndGranularity) {
+  const Scratch scratch;
+  const AuditCache audits(scratch.path("audits"));
+  const Trace trace({.capacity = 1}, {schedule_op(0, 1)});
+  const Trace other({.capacity = 1}, {schedule_op(0, 2)});
+  const Backend backend = make_backend<Sound>();
+  EXPECT_EQ(audits.find(trace, backend, 10), std::nullopt);
+  const Outcome outcome{.digest = 7, .pending = 1};
+  audits.keep(outcome, trace, backend, 10);
+  EXPECT_EQ(audits.find(trace, backend, 10), outcome);
+  EXPECT_EQ(audits.find(other, backend, 10), std::nullopt);
+  EXPECT_EQ(audits.find(trace, make_backend<CountedWheel>(), 10), std::nullopt);
+  EXPECT_EQ(audits.find(trace, backend, 20), std::nullopt);
+}
+
+TEST_F(CampaignTest, WithoutAFolderNoAuditIsKept) {
+  const Trace trace({.capacity = 1}, {schedule_op(0, 1)});
+  AuditCache().keep({}, trace, make_backend<Sound>(), 10);
+  EXPECT_EQ(AuditCache().find(trace, make_backend<Sound>(), 10), std::nullopt);
 }
 
 TEST_F(CampaignTest, ASlowReplayIsATimeoutAndLargerSizesAreSkipped) {

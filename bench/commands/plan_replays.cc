@@ -123,6 +123,7 @@ Campaign plan_replays(const RunOptions& options, const Suite& suite) {
   }
   Campaign campaign(suite.name, options.granularity, replay_limits(options, suite));
   campaign.slow_down(options.slow_down);
+  campaign.keep_audits(AuditCache(options.cache));
   const std::vector<SuiteWorkload> chosen = choose_workloads(options, suite);
   const std::set<TimerId> own_sizes = parse_sizes(options.sizes);
   const Settings own_settings = parse_settings(options.settings);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "replay/backend.h"
+#include "suites/audit_cache.h"
 #include "suites/cell_failure.h"
 #include "system/memory_probe.h"
 #include "system/stop.h"
@@ -95,6 +96,9 @@ class Campaign {
   // allocations_are_counted().
   void choose_pass(Pass pass) { pass_ = pass; }
 
+  // Replays with an outcome that was audited before need no audit. The default audits each anew.
+  void keep_audits(AuditCache audits) { audits_ = std::move(audits); }
+
   // The backend's cells get this failure and no figure. REQUIRES: called before register_cells().
   void refuse(const Backend& backend, std::string failure) {
     refused_[&backend] = std::move(failure);
@@ -132,8 +136,9 @@ class Campaign {
     std::string failure{};  // if not empty, why there is no figure; the status comes first
     bool checked = false;
     std::size_t turn = 0;  // the next replay's variant, modulo their number
-    // By variant, the outcome of its first replay, which was audited fire by fire. Later replays
-    // must have the same outcome. Only for backends that need not be exact.
+    // By variant, the outcome of its first replay, which was audited fire by fire, or had the
+    // outcome of one that was. Later replays must have the same outcome. Only for backends that
+    // need not be exact.
     std::vector<std::optional<Outcome>> audited{};
     // The first measurement, if the checked replay was long enough to need no warm-up. A shorter
     // checked replay is the warm-up.
@@ -178,6 +183,7 @@ class Campaign {
   Tick granularity_;
   ReplaySeconds replay_seconds_;
   double slow_down_ = 0;  // percent
+  AuditCache audits_;
   Pass pass_ = Pass::total;
   std::map<std::string, std::vector<Tails>> tails_;  // by cell, one for each round
   std::vector<Input> inputs_;

@@ -79,7 +79,7 @@ class BreakableEngine {
   std::unique_ptr<DurableEngine> engine_;
 };
 
-struct Run {
+struct FaultRun {
   std::uint64_t seed = 0;
   Survival survival{};
   double seconds = 0;  // for which a repeated fault strikes
@@ -95,7 +95,7 @@ struct Run {
 
 class Runs {
  public:
-  void add(Run run) {
+  void add(FaultRun run) {
     const Survival& one = run.survival;
     total_.acknowledged += one.acknowledged;
     total_.lost += one.lost;
@@ -199,7 +199,7 @@ class Runs {
   std::uint64_t disturbed_ = 0;
   std::vector<double> silent_seconds_{};             // of each run
   std::uint64_t latest_seed_ = 0, silent_seed_ = 0;  // of the runs with the most
-  Run worst_{};
+  FaultRun worst_{};
 };
 
 // Adds the runs to `result`.
@@ -215,7 +215,7 @@ void run_all(const Fault& fault, const DurableContender& contender, std::uint64_
     throw_if_interrupted();
     if (!breakable) breakable.emplace(fault, contender);
     SurvivalLedger ledger;
-    Run run{.seed = options.seed + i + disturbed * kOtherSeeds, .seconds = options.seconds};
+    FaultRun run{.seed = options.seed + i + disturbed * kOtherSeeds, .seconds = options.seconds};
     try {
       run_fault(fault, breakable->engine(), contender.traits, breakable->disk(),
                 breakable->network(), fmt::format("run_{}", run.seed), run.seed, striking, ledger,
