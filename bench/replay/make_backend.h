@@ -3,6 +3,7 @@
 
 #include "replay/backend.h"
 #include "replay/replay.h"
+#include "system/mapped_file.h"
 
 namespace timerbench {
 
@@ -34,26 +35,22 @@ TimedReplay time_replay(const QueueConfig& config, std::span<const Op> setup,
                         std::span<const Op> measured, const StopFlag& stop,
                         PerfCounters* counters) {
   using Clock = std::chrono::steady_clock;
+  // To map a page may take longer than to replay the operations on it.
+  touch_pages(measured.data(), measured.size_bytes());
   Queue queue(config);
   Tick now = config.start;
-  TimedReplay timed{.outcome = replay(queue, setup, now, stop)};
+  Outcome outcome = replay(queue, setup, now, stop);
   sync(queue);
-  // The clock stands still between two windows: to map a page of the trace may take longer than to
-  // replay the operations on it.
-  for_each_window(measured, [&](std::span<const Op> window) {
-    touch_pages(window.data(), window.size_bytes());
-    const DisturbanceMeter meter;
-    if (counters != nullptr) counters->start();
-    const auto start = Clock::now();
-    const Outcome outcome = measured_replay(queue, window, now, stop);
-    sync(queue);
-    timed.elapsed += Clock::now() - start;
-    if (counters != nullptr) counters->stop();
-    timed.disturbance += meter.stop();
-    timed.outcome += outcome;
-  });
-  timed.stopped = stop.load();
-  return timed;
+  const DisturbanceMeter meter;
+  if (counters != nullptr) counters->start();
+  const auto start = Clock::now();
+  const Outcome measured_outcome = measured_replay(queue, measured, now, stop);
+  sync(queue);
+  const auto elapsed = Clock::now() - start;
+  if (counters != nullptr) counters->stop();
+  const Disturbance disturbance = meter.stop();
+  outcome += measured_outcome;
+  return {outcome, elapsed, disturbance, stop.load()};
 }
 
 template <TimerQueue Queue>

@@ -10,6 +10,7 @@
 #include "core/timer_queue.h"
 #include "replay/replay.h"
 #include "system/allocations.h"
+#include "trace/op_store.h"
 
 namespace timerbench {
 

@@ -17,6 +17,7 @@
 #include "core/timer_queue.h"
 #include "replay/durations.h"
 #include "replay/replay.h"
+#include "system/mapped_file.h"
 #include "system/stop.h"
 #include "trace/op.h"
 #include "trace/outcome.h"
@@ -168,6 +169,7 @@ double clock_cost_ns();
 template <TimerQueue Queue>
 Tails replay_tails(const QueueConfig& config, std::span<const Op> setup,
                    std::span<const Op> measured, LeastTimes& least, const StopFlag& stop) {
+  touch_pages(measured.data(), measured.size_bytes());
   Queue queue(config);
   Tick now = config.start;
   Outcome outcome = replay(queue, setup, now, stop);
@@ -184,7 +186,6 @@ Tails replay_tails(const QueueConfig& config, std::span<const Op> setup,
     } else {
       recorder.schedule(op.id, now + op.arg);
     }
-    if ((i + 1) % kWindowOps == 0) release_pages(&measured[i + 1 - kWindowOps], kWindowBytes);
   }
   sync(queue);
   measured_outcome.pending = queue.size();

@@ -60,6 +60,7 @@ PerfCounters::~PerfCounters() {
 }
 
 void PerfCounters::start() {
+  ioctl(open_.front().file, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
   ioctl(open_.front().file, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
 }
 

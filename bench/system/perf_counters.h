@@ -33,7 +33,7 @@ class PerfCounters {
   // 0, or the errno that prevents counting.
   int error() const { return error_; }
 
-  // May be started again, and then adds up. REQUIRES: error() == 0.
+  // REQUIRES: error() == 0.
   void start();
   void stop();
 

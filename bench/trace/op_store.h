@@ -17,7 +17,7 @@ namespace timerbench {
 inline constexpr std::size_t kWindowOps = kWindowBytes / sizeof(Op);
 
 // Calls read(window) for one window after the other, and releases each window's memory if possible.
-// Used by everything that reads a trace from start to end.
+// Used by everything that reads a trace from start to end, but for replays that are timed.
 template <class Read>
 void for_each_window(std::span<const Op> ops, Read&& read) {
   if (ops.size() <= kWindowOps) {

@@ -4,6 +4,7 @@
 
 #include "replay/replay.h"
 #include "trace/model.h"
+#include "trace/op_store.h"
 #include "verify/playback.h"
 
 namespace timerbench {
@@ -11,9 +12,15 @@ namespace timerbench {
 ExpectedOutcome expected_outcome(const Trace& trace, const StopFlag& stop) {
   Model model({.capacity = trace.info().capacity});
   Tick now = 0;
-  const Outcome setup = replay(model, trace.setup(), now, stop);
+  const auto replay_in_windows = [&](std::span<const Op> ops) {
+    Outcome outcome;
+    for_each_window(
+        ops, [&](std::span<const Op> window) { outcome += replay(model, window, now, stop); });
+    return outcome;
+  };
+  const Outcome setup = replay_in_windows(trace.setup());
   Outcome whole = setup;
-  whole += replay(model, trace.measured(), now, stop);
+  whole += replay_in_windows(trace.measured());
   return {setup, whole};
 }
 
