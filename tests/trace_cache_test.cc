@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "scratch.h"
@@ -71,6 +73,18 @@ TEST_F(TraceCacheTest, WhatIsDamagedIsMadeAgain) {
   fs::remove(only_file(".npy"));
   EXPECT_EQ(hash_ops(cache.get(workload_, {.size = 100, .items = 500}).ops()), hash);
   EXPECT_EQ(made_, 4);
+}
+
+// An older version kept it so.
+TEST_F(TraceCacheTest, WhatLacksTheOutcomeOfItsSetupIsMadeAgain) {
+  const TraceCache cache(scratch_.path());
+  cache.get(workload_, {.size = 100, .items = 500});
+  const fs::path file = only_file(".json");
+  auto members = nlohmann::json::parse(std::ifstream(file));
+  members.erase("setup_outcome");
+  std::ofstream(file) << members;
+  EXPECT_TRUE(cache.get(workload_, {.size = 100, .items = 500}).info().setup_outcome);
+  EXPECT_EQ(made_, 2);
 }
 
 TEST_F(TraceCacheTest, WithoutAFolderNothingIsKept) {
