@@ -22,10 +22,14 @@ std::string name_of(const Trace& trace, const Backend& backend, Tick granularity
   return fmt::format("audited-{:016x}", XXH3_64bits(all.data(), all.size()));
 }
 
+// Reads the program's file once, for a cell of short traces asks for up to 32 of them.
 std::uint64_t hash_of_program() {
-  std::ifstream in(own_path(), std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(in), {});
-  return XXH3_64bits(bytes.data(), bytes.size());
+  static const std::uint64_t hash = [] {
+    std::ifstream in(own_path(), std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(in), {});
+    return XXH3_64bits(bytes.data(), bytes.size());
+  }();
+  return hash;
 }
 
 }  // namespace
