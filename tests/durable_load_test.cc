@@ -329,7 +329,7 @@ TEST(DurableLoadTest, EndsWithinALargeBatch) {
     const DurableFigures cut = measure_churn(load, contender<CancelsSlowly>(name), kGoOn);
     EXPECT_EQ(cut.failure, "") << "what was not cancelled is left";
     EXPECT_EQ(cut.timers, cut.cancel.count());
-    EXPECT_LT(cut.seconds, 10) << "each batch would take 100 s or more";
+    EXPECT_LT(cut.timers, batch / 10) << "a batch took its cancels to the end";
   }
 }
 
@@ -570,17 +570,24 @@ TEST(SyncCounterTest, EnginesSynchroniseAsOftenAsTheySay) {
   DurableLoad load = kLoad;
   load.clients = load.batch = 1;
   load.seconds = 0.3;
-  const auto syncs_a_timer = [&](const char* name) {
-    const DurableFigures figures = measure_churn(load, durable_contender(name), kGoOn);
-    return static_cast<double>(figures.syncs.value()) / static_cast<double>(figures.timers);
+  const auto measure = [&](const char* name) {
+    return measure_churn(load, durable_contender(name), kGoOn);
   };
-  EXPECT_NEAR(syncs_a_timer("journal_wheel_0"), 2, 0.01);  // it may write the file anew
-  EXPECT_EQ(syncs_a_timer("redis_memory"), 0);
+  const DurableFigures journal = measure("journal_wheel_0");
+  // One for the timer that was armed when the time was over, and two whenever the file is written
+  // anew, which happens once a MiB.
+  constexpr std::uint64_t kFewestTimersInOneMebibyte = 5000;
+  const std::uint64_t most_rewrites = journal.timers / kFewestTimersInOneMebibyte;
+  EXPECT_GE(journal.syncs.value(), 2 * journal.timers);
+  EXPECT_LE(journal.syncs.value(), 2 * journal.timers + 1 + 2 * most_rewrites);
+  EXPECT_EQ(measure("redis_memory").syncs.value(), 0U);
   for (const DurableContender& one : durable_roster()) {  // some may not be built
     for (const char* name : {"redis_always", "sqlite_full", "postgres_on", "beanstalkd_f0"}) {
       // And now and then of themselves.
       if (one.traits.name != name) continue;
-      EXPECT_NEAR(syncs_a_timer(name), 2, 0.3) << name;
+      const DurableFigures figures = measure(name);
+      const auto timers = static_cast<double>(figures.timers);
+      EXPECT_NEAR(static_cast<double>(figures.syncs.value()) / timers, 2, 0.3) << name;
     }
   }
 }
