@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scripts_testing import BenchScratch, runner_of
+from scripts_testing import ROOT, BenchScratch, runner_of
 
 from campaign.plan import Cell
 from campaign.process import Limits, run_limited
@@ -492,6 +492,33 @@ class MemoryTest(unittest.TestCase):
                 limits = Limits(seconds=seconds, memory=limit)
                 code = run_limited([sys.executable, "-c", program], output, limits, Stop())
                 self.assertEqual(code, expected)
+
+
+class TiedTest(unittest.TestCase):
+    # Waits until its parent has ended, as a busy machine may make it.
+    SLOW_SETPRIV = """#!/bin/sh
+    while grep -q "^PPid:.$PPID$" /proc/$$/status; do sleep 0.01; done
+    PATH=${PATH#*:}
+    exec setpriv "$@"
+    """
+
+    def run_tied(self, then: str = "", path: str = os.environ["PATH"]) -> str:
+        """Returns what a tied program says; the end of the output is the end of all processes."""
+        program = (
+            "import subprocess; from campaign.process import tied; "
+            f"subprocess.Popen(tied('echo', 'begun')){then}"
+        )
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "scripts" / "lib"), "PATH": path}
+        command = [sys.executable, "-c", program]
+        return subprocess.run(command, env=environment, capture_output=True, text=True).stdout
+
+    def test_nothing_begins_when_its_parent_has_ended(self) -> None:
+        self.assertEqual(self.run_tied(then=".wait()"), "begun\n")
+        with tempfile.TemporaryDirectory() as folder:
+            setpriv = Path(folder) / "setpriv"
+            setpriv.write_text(self.SLOW_SETPRIV, encoding="ascii")
+            setpriv.chmod(0o755)
+            self.assertEqual(self.run_tied(path=f"{folder}:{os.environ['PATH']}"), "")
 
 
 class StopTest(unittest.TestCase):

@@ -65,9 +65,10 @@ class Pipe {
 };
 
 [[noreturn]] void become(const std::vector<std::string>& arguments, int output, int errors,
-                         std::uint64_t most_file_bytes) {
+                         std::uint64_t most_file_bytes, pid_t supervisor) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != supervisor) _exit(EXIT_FAILURE);  // it ended before prctl()
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD}) {
     signal(number, SIG_DFL);
   }
@@ -102,8 +103,9 @@ class Pipe {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(EXIT_FAILURE);  // the parent ended before prctl()
 
+  const pid_t supervisor = getpid();
   const pid_t program = fork();
-  if (program == 0) become(arguments, output, errors, most_file_bytes);
+  if (program == 0) become(arguments, output, errors, most_file_bytes, supervisor);
   close(output);
   close(errors);
   End end;

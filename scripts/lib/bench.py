@@ -56,7 +56,7 @@ from campaign.journal import NAME as JOURNAL
 from campaign.journal import Journal, choice_of, open_journal
 from campaign.live import table_so_far
 from campaign.plan import Plan, make_plan, prepare
-from campaign.process import TIED
+from campaign.process import tied
 from campaign.results import write_results
 from campaign.runner import Options, Runner
 from campaign.scratch import no_room_in, remove_abandoned
@@ -431,7 +431,7 @@ def _begin_run(journal: Journal, plan: Plan, timerbench: Path, extent: str) -> N
 
 def _limits(timerbench: Path) -> dict[str, Any]:
     """Returns the limits of the machine, which are the control of all figures."""
-    command = [*TIED, str(timerbench), "limits", "--json"]
+    command = tied(timerbench, "limits", "--json")
     run = subprocess.run(command, capture_output=True, text=True)
     try:
         return dict(json.loads(run.stdout))

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from campaign.process import tied
 from campaign.scratch import remove_abandoned, scratch_folder
 from console import ArgumentParser, Failure, complain, run_main, say
 from files import add_into, say_or_fill
@@ -152,7 +153,6 @@ class Postgres(Engine):
         if os.geteuid() == 0:  # PostgreSQL refuses root
             shutil.chown(self.folder, "postgres")
             as_user = ("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups")
-            as_user += ("--pdeathsig=KILL",)
         flags = (
             "--username=timerbench",
             "--auth=trust",
@@ -160,10 +160,10 @@ class Postgres(Engine):
             "--locale=C",
             "--no-sync",
         )
-        _run(*as_user, self._program("initdb"), "--pgdata", data, *flags)
+        _run(*as_user, *tied(self._program("initdb"), "--pgdata", data, *flags))
         listens = ("-c", "listen_addresses=", "-c", "unix_socket_permissions=0700")
-        program = (*as_user, self._program("postgres"))
-        return _start(*program, "-D", data, "-k", self.folder, *listens)
+        program = (self._program("postgres"), "-D", data, "-k", self.folder, *listens)
+        return _start(*program, as_user=as_user)
 
     @staticmethod
     def _program(name: str) -> Path:
@@ -454,11 +454,13 @@ def _spread(values: Sequence[float]) -> float:
     return max(abs(value / middle - 1) for value in values)
 
 
-def _start(*command: object) -> "subprocess.Popen[bytes]":
-    """Starts a server, which the kernel kills if this script is killed."""
+def _start(*command: object, as_user: Sequence[str] = ()) -> "subprocess.Popen[bytes]":
+    """Starts a server, which the kernel kills if this script is killed. `as_user` is the command that
+    changes the user, which frees a process from such ties.
+    """
     try:
         return subprocess.Popen(
-            ["setpriv", "--pdeathsig=KILL", *map(str, command)],
+            [*as_user, *tied(*command)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign.process import TIED
+from campaign.process import tied
 from console import Failure
 from results.grid import AGAIN
 
@@ -118,7 +118,7 @@ def prepare(timerbench: Path, choice: Sequence[str], cache: Path) -> Iterator[di
 
     Raises Failure, with an empty text if timerbench has already printed the error.
     """
-    command = [*TIED, str(timerbench), "prepare", *choice, f"--cache={cache}"]
+    command = tied(timerbench, "prepare", *choice, f"--cache={cache}")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout
         try:

@@ -21,9 +21,6 @@ from console import Stop
 # How often the memory of a process is checked.
 SECONDS_BETWEEN_LOOKS = 0.1
 
-# Prefix of a command: the kernel kills it when this process ends, even by SIGKILL.
-TIED = ("setpriv", "--pdeathsig", "KILL")
-
 STATUSES = ("wrong", "timeout", "oom", "crash", "error", "unavailable", "limit", "skipped")
 
 
@@ -52,6 +49,15 @@ class Measurement:
         """How disturbed the measurement was. The least disturbed of several attempts is kept."""
         moved = self.entry.get("migrations", 0) + self.entry.get("major_faults", 0)
         return float(moved + self.entry.get("away_share", 0))
+
+
+def tied(*command: object) -> list[str]:
+    """Returns a command that runs this one, which the kernel kills when this process ends, even by
+    SIGKILL. Run by another process, or when this one has ended before the kernel knew, it ends at once.
+    """
+    is_ours = '[ "$PPID" = "$0" ] && exec "$@"'
+    tying = ("setpriv", "--pdeathsig=KILL", "/bin/sh", "-c", is_ours, os.getpid())
+    return [*map(str, (*tying, *command))]
 
 
 class Interrupted(Exception):
@@ -132,7 +138,7 @@ def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop)
     children have ended.
     """
     program = subprocess.Popen(
-        [*TIED, *command],
+        tied(*command),
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
