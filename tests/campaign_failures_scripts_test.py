@@ -23,10 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT, BenchScratch, runner_of
 
-from campaign.plan import Cell
+from campaign.plan import Cell, prepare
 from campaign.process import Limits, run_limited
-from campaign.scratch import PREFIX, remove_abandoned, scratch_folder
-from console import Stop
+from campaign.scratch import PREFIX, no_room_in, remove_abandoned, scratch_folder
+from console import Failure, Stop
 from results.replays import load
 
 
@@ -519,6 +519,27 @@ class TiedTest(unittest.TestCase):
             setpriv.write_text(self.SLOW_SETPRIV, encoding="ascii")
             setpriv.chmod(0o755)
             self.assertEqual(self.run_tied(path=f"{folder}:{os.environ['PATH']}"), "")
+
+
+class PrepareTest(unittest.TestCase):
+    def test_one_that_is_killed_is_told(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "timerbench"
+            program.write_text("#!/bin/sh\necho '{}'\nprintf '{'\nkill -9 $$\n", encoding="ascii")
+            program.chmod(0o755)
+            lines = prepare(program, [], Path(folder))
+            self.assertEqual(next(lines), {})
+            with self.assertRaisesRegex(Failure, r"prepare ended too early \(SIGKILL\)"):
+                next(lines)
+
+
+class RoomTest(unittest.TestCase):
+    def test_only_what_timerbench_cannot_write_is_for_want_of_room(self) -> None:
+        full = "No space left on device"
+        self.assertEqual(no_room_in(f"error: cannot write /a/b: {full}; free some"), full)
+        self.assertEqual(
+            no_room_in("crash: its last words: OSError: [Errno 27] File too large"), ""
+        )
 
 
 class StopTest(unittest.TestCase):

@@ -308,6 +308,17 @@ class CliTest(unittest.TestCase):
         self.assertAlmostEqual(cell["timed_out_share"], 0.5, delta=0.07)
         self.assertEqual(cell["expected_timed_out_share"], 0.5)
 
+    def test_more_requests_than_purgatory_takes_are_a_limit(self) -> None:
+        done = timerbench(
+            "run",
+            "--suite=purgatory",
+            "--workloads=low",
+            "--sizes=1M",
+            "--seconds=4295",
+            "--backends=delay_queue",
+        )
+        self.assertIn("limit: 4295000000 requests are too many", done.stdout)
+
     def test_a_backend_that_is_too_slow_is_a_timeout_and_larger_sizes_are_skipped(self) -> None:
         # A scan of ten timers takes less than this on any machine, one of a million more.
         done = timerbench(

@@ -172,6 +172,20 @@ class ReadmeTest(unittest.TestCase):
                     publish.main([])
                     self.assertEqual(copy.read_text(), published)
 
+    def test_nothing_is_written_if_one_sentence_does_not_hold(self) -> None:
+        def fails() -> str:
+            raise Failure("does not hold")
+
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "README.md"
+            stale = "<!-- a -->\n\nstale\n<!-- end of a -->\n"
+            copy.write_text(stale)
+            parts = ((str(copy), "a", lambda: "new"), (str(copy), "b", fails))
+            with mock.patch.object(publish, "PARTS", parts):
+                with self.assertRaisesRegex(Failure, "does not hold"):
+                    publish.main([])
+            self.assertEqual(copy.read_text(), stale)
+
     def test_a_second_campaign_says_what_a_choice_costs_there(self) -> None:
         again = load([PUBLISHED.parent])
 
@@ -184,12 +198,13 @@ class ReadmeTest(unittest.TestCase):
             ):
                 return " ".join(publish.answers().split())
 
-        self.assertIn("the first of 8 of these 8 rankings is the cheapest again. On", told())
+        loads = "(the loads of the table below, granular and exact)"
+        self.assertIn(f"the first of 8 of 8 rankings {loads} is the cheapest again. On", told())
         (first, cost), (_, next_cost), *_ = published.costs(again, "hold", "exact", 100_000).items()
         cell = again.cells["hold", 100_000, first]
         cell.costs = [1.5 * next_cost / cost * of_round for of_round in cell.costs]
         self.assertIn(
-            "the first of 7 of these 8 rankings is the cheapest again; elsewhere it costs at most 50.0 % more",
+            f"the first of 7 of 8 rankings {loads} is the cheapest again; elsewhere it costs at most 50.0 % more",
             told(),
         )
 
@@ -419,6 +434,8 @@ class FindingsTest(unittest.TestCase):
 
     def test_a_second_campaign_is_told(self) -> None:
         again = load([PUBLISHED.parent])
+        for cell in [cell for cell in again.cells if cell[1] > 10**6]:
+            del again.cells[cell]
         ring = again.cells["bulk", 100_000, "ring_65536"]
         ring.costs = [2 * cost for cost in ring.costs]
         _, best = published.cheapest(again, "bulk", "granular")
@@ -434,6 +451,8 @@ class FindingsTest(unittest.TestCase):
             told,
         )
         self.assertEqual(told.count("(its table)"), 4 + 2, "those of full, locks and waits")
+        self.assertRegex(told, r"times cheaper with 10⁶ \(its table\)")
+        self.assertRegex(told, r"times as cheap at 10⁶ timers \(its table\)")
 
     def test_without_its_campaign_one_is_left_out(self) -> None:
         with mock.patch.object(findings, "find", lambda suite: None):
@@ -444,9 +463,9 @@ class FindingsTest(unittest.TestCase):
 
 class LimitTest(unittest.TestCase):
     @contextlib.contextmanager
-    def campaigns(self, **costs: dict[str, float]) -> Iterator[None]:
-        """Has campaigns published. `costs`: of a backend by SUITE__WORKLOAD, of 10^6 timers, or by
-        SUITE__WORKLOAD__SIZE.
+    def campaigns(self, **costs: dict[str, float | tuple[float, ...]]) -> Iterator[None]:
+        """Has campaigns published. `costs`: of a backend, or of its rounds, by SUITE__WORKLOAD, of
+        10^6 timers, or by SUITE__WORKLOAD__SIZE.
         """
         precisions = {"one_store": "none", "log_calendar_256": "exact", "scan": "exact"}
         entries: dict[str, list[dict[str, object]]] = {}
@@ -455,9 +474,10 @@ class LimitTest(unittest.TestCase):
             for backend, ns in {"log_calendar_256": 1, "scan": 1, **of_backends}.items():
                 entry = {"label": f"{precisions.get(backend, 'granular')}, per insert"}
                 name = f"{suite}/{workload}/{size}/{backend}"
-                entries.setdefault(suite, []).append(
-                    {**entry, "name": name, "items": 1, "ns_per_item": ns}
-                )
+                for number, one in enumerate(ns if isinstance(ns, tuple) else (ns,)):
+                    entries.setdefault(suite, []).append(
+                        {**entry, "name": name, "items": 1, "ns_per_item": one, "round": number}
+                    )
         with tempfile.TemporaryDirectory() as folder:
             by_suite = {}
             for suite, own in entries.items():
@@ -518,6 +538,23 @@ class LimitTest(unittest.TestCase):
             self.row(told, "log_calendar_256`: `hold"),
             ["`log_calendar_256`: `hold`", "1.00 (1.0)", "`scan`, 1.0"],
         )
+
+    def test_a_second_campaign_says_how_far_ratios_reach(self) -> None:
+        again: dict[str, dict[str, float | tuple[float, ...]]] = {
+            "full-again__hold": {"log_wheel_256": 100, "ring_512": 60},
+            "full-again__churn": {"log_wheel_256": 40, "ring_512": 50},
+            "full-again__drain": {"ring_512": (10, 30)},
+        }
+        with self.campaigns(
+            full__hold={"log_wheel_256": 40, "ring_512": 80},
+            full__churn={"log_wheel_256": 40, "ring_512": 40},
+            **again,
+        ):
+            told = limit_tables.ratios_elsewhere()
+            reach = limit_tables.reach_of_ratios()
+        self.assertEqual(self.row(told, "churn"), ["`churn`", "1.25 (40)", "`ring_512`, 50"])
+        self.assertEqual(reach, "0.30 to 1.2")
+        self.assertIn("cells at least: 3.0 and 3.0 with 10⁶ timers.", told.replace("\n", " "))
 
     def test_ticks_are_told_without_recordings(self) -> None:
         costs = {"log_wheel_256": 40, "ring_512": 90}

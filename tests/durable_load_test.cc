@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <set>
@@ -331,6 +332,34 @@ TEST(DurableLoadTest, EndsWithinALargeBatch) {
     EXPECT_EQ(cut.timers, cut.cancel.count());
     EXPECT_LT(cut.timers, batch / 10) << "a batch took its cancels to the end";
   }
+}
+
+struct CrashesWhenItCancels : Wrapped {
+  using Wrapped::Wrapped;
+  bool cancel(DurableId) override {
+    raise(SIGKILL);
+    return true;
+  }
+};
+
+TEST(DurableLoadTest, TellsThatAClientHasCrashed) {
+  EXPECT_EQ(error_of([] {
+              measure_churn(kLoad, contender<CrashesWhenItCancels>("redis_memory"), kGoOn);
+            }),
+            "a client was ended by a signal: Killed");
+}
+
+TEST(ClientReportTest, SamplesManyCallsAndKeepsTheLongest) {
+  ClientReport report;
+  constexpr int kCalls = 200'000;  // longer and longer, but for the longest
+  report.add(Timed::arm, 1e9);
+  for (int i = 1; i < kCalls; ++i) report.add(Timed::arm, 100 + i);
+  const Durations arm = report.durations(Timed::arm);
+  EXPECT_EQ(arm.count(), kCalls);
+  EXPECT_EQ(arm.max(), 1e9);
+  EXPECT_NEAR(arm.mean(), (1e9 + kCalls * 1e5) / kCalls, 2e3);
+  EXPECT_NEAR(arm.quantile(0.5).value(), 1e5, 4e3);
+  EXPECT_EQ(report.durations(Timed::cancel).count(), 0U);
 }
 
 TEST(DurableLoadTest, RefusesALoadThatIsTooLarge) {

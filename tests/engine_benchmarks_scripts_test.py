@@ -157,11 +157,20 @@ class RealTest(unittest.TestCase):
                 time.sleep(0.05)
             self.assertEqual(list(folder.iterdir()), [])
 
+    def test_a_document_without_a_place_is_refused_before_all_is_measured(self) -> None:
+        with (
+            mock.patch.object(sys, "argv", ["engine-benchmarks", f"--into={__file__}"]),
+            mock.patch.object(engine_benchmarks, "measure", side_effect=AssertionError),
+            self.assertRaisesRegex(Failure, "has no lines <!-- engines --> and"),
+        ):
+            engine_benchmarks.main()
+
     def test_bad_input(self) -> None:
         for argument, complaint in (
             ("--queues=redis", "no queue 'redis'; there are redis_memory"),
             ("--rounds=0", "--rounds and --seconds are 1 or more"),
             ("--seconds=nan", "--rounds and --seconds are 1 or more"),
+            ("--seconds=inf", "--rounds and --seconds are 1 or more"),
         ):
             with (
                 self.subTest(argument),

@@ -179,7 +179,7 @@ class Fake {
     Json line = {
         {"workload", workload}, {"size", std::stoi(size)}, {"cells", cells(workload, size)}};
     if (!variable("NO_ROOM").empty()) {
-      line["failure"] = "error: churn.npy: No space left on device";
+      line["failure"] = "error: cannot write churn.npy: No space left on device";
     } else if (!is_realtime_) {
       const bool differs = is_other_ && !variable("OTHER_TRACE").empty();
       line.update({{"hashes", {differs ? "abd" : "abc"}},

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -298,6 +299,20 @@ TEST(PrivatePostgres, IsGoneWithItsFolderWheneverTheProgramIsKilled) {
   // Nothing writes into it any more.
   std::this_thread::sleep_for(100ms);
   EXPECT_TRUE(folder.empty());
+}
+
+// Shared memory of System V outlives processes and folders.
+TEST(PrivatePostgres, LeavesNoSharedMemory) {
+  const auto segments = [] {
+    std::ifstream in("/proc/sysvipc/shm");
+    return std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+  };
+  const auto before = segments();
+  {
+    PrivatePostgresServer server;
+    EXPECT_GT(segments(), before);
+  }
+  EXPECT_EQ(segments(), before);
 }
 
 TEST(PrivatePostgres, DiesWithItsKeeper) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -210,6 +211,7 @@ TEST_F(ProcessTest, OneThatWritesManyFilesIsEnded) {
 
 // However it takes the room: it may do so without writing.
 TEST_F(ProcessTest, OneThatLeavesTooLittleRoomIsEnded) {
+  const auto before = std::signal(SIGTERM, [](int) {});  // as the program's, which a fork inherits
   const std::string failure = error_of([&] {
     SupervisedProgram hungry({"/bin/sh", "-c", std::string(kSleeper)}, std::uint64_t{1} << 58);
     hungry.next_line(20s, kNoStop);
@@ -217,6 +219,7 @@ TEST_F(ProcessTest, OneThatLeavesTooLittleRoomIsEnded) {
   EXPECT_TRUE(failure.ends_with("has less than 1099511627776 MiB of room, which it may take"))
       << failure;
   expect_nobody_asleep();
+  std::signal(SIGTERM, before);
 }
 
 // Also if it writes to one file again and again.

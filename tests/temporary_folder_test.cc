@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "scratch.h"
+#include "system/output_file.h"
 
 namespace timerbench {
 namespace {
@@ -32,6 +34,19 @@ TEST_F(TemporaryFolderTest, IsRemovedWithWhatIsInIt) {
   EXPECT_EQ(scratch_.names().size(), 1U);
   folder.reset();
   EXPECT_TRUE(scratch_.names().empty());
+}
+
+TEST_F(TemporaryFolderTest, FilesThatAKilledWriterHasLeftAreRemovedAfterADay) {
+  namespace fs = std::filesystem;
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(25);
+  for (const char* name : {"a.npy.7.tmp", "b.npy"}) {
+    scratch_.write(name, "");
+    fs::last_write_time(scratch_.path(name), old);
+  }
+  scratch_.write("c.npy.8.tmp", "");
+  remove_abandoned(scratch_.path());
+  EXPECT_EQ(scratch_.names(), (std::set<std::string>{"b.npy", "c.npy.8.tmp"}));
+  remove_abandoned(scratch_.path("missing"));
 }
 
 TEST_F(TemporaryFolderTest, RemovesWhatAKilledProcessHasLeft) {

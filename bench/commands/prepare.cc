@@ -12,6 +12,7 @@
 #include "commands/processes.h"
 #include "process/process_peer.h"
 #include "system/machine.h"
+#include "system/output_file.h"
 #include "trace/excerpt.h"
 #include "trace/stat.h"
 
@@ -92,6 +93,7 @@ std::string_view to_string(Input::Reach reach) {
 
 void prepare_replays(const RunOptions& options, const Suite& suite) {
   const auto chosen = choose_backends(options, suite);
+  remove_abandoned(options.cache);
   Campaign campaign = plan_replays(options, suite);
   ordered_json first = head(options, suite.name, suite.summary, suite.rounds);
   const ReplaySeconds limits = replay_limits(options, suite);

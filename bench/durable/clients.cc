@@ -1,5 +1,6 @@
 #include "durable/clients.h"
 
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -7,7 +8,10 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstring>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "system/child_process.h"
@@ -21,6 +25,7 @@ using std::chrono_literals::operator""ms;
 
 // For clients to begin, and to end once it is over. Longer than the patience of any call.
 constexpr std::chrono::seconds kLongestWait{20};
+constexpr std::chrono::milliseconds kLook{100};  // for clients that have crashed
 
 template <class Call>
 struct AtEnd {
@@ -52,15 +57,26 @@ std::uint64_t wakeups_of(const DurableQueue& queue) {
 
 void ClientReport::add(Timed what, double ns) {
   const auto kind = static_cast<std::size_t>(what);
-  if (counts_[kind] < kSamples) ns_[kind][counts_[kind]] = static_cast<float>(ns);
-  ++counts_[kind];
+  auto& samples = ns_[kind];
+  auto value = static_cast<float>(ns);
+  if (value > samples[0]) std::swap(value, samples[0]);
+  // Each of the others is as likely to stay (Vitter 1985, algorithm R).
+  std::uint64_t slot = counts_[kind]++;
+  if (slot >= kSamples) slot = std::uniform_int_distribution<std::uint64_t>(1, slot)(random_);
+  if (slot > 0 && slot < kSamples) samples[slot] = value;
 }
 
 Durations ClientReport::durations(Timed what) const {
   const auto kind = static_cast<std::size_t>(what);
+  const std::uint64_t calls = counts_[kind];
   Durations durations;
-  const std::size_t samples = std::min<std::size_t>(counts_[kind], kSamples);
-  for (std::size_t i = 0; i < samples; ++i) durations.add(ns_[kind][i]);
+  if (calls == 0) return durations;
+  durations.add(ns_[kind][0]);
+  // Each sample stands for as many of the others.
+  const std::uint64_t samples = std::min<std::uint64_t>(calls, kSamples) - 1;
+  for (std::uint64_t i = 0, n = 0; i < samples; ++i) {
+    for (; n < (calls - 1) * (i + 1) / samples; ++n) durations.add(ns_[kind][i + 1]);
+  }
   return durations;
 }
 
@@ -80,8 +96,25 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
     }
     processes.push_back(start_child([&] { be_client(engine, config, client, work); }));
   }
+  std::string crash;
+  const auto look_for_crash = [&] {
+    for (pid_t& process : processes) {
+      int status = 0;
+      if (process == 0 || waitpid(process, &status, WNOHANG) != process) continue;
+      process = 0;
+      if (WIFSIGNALED(status)) {
+        crash = fmt::format("a client was ended by a signal: {}", strsignal(WTERMSIG(status)));
+      }
+    }
+  };
   const auto wait_until = [&](Steady::time_point end, const auto& is_done) {
-    while (!is_done() && Steady::now() < end && !stop) std::this_thread::sleep_for(1ms);
+    auto next_look = Steady::now() + kLook;
+    while (!is_done() && crash.empty() && Steady::now() < end && !stop) {
+      std::this_thread::sleep_for(1ms);
+      if (Steady::now() < next_look) continue;
+      look_for_crash();
+      next_look = Steady::now() + kLook;
+    }
   };
   const auto all_worked = [&] { return shared.worked == count(); };
   const auto all_ended = [&] { return shared.ended == count(); };
@@ -100,6 +133,7 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   wait_until(Steady::now() + kLongestWait, all_ended);
   const bool is_late = !all_ended();
   for (const pid_t process : processes) {
+    if (process == 0) continue;
     if (is_late) kill(process, SIGKILL);
     waitpid(process, nullptr, 0);
   }
@@ -108,6 +142,7 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
     if (*reports_[i].error() != '\0') throw BackendError(reports_[i].error());
   }
   if (stop) throw Interrupted();
+  if (!crash.empty()) throw BackendError(crash);
   if (!are_all_there) throw BackendError("a client has not opened the queue within 20 s");
   if (is_late) throw BackendError("a client has not ended 20 s after the others; it was killed");
   // By the clients' own clocks, since this one looks only once in a millisecond.

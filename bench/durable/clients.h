@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <random>
 #include <string>
 
 #include "durable/engine.h"
@@ -36,7 +37,7 @@ class ClientReport {
  private:
   friend class Clients;
   static constexpr std::size_t kKinds = 4;
-  static constexpr std::size_t kSamples = 1 << 15;  // the first of each kind
+  static constexpr std::size_t kSamples = 1 << 15;  // of each kind
 
   std::uint64_t timers_ = 0;
   std::uint64_t left_ = 0;
@@ -45,7 +46,8 @@ class ClientReport {
   double cpu_seconds_ = 0;
   std::uint64_t wakeups_ = 0;
   std::array<char, 400> error_{};
-  std::array<std::array<float, kSamples>, kKinds> ns_{};
+  std::array<std::array<float, kSamples>, kKinds> ns_{};  // the longest first, and a sample of others
+  std::minstd_rand random_;
 };
 
 class Clients {

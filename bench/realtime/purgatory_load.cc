@@ -256,9 +256,8 @@ void require_within(double most, std::string_view option, double value, std::str
 }  // namespace
 
 void validate(const PurgatoryLoad& load) {
-  constexpr double kMost = 10'000'000;
-  require_within(kMost, "num", load.num, "requests");
-  require_within(kMost, "rate", load.rate, "requests a second");
+  require_within(kMostRequests, "num", load.num, "requests");
+  require_within(kMostRequests, "rate", load.rate, "requests a second");
   require(load.num / load.rate <= kDay / 1000, "rate", load.rate,
           fmt::format("{} requests take longer than a day; give a higher rate or fewer", load.num));
   require_within(kDay, "pct50", load.pct50, "ms");

@@ -28,6 +28,8 @@
 
 namespace timerbench {
 
+inline constexpr std::uint32_t kMostRequests = 10'000'000;
+
 struct PurgatoryLoad {
   std::uint32_t num;                   // requests
   double rate;                         // requests per second

@@ -20,7 +20,7 @@ class AuditCache {
   // made it. Nothing if there is none, or if its file is damaged. O(ops).
   std::optional<Outcome> find(const Trace& trace, const Backend& backend, Tick granularity) const;
 
-  // Keeps it for find(). Throws FileError.
+  // Keeps it for find(), if the folder takes it.
   void keep(const Outcome& outcome, const Trace& trace, const Backend& backend,
             Tick granularity) const;
 

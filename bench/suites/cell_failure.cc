@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <new>
+#include <system_error>
 
 #include "core/backend_error.h"
 #include "system/machine.h"
@@ -30,6 +31,8 @@ std::string current_failure() {
   } catch (const BackendError& error) {
     return fmt::format("error: {}", error.what());
   } catch (const TraceError& error) {
+    return fmt::format("error: {}", error.what());
+  } catch (const std::system_error& error) {  // as of fork(), when there are too many processes
     return fmt::format("error: {}", error.what());
   } catch (const std::bad_alloc&) {
     return "oom: the memory is used up; choose a smaller size";

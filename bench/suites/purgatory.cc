@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "realtime/purgatory_load.h"
+#include "suites/cell_failure.h"
 #include "suites/realtime_suite.h"
 #include "system/stop.h"
 
@@ -77,7 +78,14 @@ Scenario at_rates(std::string name, std::string summary, const PurgatoryLoad& lo
       .measure = [load](const auto& service, std::uint64_t rate, const auto& options) {
         PurgatoryLoad own = load;
         own.rate = static_cast<double>(rate);
-        own.num = static_cast<std::uint32_t>(std::ceil(own.rate * options.seconds));
+        const double requests = std::ceil(own.rate * options.seconds);
+        if (requests > kMostRequests) {
+          throw CellFailure(
+              fmt::format("limit: {} requests are too many, choose fewer seconds; at "
+                          "most {} are made",
+                          requests, kMostRequests));
+        }
+        own.num = static_cast<std::uint32_t>(requests);
         own.seed = options.seed;
         return measure(own, service);
       }};
@@ -98,7 +106,7 @@ RealtimeSuite purgatory_suite() {
   return {.name = "purgatory",
           .summary = "requests that are answered or time out: processor time against the rate",
           .size_is = "requests per second",
-          .largest_size = 10'000'000,
+          .largest_size = kMostRequests,
           .scenarios = {at_rates("low", "latency 20 ms (p50), 60 ms (p75), time-out 200 ms",
                                  {.num = 0, .rate = 0, .pct50 = 20, .pct75 = 60, .timeout = 200}),
                         at_rates("high", "latency 200 ms (p50), 400 ms (p75), time-out 200 ms",

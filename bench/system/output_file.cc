@@ -4,10 +4,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace timerbench {
+namespace {
+
+constexpr std::string_view kTemporary = ".tmp";
+
+}  // namespace
 
 std::filesystem::path follow_links(std::filesystem::path path) {
   std::error_code error;
@@ -15,6 +23,17 @@ std::filesystem::path follow_links(std::filesystem::path path) {
     path = path.parent_path() / std::filesystem::read_symlink(path, error);
   }
   return path;
+}
+
+void remove_abandoned(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  const auto a_day_ago = fs::file_time_type::clock::now() - std::chrono::hours(24);
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() != kTemporary) continue;
+    const auto written = entry.last_write_time(ignored);
+    if (!ignored && written < a_day_ago) fs::remove(entry.path(), ignored);
+  }
 }
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -28,7 +47,7 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   }
   path_ = follow_links(std::move(path_));
   temporary_ = path_;
-  temporary_ += fmt::format(".{}.tmp", getpid());
+  temporary_ += fmt::format(".{}{}", getpid(), kTemporary);
   file_ = std::fopen(temporary_.c_str(), "wbe");
   if (file_ == nullptr) fail(errno);
 }

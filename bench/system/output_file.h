@@ -17,6 +17,10 @@ struct FileError : std::runtime_error {
 // Where a file of this name would be: the target of its symbolic links, or the name itself.
 std::filesystem::path follow_links(std::filesystem::path path);
 
+// Removes what writers that were killed have left in a folder: their temporary files of more than a
+// day.
+void remove_abandoned(const std::filesystem::path& folder);
+
 // Every failure throws FileError. A file that is not committed is removed.
 class OutputFile {
  public:

@@ -89,16 +89,21 @@ class Pipe {
   _exit(127);
 }
 
+sigset_t signals_of_supervisor() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGCHLD);
+  return signals;
+}
+
 // Starts the program, waits for its end or for SIGTERM, kills what is left, and tells the status.
+// REQUIRES: these signals are blocked.
 [[noreturn]] void supervise(const std::vector<std::string>& arguments, int output, int errors,
                             int status, std::uint64_t most_file_bytes, pid_t parent) {
   setpgid(0, 0);  // what kills the group of the parent must not kill this first
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  sigset_t awaited;
-  sigemptyset(&awaited);
-  sigaddset(&awaited, SIGTERM);
-  sigaddset(&awaited, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &awaited, nullptr);
+  const sigset_t awaited = signals_of_supervisor();
   signal(SIGCHLD, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(EXIT_FAILURE);  // the parent ended before prctl()
@@ -134,7 +139,12 @@ SupervisedProgram::SupervisedProgram(const std::vector<std::string>& arguments,
   Pipe output, errors, status;
   std::fflush(nullptr);
   const pid_t parent = getpid();
+  // Blocked before the fork: end() may ask the supervisor to end before it runs.
+  const sigset_t awaited = signals_of_supervisor();
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &awaited, &before);
   supervisor_ = fork();
+  if (supervisor_ != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (supervisor_ < 0) throw system_error("fork");
   if (supervisor_ == 0) {
     supervise(arguments, output.in(), errors.in(), status.in(), most_file_bytes, parent);

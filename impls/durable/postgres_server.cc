@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -70,7 +71,8 @@ PrivateServer::Program postgres_program(std::chrono::milliseconds patience) {
           .socket = ".s.PGSQL.5432",
           // After kill -9 it refuses to start until its last child has noticed.
           .passing_failure = "in use",
-          .stamp = R"([\d-]+ [\d:.]+ \w+ \[\d+\] )"};
+          .stamp = R"([\d-]+ [\d:.]+ \w+ \[\d+\] )",
+          .last_signal = SIGQUIT};  // it removes its shared memory, and writes nothing
 }
 
 }  // namespace

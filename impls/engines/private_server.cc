@@ -30,6 +30,9 @@ namespace {
 
 // Of a server and its children, once they are killed.
 constexpr std::chrono::milliseconds kLongestEnd{5000};
+// Of a server that was asked to end.
+constexpr std::chrono::milliseconds kLongestLastWork{1000};
+constexpr timespec kMillisecond{.tv_sec = 0, .tv_nsec = 1'000'000};
 
 // `arguments` end with a null pointer.
 [[noreturn]] void run_server(const char* const* arguments, pid_t keeper) {
@@ -63,6 +66,7 @@ struct PrivateServer::Launch {
   int log;
   std::vector<const char*> server;
   std::array<const char*, 5> remover;
+  int last_signal;
 };
 
 // The server, as its parent sees it.
@@ -80,6 +84,7 @@ class PrivateServer::Keeper {
     prctl(PR_SET_CHILD_SUBREAPER, 1);  // for await_all()
     Keeper keeper(launch);
     keeper.obey();
+    keeper.ask_server_to_end();
     keeper.kill_server();
     execv(launch.remover[0], const_cast<char* const*>(launch.remover.data()));
     _exit(EXIT_FAILURE);
@@ -110,6 +115,18 @@ class PrivateServer::Keeper {
     server_ = server > 0 ? server : 0;
   }
 
+  void ask_server_to_end() const {
+    if (server_ == 0 || launch_.last_signal == SIGKILL) return;
+    ::kill(server_, launch_.last_signal);
+    for (int ms = 0; ms < kLongestLastWork.count(); ++ms) {
+      siginfo_t ended{};
+      // It stays a zombie, so that its number is that of its group for kill_server().
+      waitid(P_PID, static_cast<id_t>(server_), &ended, WEXITED | WNOHANG | WNOWAIT);
+      if (ended.si_pid != 0) return;
+      nanosleep(&kMillisecond, nullptr);
+    }
+  }
+
   void kill_server() {
     if (server_ == 0) return;
     ::kill(-std::exchange(server_, 0), SIGKILL);
@@ -119,7 +136,6 @@ class PrivateServer::Keeper {
   // Children of the server in groups of their own end a moment after it, as those of PostgreSQL do,
   // and write into its folder until then. One that waits for a disk that hangs does not end at all.
   static void await_all() {
-    constexpr timespec kMillisecond{.tv_sec = 0, .tv_nsec = 1'000'000};
     for (int ms = 0; ms < kLongestEnd.count(); ++ms) {
       pid_t ended = 0;
       while ((ended = waitpid(-1, nullptr, WNOHANG)) > 0) {
@@ -241,7 +257,8 @@ void PrivateServer::launch_keeper() {
   Launch launch{.lifeline = lifeline[1],
                 .log = fileno(log_.get()),
                 .server = {},
-                .remover = {"/bin/rm", "-rf", "--", folder_.c_str(), nullptr}};
+                .remover = {"/bin/rm", "-rf", "--", folder_.c_str(), nullptr},
+                .last_signal = program_.last_signal};
   for (const std::string& argument : arguments) launch.server.push_back(argument.c_str());
   launch.server.push_back(nullptr);
 
@@ -275,7 +292,9 @@ pid_t PrivateServer::order(Order what) {
 }
 
 std::chrono::milliseconds PrivateServer::longest_order() const {
-  return kLongestEnd + program_.patience;
+  const auto last_work =
+      program_.last_signal == SIGKILL ? std::chrono::milliseconds(0) : kLongestLastWork;
+  return last_work + kLongestEnd + program_.patience;
 }
 
 void PrivateServer::end() noexcept {

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -48,6 +49,9 @@ class PrivateServer {
     // A regular expression: what a line of its log begins with, as the time and the process, which
     // messages leave out. Empty: nothing.
     std::string_view stamp = "";
+    // The signal at which the server ends at once, and removes what would outlive its folder. At the
+    // end it gets this one, and a second later SIGKILL.
+    int last_signal = SIGKILL;
   };
 
   // Makes the folder and the keeper, and starts the server. Returns when it answers. Throws

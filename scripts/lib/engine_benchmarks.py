@@ -17,6 +17,7 @@ of a document.
 
 import argparse
 import json
+import math
 import os
 import re
 import shutil
@@ -35,7 +36,7 @@ from statistics import median
 from campaign.process import tied
 from campaign.scratch import remove_abandoned, scratch_folder
 from console import ArgumentParser, Failure, complain, run_main, say
-from files import add_into, say_or_fill
+from files import add_into, filled, say_or_fill
 from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.replays import markdown_table
 from words import digits, enumerated, grouped, machine_line
@@ -137,6 +138,7 @@ class Redis(Engine):
             said = _run(
                 *("redis-benchmark", "-s", self._socket, "-c", clients, "-n", calls),
                 *("-r", 10**9, "--csv", *arming),
+                seconds=seconds,
             )
             return float(said.splitlines()[-1].split('","')[1])
 
@@ -267,6 +269,8 @@ ENGINES: dict[str, tuple[type[Engine], str]] = {
 
 def main() -> int:
     arguments = _parse()
+    if arguments.into:
+        filled(arguments.into, "engines", "")  # now rather than when all is measured
     is_private = is_in_own_network()
     remove_abandoned()
     measured = {}
@@ -521,7 +525,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--seconds", metavar="S", type=float, default=2, help="default: 2")
     add_into(parser)
     arguments = parser.parse_args()
-    if arguments.rounds < 1 or not arguments.seconds >= 1:
+    if arguments.rounds < 1 or not 1 <= arguments.seconds < math.inf:
         parser.error("--rounds and --seconds are 1 or more")
     return arguments
 

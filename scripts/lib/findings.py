@@ -17,10 +17,12 @@ from published import (
     MAIN,
     MANY,
     NO_BREAK,
+    RUNTIMES,
     SIZE,
     best_of_libraries,
     best_without_logs,
     cheapest,
+    cost_of,
     costs,
     costs_of,
     find,
@@ -71,7 +73,8 @@ def _text(number: int, finding: Finding) -> str:
     parts = [
         f"## {number}. {finding.says}",
         paragraph(
-            f"{finding.seen} *Limits:* {finding.limits} [The table]({folder}/table.md) is of:"
+            f"{finding.seen} *Limits:* {finding.limits} [The table]({folder}/table.md) and [all "
+            "sizes](../results/report.html) are of:"
         ),
         f"```sh\n{finding.command}\n```",
         f"![{finding.shows}]({folder}/{finding.picture})" if has_picture else "",
@@ -102,8 +105,12 @@ def _of_families(
     results: Results, workload: str, size: int, precision: str, families: Iterable[str]
 ) -> tuple[str, float]:
     """Returns the cheapest of these families, and its cost."""
-    found = costs(results, workload, precision, size)
-    return next((name, cost) for name, cost in found.items() if family(name) in families)
+    for name, cost in costs(results, workload, precision, size).items():
+        if family(name) in families:
+            return name, cost
+    raise Failure(
+        f"results: none of {', '.join(families)} has a figure for {workload}, {size} timers"
+    )
 
 
 Best = tuple[str, float]  # a backend, and its cost
@@ -120,21 +127,21 @@ def _heaps_and_wheels(results: Results) -> dict[int, tuple[Best, Best]]:
     }
 
 
-def _lead(found: dict[int, tuple[Best, Best]]) -> tuple[int, str]:
+def _lead(found: dict[int, tuple[Best, Best]]) -> tuple[int, str, int]:
     """Returns from how many timers on the wheel is ahead, and how much cheaper it is with the most."""
     factors = {size: heap / wheel for size, ((_, heap), (_, wheel)) in found.items()}
     ahead = [size for size, factor in factors.items() if factor > 1 + MARGIN]
     _holds(bool(ahead) and ahead == list(factors)[-len(ahead) :], "a wheel is ahead from a size on")
-    return ahead[0], times_less(factors[ahead[-1]], "cheaper")
+    return ahead[0], times_less(factors[ahead[-1]], "cheaper"), ahead[-1]
 
 
 def _heap_or_wheel() -> Finding:
     def again(results: Results) -> str:
-        first, cheaper = _lead(_heaps_and_wheels(results))
-        return f"it is ahead from {power(first)} timers on, and {cheaper} with the most"
+        first, cheaper, most = _lead(_heaps_and_wheels(results))
+        return f"it is ahead from {power(first)} timers on, and {cheaper} with {power(most)}"
 
     found = _heaps_and_wheels(costs_of(MAIN))
-    first, cheaper = _lead(found)
+    first, cheaper, _ = _lead(found)
     since = f"from {power(first)} timers on"
     if first == min(found):
         since += ", the fewest that were measured"
@@ -164,7 +171,7 @@ def _handles() -> Finding:
         """Returns how much dearer the handles are with few timers and with more."""
         found = {
             (workload, boost, own): [
-                results.cells[workload, size, boost].cost / results.cells[workload, size, own].cost
+                cost_of(results, workload, size, boost) / cost_of(results, workload, size, own)
                 for size in (FEW, SIZE)
             ]
             for workload in ("churn", "hold")
@@ -204,26 +211,33 @@ def _handles() -> Finding:
 
 def _logs() -> Finding:
     def gains_of(results: Results) -> list[tuple[str, float, str, float]]:
-        """Returns loads, what log_wheel_256 costs, and the best without logs with its cost."""
-        found = [
+        """Returns loads with the most timers, what log_wheel_256 costs, and the best without logs with
+        its cost.
+        """
+        size = most(results)
+        return [
             (
                 workload,
-                results.cells[workload, MANY, "log_wheel_256"].cost,
-                *best_without_logs(results, workload, "granular", MANY),
+                cost_of(results, workload, size, "log_wheel_256"),
+                *best_without_logs(results, workload, "granular", size),
             )
-            for workload in ("hold", "keepalive", "idle_connections")
+            for workload in ("drain", "hold", "keepalive", "idle_connections")
         ]
-        _holds(all(own < cost for _, own, _, cost in found), "log_wheel_256 leads at 10⁷ timers")
-        return found
+
+    def most(results: Results) -> int:
+        return max(results.sizes("hold"))
 
     def span(results: Results) -> str:
-        least, *_, most = sorted(cost / own for _, own, _, cost in gains_of(results))
-        return f"{times(least)} to {times(most)} times"
+        factors = [cost / own for _, own, _, cost in gains_of(results)]
+        told = f"{times(min(factors))} to {times(max(factors))} times"
+        return f"{told} as cheap at {power(most(results))} timers"
 
     full = costs_of(MAIN)
+    gains = gains_of(full)
+    _holds(all(own < cost for _, own, _, cost in gains), "log_wheel_256 leads with the most timers")
     told = [
         f"`{workload}` takes {rough(own)} instead of {rough(cost)} (`{best}`)"
-        for workload, own, best, cost in gains_of(full)
+        for workload, own, best, cost in gains
     ]
     losses, all_cells = [], 0
     for workload in full.workloads:
@@ -236,19 +250,24 @@ def _logs() -> Finding:
     losses.sort(reverse=True)
     worst, workload, size, best = losses[0]
     behind = sum(loss > 1 + MARGIN for loss, *_ in losses)
+    of_few = [loss > 1 + MARGIN for loss, _, its_size, _ in losses if its_size == FEW]
+    _holds(
+        2 * sum(of_few) > len(of_few),
+        "log_wheel_256 is mostly behind where timers fit into a cache",
+    )
     return Finding(
         says=(
-            f"A wheel whose buckets are logs is {span(full)} as cheap at {power(MANY)} timers that fire or are moved, and mostly behind where all timers fit into a cache"
+            f"A wheel whose buckets are logs is {span(full)} that fire or are moved, and mostly behind where all timers fit into a cache"
         ),
         seen=(
-            f"At {power(MANY)} timers {enumerated(told, 9)}. In {behind} of {all_cells} cells (a load and a size) of "
+            f"At {power(most(full))} timers {enumerated(told, 9)}. In {behind} of {all_cells} cells (a load and a size) of "
             f"the suite `full` a granular structure without logs is cheaper than `log_wheel_256`: by up to {times(worst)} times (`{best}` in `{workload}` with {power(size)} timers). A cancelled or moved timer "
-            "stays where it is: that saves the cache misses of unlinking it, and the hand visits it later instead."
+            "stays where it is: that saves the cache misses of unlinking it, and the wheel visits it later instead."
         ),
-        command="./scripts/bench full --workloads=hold,keepalive,idle_connections --backends=log_wheel_256,ring_65536,kafka_wheel_256 --sizes=10M     # takes a quarter of an hour",
+        command="./scripts/bench full --workloads=drain,hold,keepalive,idle_connections --backends=log_wheel_256,ring_65536,kafka_wheel_256 --sizes=10M     # takes a quarter of an hour",
         limits=(
             "[The limit](limit.md) has all loads, other hosts, and what was tried in vain."
-            f"{_elsewhere(lambda again: f'it is {span(again)} as cheap')}"
+            f"{_elsewhere(lambda again: f'it is {span(again)}')}"
         ),
         folder=latest(MAIN),
     )
@@ -265,20 +284,20 @@ def _worst_calls() -> Finding:
         for name in workloads
     ]
     _holds(
-        all(cascade > 10 * ahead for _, cascade, ahead in pairs),
+        bool(pairs) and all(cascade > 10 * ahead for _, cascade, ahead in pairs),
         "a cascade at once is ten times as long as one in parts",
     )
     told = [f"in `{name}` {rough(cascade)} and {rough(ahead)}" for name, cascade, ahead in pairs]
     return Finding(
         says=(
-            f"A cascade makes single calls long: the longest `advance()` of a wheel takes "
+            f"A cascade, which spreads a bucket of an upper level over the lower one, makes single calls long: the longest `advance()` of a wheel takes "
             f"{rough(max(cascade for _, cascade, _ in pairs))} at {power(MANY)} timers, or "
             f"{rough(max(ahead for *_, ahead in pairs))} if it cascades in parts"
         ),
         seen=(
             f"The clock advances tick by tick, and each call counts by the shortest of three replays. The longest call of `kafka_wheel_256` and of `log_wheel_256` takes "
-            f"{'; '.join(told)}. The first moves a whole bucket of an upper level when the hand reaches it; the "
-            "second moves it in parts, in the calls before."
+            f"{'; '.join(told)}. The first moves a whole bucket when its time has come; the second moves it "
+            "in parts, in the calls before."
         ),
         command="./scripts/bench full --passes=tails --workloads=churn,keepalive,hold --backends=kafka_wheel_256,log_wheel_256 --sizes=10M --rounds=1     # takes minutes",
         limits="how long a call takes depends on the machine; how many timers it moves does not.",
@@ -317,28 +336,28 @@ def _libraries() -> Finding:
 
 def _runtimes() -> Finding:
     processes = costs_of("processes")
-    named = {
-        "Go": "go_runtime_timers",
-        "Node.js": "node_timers",
-        "Java": "java_priority_queue",
-    }
-    found = {what: processes.cells["churn", SIZE, name].cost for what, name in named.items()}
-    own = processes.cells["churn", SIZE, "index_heap_4"].cost
+    found = {what: cost_of(processes, "churn", SIZE, name) for what, name in RUNTIMES.items()}
+    own = cost_of(processes, "churn", SIZE, "index_heap_4")
     factors = {what: cost / own for what, cost in found.items()}
     _holds(min(factors.values()) > 1.5, "a runtime's timers cost more than an index heap")
-    dearest = max(factors, key=factors.__getitem__)
-    told = [f"{rough(cost)} with `{named[what]}` ({what})" for what, cost in found.items()]
+    [(first, its_factor), *others] = factors.items()
+    compared = [
+        f"{first} cost {times(its_factor)} times as much as a heap in an array",
+        *(f"{what} {times(factor)} times" for what, factor in others),
+    ]
+    told = [f"{rough(cost)} with {what} (`{RUNTIMES[what]}`)" for what, cost in found.items()]
     return Finding(
-        says=(
-            f"A runtime's timers cost up to {times(factors[dearest])} times as much as a heap in an array "
-            f"({dearest})"
-        ),
+        says=enumerated(compared, 9),
         seen=(
             f"To cancel a timer and arm another takes, with {power(SIZE)} pending, {enumerated(told, 9)}, and "
             f"{rough(own)} with `index_heap_4` in the same rounds."
         ),
         command="./scripts/bench processes --workloads=churn     # takes minutes",
-        limits="each program keeps its own clock and ids, and drives its runtime as its documentation says ([how](processes.md)).",
+        limits=(
+            "each program keeps its own clock and ids, and drives its runtime as its documentation says "
+            "([how](processes.md)). The timers of Java itself wait on the wall clock, so they are "
+            "[services](services.md)."
+        ),
         folder=latest("processes"),
     )
 
@@ -348,7 +367,7 @@ def _reach() -> Finding:
 
     def far_of(results: Results) -> tuple[float, float, str, float]:
         """Returns what the ring costs near and far, and the best of far delays with its cost."""
-        near, far = (results.cells[name, size, ring].cost for name in ("churn", "bulk"))
+        near, far = (cost_of(results, name, size, ring) for name in ("churn", "bulk"))
         [best, *_], cost = cheapest(results, "bulk", "granular", size)
         _holds(far > 20 * near, "a ring's cost depends on the delays")
         return near, far, best, cost
@@ -366,7 +385,7 @@ def _reach() -> Finding:
         seen=(
             f"`{ring}` reaches 65 s with a tick of 1 ms. With {power(size)} timers it takes {rough(near)} in `churn`, "
             f"whose delays are shorter, and {rough(far)} in `bulk`, whose delays are up to 25 days; `{best}` takes "
-            f"{rough(cost)} there. Each round of the hand looks at every timer of a slot."
+            f"{rough(cost)} there. Each round looks at every timer of a slot."
         ),
         command="./scripts/bench full --workloads=churn,bulk --backends=ring_65536,kafka_wheel_512     # takes minutes",
         limits=f"a ring with coarser ticks reaches further, and is later.{_elsewhere(again)}",
@@ -501,7 +520,7 @@ def _durable() -> Finding:
         cut: Fate | None = faults.fates.get((POWER_CUT, name))
         if not cut or not cut.has_figure:
             return "not cut"
-        return f"{digits(cut.lost / cut.runs)} timers a cut" if cut.lost else "nothing"
+        return f"{digits(cut.lost / cut.runs)} timers" if cut.lost else "nothing"
 
     told = [
         f"`{name}` {times(rate(name, few) / 1e3)} and {times(rate(name, many) / 1e3)} ({lost(name)})"
@@ -519,8 +538,8 @@ def _durable() -> Finding:
         ),
         seen=(
             f"One client and {many} arm timers and cancel them; thousands a second, and in brackets what a power "
-            f"cut took on average: {'; '.join(told)}. With one client each waits for the disk, whose "
-            f"synchronisation took {rough(_sync_ns(durable))}. A cluster on one machine shares its "
+            f"cut took on average: {'; '.join(told)}. With one client those that lose nothing wait for the disk at each "
+            f"call, whose synchronisation took {rough(_sync_ns(durable))}. A cluster on one machine shares its "
             "processors, so it is no faster here; it is for more than one machine, and to go on when a node dies."
         ).replace("\u202f", NO_BREAK),
         command="./scripts/bench durable --workloads=clients     # takes half an hour",

@@ -35,11 +35,13 @@ from published import (
     MANY,
     NO_BREAK,
     ROOT,
+    RUNTIMES,
     SIZE,
     best_of_libraries,
     best_without_logs,
     bullet,
     cheapest,
+    cost_of,
     costs,
     costs_of,
     find,
@@ -97,16 +99,16 @@ KILLS = ("engine_killed", "engine_killed_repeatedly")
 POWER_CUTS = (POWER_CUT, "power_cut_while_busy")
 CRASHES = (*KILLS, *POWER_CUTS)
 NAMED = 3  # queues that lose nothing, if there are many
-RUNTIMES = {"Go's": "go_runtime_timers", "Node's": "node_timers", "Java's": "java_priority_queue"}
 
 
 def main(words: Sequence[str] | None = None) -> int:
     arguments = _parse(words)
     stale = []
-    for document, name, make in PARTS:
-        path, text = ROOT / document, make()
+    # All are made before the first is written: one that does not hold any more leaves nothing half done.
+    texts = [(ROOT / document, name, make()) for document, name, make in PARTS]
+    for path, name, text in texts:
         if filled(path, name, text) != path.read_text(encoding="utf-8"):
-            stale.append(f"{document} ({name})")
+            stale.append(f"{shown(path)} ({name})")
             if not arguments.check:
                 fill(path, name, text)
     large: list[tuple[Path, Callable[[Path], None]]] = [
@@ -288,9 +290,20 @@ def _answer(full: Results) -> str:
 def _sureness(full: Results) -> str:
     return (
         f"{HOW_SURE}These are the cheapest with {power(SIZE)} timers, in medians of a campaign on one machine; "
-        f"what is within {100 * MARGIN:.0f}{NO_BREAK}% is named too. {_measured_again(full)}On another processor "
-        "all figures differ, and close ranks change ([three hosts](docs/limit.md#three-hosts)). Libraries, "
+        f"what is within {100 * MARGIN:.0f}{NO_BREAK}% is named too. {_with_finer_ticks()}{_measured_again(full)}On another processor "
+        "all figures differ, and close ranks change ([other hosts](docs/limit.md#other-hosts)). Libraries, "
         "runtimes and durable queues were measured in other campaigns, so compare figures only within a line."
+    )
+
+
+def _with_finer_ticks() -> str:
+    """Says of how many loads the calendar of logs is the cheapest where a tick is a nanosecond."""
+    leads = limit_tables.leads_with_ticks_of("ns", SIZE)
+    behind = sum(lead.ratio < 1 for lead in leads)
+    return (
+        f"Deadlines are whole ticks of a millisecond; with ticks of a nanosecond another exact structure is cheaper "
+        f"than `log_calendar_256` in {behind} of {len(leads)} loads "
+        "([finer ticks](docs/limit.md#finer-ticks-and-the-kernels-recordings)). "
     )
 
 
@@ -308,7 +321,7 @@ def _measured_again(full: Results) -> str:
     others = dearer(choices)
     told = (
         f"In [a second campaign](docs/figures.md#measured-twice) the first of {len(choices) - len(others)} of "
-        f"these {len(choices)} rankings is the cheapest again"
+        f"{len(choices)} rankings (the loads of the table below, granular and exact) is the cheapest again"
     )
     if others:
         most = percent(others[0].excess).replace(" ", NO_BREAK)
@@ -346,7 +359,7 @@ def table() -> str:
         f"{facts['grade']} of A to F; `./scripts/bench full` measures these and all other cells anew, "
         f"which takes hours. The [whole table]({where}/table.md) has "
         f"{len(results.backends) - len(controls)} backends, {len(controls)} controls and "
-        f"{len(results.workloads)} workloads. [The report](results/report.html) of all campaigns, "
+        f"{len(results.workloads)} workloads, at {power(SIZE)} timers. [The report](results/report.html) of all campaigns, "
         "opened in any browser, answers for your number of timers, your delays and your share of "
         "cancelled ones. [The limit](docs/limit.md) tells what the logs are worth, and where not."
     )
@@ -401,24 +414,27 @@ def _libraries(peers: Results) -> str:
 
 def _runtimes(processes: Results) -> str:
     told = [
-        f"{rough(processes.cells['churn', SIZE, name].cost)} with {whose} `{name}`"
-        for whose, name in RUNTIMES.items()
+        f"{rough(cost_of(processes, 'churn', SIZE, name))} with {what}"
+        for what, name in RUNTIMES.items()
     ]
     return (
         f"**You have the timers of a runtime**: a cancel and an arming take {enumerated(told, 9)} "
-        "([what the others cost](docs/processes.md))."
+        "([what others cost](docs/processes.md))."
     )
 
 
 def _lateness() -> str:
-    def late(service: str, scenario: str = "rate", rate: int = 10_000) -> str:
+    def late(service: str, scenario: str, rate: int) -> str:
         return rough(value_of(services_of("accuracy"), scenario, rate, service, "lateness_p50_ns"))
 
+    def heap(waits: str) -> str:
+        return late("locked_binary_heap", waits, FEW)
+
     return (
-        f"**You ask how late timers fire**: in the median a heap under a mutex is {late('locked_binary_heap')} "
-        f"late, or {late('locked_binary_heap', 'wait_timerfd', FEW)} if it waits by a timerfd; a wheel with granules "
-        f"of a millisecond {late('locked_kafka_wheel_256')} ([services for several threads, loops and "
-        "runtimes](docs/services.md))."
+        f"**You ask how late timers fire**: in the median a heap under a mutex is {heap('wait_condition')} late "
+        f"if it waits by a condition variable, and {heap('wait_timerfd')} by a timerfd. A wheel with ticks of a "
+        f"millisecond is {late('locked_kafka_wheel_256', 'rate', 10 * FEW)} late ([services for several threads, "
+        "loops and runtimes](docs/services.md))."
     )
 
 
@@ -452,8 +468,12 @@ def _durable() -> str:
         f"engine was killed and {runs(POWER_CUTS)} in which the power was cut"
     )
     if lossy:
-        fate = crashes[lossy[0]][POWER_CUT]
-        told += f". On average a cut took {rough_number(fate.lost / fate.runs)} timers of {named(fate.queue)}"
+        cuts = [crashes[lossy[0]][fault] for fault in POWER_CUTS]
+        quiet, busy = (rough_number(fate.lost / fate.runs) for fate in cuts)
+        told += (
+            f". On average a cut took {quiet} timers of {named(lossy[0])}, and {busy} while producers armed "
+            "without a pause"
+        )
     if rates:
         told += f". In brackets: timers that {CLIENTS} clients arm and cancel in a second"
     return f"{told} {seen}.".replace("\u202f", NO_BREAK)
@@ -478,9 +498,9 @@ def _many(full: Results) -> str:
         ("granular", "log_wheel_256", "granular structure without logs"),
         ("exact", "log_calendar_256", "exact one"),
     ):
-        found = costs(full, "hold", precision, MANY)
+        own = cost_of(full, "hold", MANY, ours)
         _, best = best_without_logs(full, "hold", precision, MANY)
-        told.append(f"{rough(found[ours])} with `{ours}` and {rough(best)} with the best {other}")
+        told.append(f"{rough(own)} with `{ours}` and {rough(best)} with the best {other}")
     return (
         f"**Few timers or many**: with {power(FEW)} timers a structure without logs is the cheapest in "
         f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact). With "
@@ -514,6 +534,7 @@ PARTS = (
     ("docs/findings.md", "findings", findings),
     ("docs/limit.md", "answer", limit_tables.answer),
     ("docs/limit.md", "ratios", limit_tables.ratios),
+    ("docs/limit.md", "ratios elsewhere", limit_tables.ratios_elsewhere),
     ("docs/limit.md", "ticks", limit_tables.ticks),
     ("docs/limit.md", "loads", limit_tables.loads),
     ("docs/limit.md", "advances", limit_tables.advances),

@@ -32,6 +32,13 @@ MAIN = "full"  # the suite that a reader meets first
 DESIGNS = "ablation"  # has designs that nobody takes
 LOGS = "log_"  # backends whose buckets are append-only logs
 
+RUNTIMES = {  # what programs take, and the backend of the suite processes that is it
+    "Go's timers": "go_runtime_timers",
+    "Node's timers": "node_timers",
+    "Java's `DelayQueue`": "java_delay_queue",
+    "Java's `PriorityQueue`": "java_priority_queue",
+}
+
 FEW = 1_000
 SIZE = 100_000
 MANY = 10_000_000
@@ -92,6 +99,14 @@ def services_of(suite: str) -> RealtimeResults:
 def survivors() -> SurvivalResults:
     """Does the same for the suite faults."""
     return survival.load_files(read_files([latest(survival.SUITE)]))
+
+
+def cost_of(results: Results, workload: str, size: int, name: str) -> float:
+    """Returns the cost of a backend."""
+    cell = results.cell(workload, size, name)
+    if not cell or not cell.has_figure:
+        raise Failure(f"results: {name} has no figure for {workload} of {size} timers")
+    return cell.cost
 
 
 def costs(results: Results, workload: str, precision: str, size: int) -> dict[str, float]:

@@ -1,6 +1,8 @@
 """The plan of a campaign: the user's choice, expanded by 'timerbench prepare'."""
 
+import contextlib
 import json
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +12,8 @@ from typing import Any
 from campaign.process import tied
 from console import Failure
 from results.grid import AGAIN
+
+LONGEST_END = 5  # seconds, to remove a trace that is half written
 
 
 @dataclass(frozen=True)
@@ -121,14 +125,27 @@ def prepare(timerbench: Path, choice: Sequence[str], cache: Path) -> Iterator[di
     command = tied(timerbench, "prepare", *choice, f"--cache={cache}")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout
+        is_cut = False
         try:
             for line in program.stdout:
                 yield json.loads(line)
+        except ValueError:  # it ended within a line
+            is_cut = True
+            program.kill()
         except BaseException:
+            program.terminate()  # it removes what it has written of a trace
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                program.wait(LONGEST_END)
             program.kill()
             raise
-    if program.returncode != 0:
-        raise SystemExit(program.returncode)
+    code = program.returncode
+    if code < 0 or is_cut:
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        raise Failure(
+            f"timerbench prepare ended too early ({how}); if memory was short, choose smaller --sizes"
+        )
+    if code > 0:
+        raise SystemExit(code)
 
 
 def make_plan(

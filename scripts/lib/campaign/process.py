@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.scratch import require_room
-from console import Stop
+from console import Failure, Stop
 
 # How often the memory of a process is checked.
 SECONDS_BETWEEN_LOOKS = 0.1
@@ -151,16 +151,30 @@ def run_limited(command: Sequence[str], output: Any, limits: Limits, stop: Stop)
 
     try:
         with stop.killing(kill):
-            with contextlib.suppress(OSError):  # the process may have ended
-                resource.prlimit(program.pid, resource.RLIMIT_DATA, (limits.memory, limits.memory))
-                # If the machine runs out of memory, the kernel shall kill this process.
-                Path(f"/proc/{program.pid}/oom_score_adj").write_text("1000", encoding="ascii")
-                if limits.processor is not None:
-                    os.sched_setaffinity(program.pid, {limits.processor})
+            with contextlib.suppress(ProcessLookupError):  # it has ended
+                _limit(program.pid, limits)
             return program.wait() if _ends_in_time(program, limits) else None
     finally:
         kill()
         program.wait()
+
+
+def _limit(pid: int, limits: Limits) -> None:
+    """Raises Failure if it cannot be bound to its processor, for its figures would be others'."""
+    with contextlib.suppress(PermissionError, ValueError):  # the system may set a lower limit
+        resource.prlimit(pid, resource.RLIMIT_DATA, (limits.memory, limits.memory))
+    # If the machine runs out of memory, the kernel shall kill this process.
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000", encoding="ascii")
+    if limits.processor is not None:
+        try:
+            os.sched_setaffinity(pid, {limits.processor})
+        except ProcessLookupError:
+            raise
+        except OSError as error:
+            raise Failure(
+                f"cannot bind a process to processor {limits.processor}: {error}"
+            ) from None
 
 
 def _ends_in_time(program: "subprocess.Popen[bytes]", limits: Limits) -> bool:

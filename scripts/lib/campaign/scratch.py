@@ -19,6 +19,9 @@ from console import Failure
 PREFIX = "timerbench-campaign-"
 ROOM = 1 << 20  # bytes; the results of one measurement need less
 
+# How timerbench says so. A contender of another program may fail to write as well.
+CANNOT = ("cannot write", "cannot keep", "cannot make")
+
 # Messages of the system when no file can be written or opened.
 NO_ROOM = tuple(
     os.strerror(code)
@@ -65,9 +68,11 @@ def remove_abandoned() -> None:
 
 
 def no_room_in(failure: str) -> str:
-    """Returns the system's message if the failure is that nothing could be written, else an empty
-    text.
+    """Returns the system's message if the failure is that timerbench could not write a file, else an
+    empty text.
     """
+    if not any(what in failure for what in CANNOT):
+        return ""
     return next((text for text in NO_ROOM if text in failure), "")
 
 

@@ -45,8 +45,17 @@ PROMPT = 10e6  # ns that a queue may be late, in the 99th percentile, to be name
 # If a power cut may take so much, by the ranking of a queue.
 IF = {
     "keeps all": "If a power cut may take nothing",
-    "may lose the latest": "If it may take the latest second",
+    "may lose the latest": "If it may take the latest",
     "may lose all": "If it may take all",
+}
+
+# What these may lose at most, as docs/durable.md explains.
+MOST_LOST = {
+    "redis_everysec": "two seconds",
+    "bullmq": "two seconds",
+    "postgres_off": "a second",
+    "sqlite_normal": "1000 calls",
+    "beanstalkd_f50": "half a minute",
 }
 
 # Engines that are in the processes of their clients, by the beginnings of their queues; all others are servers.
@@ -123,7 +132,8 @@ def _best(results: RealtimeResults, queues: Sequence[str]) -> Iterator[str]:
         }
         if rates:
             name = max(rates, key=lambda name: rates[name])
-            yield f"`{name}` {place} ({rough(rates[name])})"
+            lost = f", and may lose {MOST_LOST[name]}" if name in MOST_LOST else ""
+            yield f"`{name}` {place} ({rough(rates[name])}{lost})"
 
 
 def _place(queue: str) -> str:

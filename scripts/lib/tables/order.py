@@ -63,7 +63,7 @@ def _advice(words: Counter[str]) -> str:
             "contradictory contest; doctor and the memory reads of both tables may tell."
         )
     if words[UNRESOLVED]:
-        return "publish the first three; where they are unresolved, name none of them the first."
+        return "publish the first three; where they are unresolved, say by how much the first may be dearer."
     return "publish the first three."
 
 
