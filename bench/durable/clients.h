@@ -46,7 +46,8 @@ class ClientReport {
   double cpu_seconds_ = 0;
   std::uint64_t wakeups_ = 0;
   std::array<char, 400> error_{};
-  std::array<std::array<float, kSamples>, kKinds> ns_{};  // the longest first, and a sample of others
+  // The longest first, then a sample of the others.
+  std::array<std::array<float, kSamples>, kKinds> ns_{};
   std::minstd_rand random_;
 };
 
