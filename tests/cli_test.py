@@ -72,6 +72,13 @@ def wait_for(condition: Callable[[], T]) -> T:
     return result
 
 
+def catches(pid: int, number: int) -> bool:
+    """Whether the process has a handler for the signal."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    caught = re.search(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE)
+    return bool(caught and int(caught[1], 16) >> (number - 1) & 1)
+
+
 def is_alive(pid: int | str) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -1383,7 +1390,7 @@ class CliTest(unittest.TestCase):
         self.assertLess(time.monotonic() - started, 1)  # to generate it takes longer
 
     def interrupt(self, signal_number: int, *args: str, after: float) -> tuple[int, str, float]:
-        """Exit code, stderr and the seconds that the program took to end."""
+        """Exit code, stderr and the seconds that the program took to end. `after`: seconds of work."""
         run = subprocess.Popen(
             [PROGRAM, *args],
             stdout=subprocess.PIPE,
@@ -1391,6 +1398,8 @@ class CliTest(unittest.TestCase):
             text=True,
             preexec_fn=lambda: signal.signal(signal_number, signal.SIG_DFL),
         )  # not nohup's
+        while run.poll() is None and not catches(run.pid, signal_number):
+            time.sleep(0.01)
         time.sleep(after)
         run.send_signal(signal_number)
         sent = time.monotonic()

@@ -191,16 +191,22 @@ TEST_F(RedisQueueTest, IsWokenByANewServerWhoseClockIsBehind) {
 
 // --- Two shards, of which one may be silent ---
 
-// To one server, as if one key were on a node that does not answer.
+constexpr std::chrono::seconds kPatienceOfShards{60};
+
+// To one server, as if one key were on a node that does not answer. It does not wait, but tells how
+// long it would.
 class SilentForOne final : public RedisRouter {
  public:
-  SilentForOne(RedisEndpoint endpoint, const std::string& key)
-      : link_(std::move(endpoint)), key_(key) {}
+  using Waits = std::vector<std::chrono::steady_clock::duration>;
+
+  SilentForOne(RedisEndpoint endpoint, const std::string& key, Waits& waits)
+      : link_(std::move(endpoint)), key_(key), waits_(waits) {}
 
   void with(std::string_view key, const Limits& limits, const Use& use) override {
-    using Clock = std::chrono::steady_clock;
-    if (key == key_) std::this_thread::sleep_until(limits.give_up);
-    if (Clock::now() >= limits.give_up) throw RedisAnswerLost("no answer");
+    if (key == key_) {
+      waits_.push_back(limits.give_up - std::chrono::steady_clock::now());
+      throw RedisAnswerLost("no answer");
+    }
     link_.with(key, limits, use);
   }
   std::unique_ptr<RedisRouter> another() const override { return link_.another(); }
@@ -208,6 +214,7 @@ class SilentForOne final : public RedisRouter {
  private:
   RedisLink link_;
   const std::string& key_;
+  Waits& waits_;
 };
 
 class RedisShardsTest : public RedisQueueTest {
@@ -232,9 +239,10 @@ class RedisShardsTest : public RedisQueueTest {
   }
 
   RedisConnection own_{server_.endpoint()};
-  std::string silent_;  // the key; empty: both answer
-  RedisQueue queue_{std::make_unique<SilentForOne>(server_.endpoint(), silent_),
-                    {.patience = std::chrono::milliseconds(600)},
+  std::string silent_;         // the key; empty: both answer
+  SilentForOne::Waits waits_;  // for the silent one
+  RedisQueue queue_{std::make_unique<SilentForOne>(server_.endpoint(), silent_, waits_),
+                    {.patience = kPatienceOfShards},
                     {.shards = 2}};
   std::vector<std::string> due_;  // the keys, in the order of the shards
 };
@@ -248,6 +256,8 @@ TEST_F(RedisShardsTest, ASilentOneLeavesTimeToTheOther) {
     ASSERT_EQ(claims.size(), 1U);
     EXPECT_TRUE(others.contains(claims[0].timer.id));
   }
+  ASSERT_EQ(waits_.size(), 1U);
+  EXPECT_LE(waits_[0], kPatienceOfShards / 2);
 }
 
 TEST_F(RedisShardsTest, TheOtherCompletesWhatItHasIfOneIsSilent) {
@@ -261,6 +271,7 @@ TEST_F(RedisShardsTest, TheOtherCompletesWhatItHasIfOneIsSilent) {
     EXPECT_TRUE(ids_of(due_[1 - silent]).empty());
     silent_.clear();
   }
+  EXPECT_LE(waits_.back(), kPatienceOfShards / 2) << "the first leaves time to the second";
 }
 
 TEST_F(RedisShardsTest, TheOtherTakesBackWhatItHasIfOneIsSilent) {
