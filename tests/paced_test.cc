@@ -104,7 +104,8 @@ TEST_P(PacedTest, ArrivalsAreAllAccountedFor) {
   EXPECT_GT(figures.achieved, 0.9 * figures.offered) << "nothing keeps it from keeping up";
   EXPECT_LE(figures.achieved, figures.offered);
   EXPECT_EQ(figures.generator.count(), plan.schedules());
-  EXPECT_GE(figures.elapsed, 0.99 * figures.seconds);
+  const double late = 1e-9 * figures.generator.max();  // as the begin, on a busy machine
+  EXPECT_GE(figures.elapsed + late, 0.99 * figures.seconds);
   EXPECT_GT(figures.cpu_seconds, 0);
   EXPECT_LE(figures.cpu_seconds, figures.elapsed * std::thread::hardware_concurrency() * 1.05);
   EXPECT_GT(figures.wakeups_per_second, 0);
