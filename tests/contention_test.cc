@@ -707,7 +707,7 @@ TEST(ContentionErrorsTest, EndsSoonWhenItIsTold) {
       run_contention({.threads = 2, .seconds = 100}, backend("locked_binary_heap"), stop);
   user.join();
   EXPECT_THAT(figures.failure, testing::StartsWith("interrupted: "));
-  EXPECT_LT(std::chrono::steady_clock::now() - told, std::chrono::seconds(50)) << "of 100";
+  EXPECT_LT(std::chrono::steady_clock::now() - told, std::chrono::seconds(3)) << "busy machine";
 }
 
 TEST(ContentionErrorsTest, WhatAServiceThrowsInAThreadEndsTheRun) {

@@ -346,7 +346,7 @@ TEST(DurableLoadTest, TellsThatAClientHasCrashed) {
   EXPECT_EQ(error_of([] {
               measure_churn(kLoad, contender<CrashesWhenItCancels>("redis_memory"), kGoOn);
             }),
-            "a client was ended by a signal: Killed");
+            "a client was ended by the signal 9 (Killed)");
 }
 
 TEST(ClientReportTest, SamplesManyCallsAndKeepsTheLongest) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
@@ -102,8 +101,8 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
       int status = 0;
       if (process == 0 || waitpid(process, &status, WNOHANG) != process) continue;
       process = 0;
-      if (WIFSIGNALED(status)) {
-        crash = fmt::format("a client was ended by a signal: {}", strsignal(WTERMSIG(status)));
+      if (const std::string how = how_it_failed(status); !how.empty()) {
+        crash = fmt::format("a client {}", how);
       }
     }
   };

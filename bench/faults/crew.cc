@@ -151,12 +151,9 @@ bool Crew::is_in_no_call(std::size_t process) const {
 
 // An end that neither the client nor the crew has asked for is no finding about the queue.
 void Crew::report_end(int status, bool was_killed) {
-  if (WIFSIGNALED(status) && !(was_killed && WTERMSIG(status) == SIGKILL)) {
-    report(fmt::format("a client was ended by the signal {} ({})", WTERMSIG(status),
-                       strsignal(WTERMSIG(status)))
-               .c_str());
-  } else if (WIFEXITED(status) && WEXITSTATUS(status) != EXIT_SUCCESS) {
-    report(fmt::format("a client has ended with the status {}", WEXITSTATUS(status)).c_str());
+  if (was_killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return;
+  if (const std::string how = how_it_failed(status); !how.empty()) {
+    report(fmt::format("a client {}", how).c_str());
   }
 }
 

@@ -81,9 +81,8 @@ Scenario at_rates(std::string name, std::string summary, const PurgatoryLoad& lo
         const double requests = std::ceil(own.rate * options.seconds);
         if (requests > kMostRequests) {
           throw CellFailure(
-              fmt::format("limit: {} requests are too many, choose fewer seconds; at "
-                          "most {} are made",
-                          requests, kMostRequests));
+              fmt::format("limit: {} requests are more than {}; choose fewer --seconds", requests,
+                          kMostRequests));
         }
         own.num = static_cast<std::uint32_t>(requests);
         own.seed = options.seed;

@@ -105,10 +105,11 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = _parse(words)
     stale = []
     # All are made before the first is written: one that does not hold any more leaves nothing half done.
-    texts = [(ROOT / document, name, make()) for document, name, make in PARTS]
-    for path, name, text in texts:
+    texts = [(document, name, make()) for document, name, make in PARTS]
+    for document, name, text in texts:
+        path = ROOT / document
         if filled(path, name, text) != path.read_text(encoding="utf-8"):
-            stale.append(f"{shown(path)} ({name})")
+            stale.append(f"{document} ({name})")
             if not arguments.check:
                 fill(path, name, text)
     large: list[tuple[Path, Callable[[Path], None]]] = [
