@@ -229,7 +229,8 @@ class BrokenService {
         const Tick until = queue_.empty() ? kNever : queue_.begin()->first - kEarly;
         if (kBug != ServiceBug::loses_wakeups) asleep_until_ = until;
         lock.unlock();
-        if (kBug == ServiceBug::loses_wakeups) asleep_until_ = until;
+        // Services that work out how long to sleep read the clock here, outside the mutex.
+        if (kBug == ServiceBug::loses_wakeups && clock_.now() < until) asleep_until_ = until;
         alarm.wait_until(until);
         lock.lock();
       }
