@@ -28,6 +28,7 @@ import matplotlib.pyplot as plt
 from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.transforms import Bbox
 
+import published
 import style
 import words
 from figures.against_size import spread_out
@@ -232,13 +233,17 @@ class Pictures(Scratch):
             self.check_layout(name, draw())
 
     def test_nothing_is_cut_off_or_overlaps(self) -> None:
-        # Of each suite the latest campaign. The suites of replays share their figures, so only the
-        # largest of them is drawn narrow and for a paper, too.
-        folders = {path.name.rpartition("-")[2]: path for path in sorted(ROOT.glob("results/2*"))}
-        for (suite, folder), width in itertools.product(folders.items(), (None, 7.5)):
+        # Of each campaign whose figures are published. The suites of replays share their figures, so
+        # only the largest of them is drawn narrow and for a paper, too.
+        main, *others = (
+            folder
+            for folder in published.latest_of_all()
+            if not folder.name.endswith(published.AGAIN)
+        )
+        for folder, width in itertools.product((main, *others), (None, 7.5)):
             with self.subTest(folder=folder.name, width=width):
                 report = open_report([folder], Choice(width=width))
-                is_like_others = isinstance(report, CostReport) and suite != "full"
+                is_like_others = isinstance(report, CostReport) and folder != main
                 if width is None or not is_like_others:
                     self.check_figures(report, of_paper=not is_like_others)
 
