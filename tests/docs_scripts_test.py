@@ -186,6 +186,21 @@ class ReadmeTest(unittest.TestCase):
                     publish.main([])
             self.assertEqual(copy.read_text(), stale)
 
+    def test_a_backend_of_the_table_that_has_no_figure_is_named(self) -> None:
+        results = load([PUBLISHED.parent])
+        first, second, *_ = publish.SHOWN
+        results.cells["hold", 100_000, second].costs.clear()
+        del results.cells["hold", 100_000, first]
+        for name in (first, second):
+            with (
+                mock.patch.object(publish, "costs_of", lambda _: results),
+                self.assertRaisesRegex(
+                    Failure, f"^results: {name} has no figure for hold of 100000 timers$"
+                ),
+            ):
+                publish.table()
+            results.cells["hold", 100_000, name] = results.cells["churn", 100_000, name]
+
     def test_a_second_campaign_says_what_a_choice_costs_there(self) -> None:
         again = load([PUBLISHED.parent])
 

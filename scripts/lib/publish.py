@@ -40,6 +40,7 @@ from published import (
     best_of_libraries,
     best_without_logs,
     bullet,
+    cell_of,
     cheapest,
     cost_of,
     costs,
@@ -334,6 +335,11 @@ def table() -> str:
     """Returns the table of README, with its picture and how to read both."""
     results = costs_of(MAIN)
     where = latest(MAIN).relative_to(ROOT)
+    rounds = min(
+        cell_of(results, workload, SIZE, name).measured_rounds
+        for name in SHOWN
+        for workload in WORKLOADS
+    )
     wanted = [name for name, _ in table_of_costs.headers(results, SIZE)]
     rows = {row.backend: row for row in table_of_costs.rows(results, SIZE)}
     lines = [
@@ -344,11 +350,6 @@ def table() -> str:
         ]
         for name in SHOWN
     ]
-    rounds = min(
-        results.cells[workload, SIZE, name].measured_rounds
-        for name in SHOWN
-        for workload in WORKLOADS
-    )
     facts = results.facts
     controls = results.backends_by_precision()["none"]
     caption = (

@@ -15,7 +15,7 @@ from results import realtime, replays, survival
 from results.grid import read_files
 from results.passes import PASSES, PassResults, load_pass
 from results.realtime import RealtimeResults
-from results.replays import MARGIN, Results
+from results.replays import MARGIN, Cell, Results
 from results.survival import SurvivalResults
 from style import LIBRARY
 from tables.chosen import rough_time
@@ -101,12 +101,17 @@ def survivors() -> SurvivalResults:
     return survival.load_files(read_files([latest(survival.SUITE)]))
 
 
-def cost_of(results: Results, workload: str, size: int, name: str) -> float:
-    """Returns the cost of a backend."""
+def cell_of(results: Results, workload: str, size: int, name: str) -> Cell:
+    """Returns the cell of a backend that must have a figure."""
     cell = results.cell(workload, size, name)
     if not cell or not cell.has_figure:
         raise Failure(f"results: {name} has no figure for {workload} of {size} timers")
-    return cell.cost
+    return cell
+
+
+def cost_of(results: Results, workload: str, size: int, name: str) -> float:
+    """Returns the cost of a backend."""
+    return cell_of(results, workload, size, name).cost
 
 
 def costs(results: Results, workload: str, precision: str, size: int) -> dict[str, float]:
