@@ -17,6 +17,7 @@ from scripts_testing import ROOT
 
 import campaign.identity
 from campaign.identity import (
+    REALTIME,
     REPLAYS,
     VERDICTS,
     cell_identity,
@@ -144,6 +145,23 @@ class IdentityTest(unittest.TestCase):
             with unittest.mock.patch("campaign.identity.source_hash", return_value="") as asked:
                 self.identity(kind=kind, seconds=1, seed=1, backends=backends)
             self.assertIn(folder, asked.call_args.args[1])
+
+    def test_the_control_depends_on_the_harness(self) -> None:
+        self.assertNotEqual(
+            contender_hash({}, REPLAYS, Path("none")), contender_hash({}, REALTIME, Path("none"))
+        )
+
+    def test_on_the_wall_clock_a_cell_depends_on_the_projects_recording(self) -> None:
+        services = {"kind": "realtime", "seconds": 1, "seed": 1}
+        with tempfile.TemporaryDirectory() as name:
+            recording = Path(name, "fill.npy")
+            with unittest.mock.patch("campaign.identity.RECORDINGS", Path(name)):
+                identities = [self.identity(**services)]
+                for content in ("one", "another"):
+                    recording.write_text(content)
+                    campaign.identity._content.cache_clear()
+                    identities.append(self.identity(**services))
+        self.assertEqual(len(set(identities)), 3)
 
     def test_a_contender_is_found_from_where_it_was_compiled(self) -> None:
         with tempfile.TemporaryDirectory() as name:

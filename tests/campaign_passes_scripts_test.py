@@ -83,6 +83,12 @@ class PassesTest(BenchScratch):
         self.assertEqual(self.run_bench()[0], 0)
         self.assertEqual(self.failures(), {})
 
+    def test_a_budget_that_checking_uses_up_is_told(self) -> None:
+        code, out, err = self.run_bench("--budget=3s", ACTS="ring_512=slow_verify,scan=slow_verify")
+        self.assertEqual((code, self.measured()), (1, []))
+        self.assertRegex(err, "^scripts/bench: --budget: to check the backends took all of it, ")
+        self.assertEqual(self.run_bench("--budget=30s")[0], 0)
+
     def test_a_budget_holds_for_passes_too(self) -> None:
         """They come before further rounds, and are not begun when there is no time."""
         code, _, err = self.run_bench("--passes=tails,memory", f"--budget={self.seconds(8)}s")

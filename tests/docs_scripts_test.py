@@ -30,6 +30,8 @@ import limit_tables
 import publish
 import published
 from console import Failure
+from pictures import Picture
+from reports import Choice
 from results.grid import packed
 from results.passes import load_pass
 from results.replays import Results, load
@@ -443,7 +445,7 @@ class FindingsTest(unittest.TestCase):
             if workload == "churn" and ("wheel" in backend or "ring" in backend):
                 cell.costs = [100 * cost for cost in cell.costs]
         said = "docs/findings.md: 'a wheel is ahead from a size on' does not hold"
-        with mock.patch.object(findings, "costs_of", lambda suite: results):
+        with mock.patch.object(findings.structures, "costs_of", lambda suite: results):
             with self.assertRaisesRegex(Failure, said):
                 findings.findings()
 
@@ -456,9 +458,10 @@ class FindingsTest(unittest.TestCase):
         _, best = published.cheapest(again, "bulk", "granular")
 
         with (
-            mock.patch.object(findings, "find", lambda suite: PUBLISHED.parent),
-            mock.patch.object(findings, "linked", lambda suite, text: text),
-            mock.patch.object(findings, "costs_of", costs_with(again)),
+            mock.patch.object(findings.parts, "find", lambda suite: PUBLISHED.parent),
+            mock.patch.object(findings.parts, "linked", lambda suite, text: text),
+            mock.patch.object(findings.threads, "linked", lambda suite, text: text),
+            mock.patch.object(findings.parts, "costs_of", costs_with(again)),
         ):
             told = " ".join(findings.findings().split())
         self.assertIn(
@@ -467,12 +470,36 @@ class FindingsTest(unittest.TestCase):
         )
         self.assertEqual(told.count("(its table)"), 4 + 2, "those of full, locks and waits")
         self.assertRegex(told, r"times cheaper with 10⁶ \(its table\)")
-        self.assertRegex(told, r"times as cheap at 10⁶ timers \(its table\)")
+        self.assertRegex(told, r"it is [\d.]+ to [\d.]+ times at 10⁶ \(its table\)")
+
+    def test_each_has_a_picture_of_what_it_says(self) -> None:
+        pictures = findings.pictures()
+        self.assertEqual(len({picture.path for picture in pictures}), len(pictures))
+        self.assertEqual(len(pictures), 10)
+        for picture in pictures:
+            self.assertTrue(picture.is_drawn(), picture.name)
+
+    def test_a_picture_of_something_else_is_found_and_drawn_anew(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(PUBLISHED.parent / "results.json.gz", folder)
+            heaps, heap = (
+                Picture(Path(folder), "heaps", "cost_churn", "", Choice(backends, ["churn"]))
+                for backends in (["index_heap_4", "binary_heap"], ["index_heap_4"])
+            )
+            self.assertFalse(heaps.is_drawn(), "it is not there")
+            heap.draw()
+            self.assertFalse(heaps.is_drawn(), "another backend")
+            heaps.draw()
+            self.assertTrue(heaps.is_drawn())
+            publish.make_small(heaps.path)
+            self.assertTrue(publish.is_small(heaps.path) and heaps.is_drawn())
+            with self.assertRaisesRegex(Failure, "cost_of_all is none of cost_churn, "):
+                Picture(Path(folder), "heaps", "cost_of_all", "").draw()
 
     def test_without_its_campaign_one_is_left_out(self) -> None:
         with mock.patch.object(findings, "find", lambda suite: None):
             told = findings.findings()
-        self.assertIn(f"## {len(findings.FINDINGS)}. ", told)
+        self.assertIn(f"## {len(findings.MAKERS)}. ", told)
         self.assertNotIn("redis", told)
 
 

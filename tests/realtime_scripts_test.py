@@ -20,6 +20,8 @@ from scripts_testing import BenchScratch, Scratch, texts_of
 
 import plot
 from console import Failure
+from results import realtime
+from results.grid import read_files
 from results.realtime import RealtimeResults
 from reports import Choice, RealtimeReport, open_report
 from tables.latex import latex_realtime_table
@@ -104,6 +106,19 @@ def accuracy(services: dict[str, str] = ROSTER) -> Entries:
     entries += late("accuracy/herd/100000/java_timer", first_lateness_ns=5e3, last_lateness_ns=7e6)
     entries += measured("accuracy/idle/1/java_timer", "exact, per second", wakeups_per_second=0)
     return entries
+
+
+class FigureTest(Scratch):
+    def test_more_calls_and_fewer_wakeups_are_better(self) -> None:
+        entries = [
+            *measured("contention/own/1/few", "exact", calls_per_second=1, wakeups_per_second=1),
+            *measured("contention/own/1/many", "exact", calls_per_second=2, wakeups_per_second=2),
+        ]
+        results = realtime.load_files(read_files([self.write(entries)]))
+        for figure, best in (("calls_per_second", "many"), ("wakeups_per_second", "few")):
+            costs = results.as_costs(figure)
+            cells = {name: costs.cells["own", 1, name].cost for name in ("few", "many")}
+            self.assertEqual(min(cells, key=cells.__getitem__), best)
 
 
 def contention(services: dict[str, str] = ROSTER, sizes: tuple[int, ...] = (1, 2, 4, 8)) -> Entries:

@@ -900,6 +900,21 @@ class PlotCommandTest(Scratch):
         self.assertIn("2 results merged: 1 cells, 2 rounds each", ended.stderr)
         self.assertIn("2.00 ±50%", ended.stdout)
 
+    def test_rounds_of_merged_results_are_different_rounds(self) -> None:
+        files = [
+            self.write(
+                measured("fill", 10, "scan", *costs)
+                + measured("fill", 10, "lazy_heap", *(10 * cost for cost in costs)),
+                name,
+            )
+            for name, costs in (("1.json", (1.0, 1.1, 0.9)), ("2.json", (1.0, 0.9, 1.1)))
+        ]
+        results = load(files)
+        self.assertEqual(len(results.cells["fill", 10, "scan"].by_round), 6)
+        standings = results.standings("fill", 10, ["lazy_heap", "scan"])
+        self.assertTrue(standings.is_sure)
+        self.assertEqual(standings.best, ["scan"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -207,6 +207,15 @@ class TableTest(SurvivalScratch):
         self.assertIn(f"If no timer may be lost, take {SAFE}: it promises to keep all", advice)
         self.assertIn("1 of 3 queues fired timers twice.", advice)
 
+    def test_the_advice_tells_if_the_power_was_not_cut(self) -> None:
+        killed = [survived("engine_killed", SAFE)]
+        not_cut = [*killed, skipped("power_cut", SAFE, "no root")]
+        for entries in (killed, not_cut):
+            advice = answer_lines(self.load(entries))[-1]
+            self.assertIn("and did, but the power was not cut here.", advice)
+        cut = [*killed, survived("power_cut", SAFE)]
+        self.assertIn("a power cut, and did.", answer_lines(self.load(cut))[-1])
+
     def test_the_advice_tells_what_nobody_promises_to_keep(self) -> None:
         spoilt = [
             survived("last_block_spoilt", name, "may lose the latest", lost=lost)

@@ -266,7 +266,13 @@ Elapsed run_threads(
       }
       signals.ended = true;
     };
-    threads.emplace_back([&service, call] { service.run_caller(call); });
+    try {
+      threads.emplace_back([&service, call] { service.run_caller(call); });
+    } catch (...) {  // there may be no more threads: those so far are not to wait for ever
+      signals.ended = true;
+      begun.count_down();
+      throw;
+    }
   }
   ready.wait();
   signals.now = clock.now();

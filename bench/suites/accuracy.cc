@@ -141,6 +141,7 @@ Scenario idle() {
           .measure = [](const auto& service, std::uint64_t, const auto& options) {
             const double wakeups = idle_wakeups_per_second(
                 service, Waiting::condition, kMillisecond, options.seconds, interrupted());
+            throw_if_interrupted();
             return RealtimeFigures{.seconds = options.seconds,
                                    .label = fmt::format("{}, per second", ranking(service.traits)),
                                    .summary = fmt::format("{:.1f} wakeups/s", wakeups),

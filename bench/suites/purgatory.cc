@@ -16,6 +16,7 @@ namespace {
 
 RealtimeFigures measure(const PurgatoryLoad& load, const ServiceBackend& service) {
   const PurgatoryFigures measured = run_purgatory(load, service, Waiting::condition, interrupted());
+  if (measured.interrupted && measured.completed == 0) throw_if_interrupted();
   const double requests = static_cast<double>(measured.requests);
   RealtimeFigures figures{
       .seconds = measured.elapsed,

@@ -289,7 +289,12 @@ def _campaign(
                 f"interrupted after {took} at {told}; the same command goes on where it was"
             )
         if not runners[0].chosen:
-            raise Failure("interrupted before anything was measured")
+            raise Failure(
+                "interrupted before anything was measured"
+                if stop.is_set
+                else "--budget: to check the backends took all of it, so nothing was measured; the verdicts are "
+                "kept, so the same command measures"
+            )
         say(f"Measured {told} in {took}")
         _write_all(folder, plan, runners, journal)
     bad = [cell.name for cell in plan.cells if runners[0].failure(cell).startswith(BAD)]

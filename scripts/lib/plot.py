@@ -4,7 +4,7 @@ RESULTS are files that 'timerbench run --benchmark_out' wrote, or folders of scr
 are merged: the rounds of a cell that is in several of them are added up. The script writes table.md
 and these figures as PNG and SVG:
   of replays     cost_<workload> (cost against size), cost_per_workload_<size>, limit (distance to
-                 the control one_store) and overview
+                 the control one_store), overview, and of the pass tails longest_advance
   of accuracy    lateness_ecdf, lateness_by_rate, waiting, granularity and task_cost
   of contention  throughput_<pattern>, with the durations of calls, and finer_locks
   of purgatory   cpu_by_rate, cpu_per_request and expiry_lateness

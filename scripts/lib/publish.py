@@ -18,12 +18,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 import distributed
 import limit_tables
 from console import ArgumentParser, Failure, run_main, say
 from files import fill, filled, replacing, shown
-from findings import findings
+from findings import findings, pictures
 from history import HISTORY
 from page.contents import contents
 from page.render import render, unpacked
@@ -113,6 +114,11 @@ def main(words: Sequence[str] | None = None) -> int:
             stale.append(f"{document} ({name})")
             if not arguments.check:
                 fill(path, name, text)
+    for picture in pictures():
+        if not picture.is_drawn():
+            stale.append(shown(picture.path))
+            if not arguments.check:
+                picture.draw()
     large: list[tuple[Path, Callable[[Path], None]]] = [
         *((file, pack) for file in sorted(RESULTS.glob("2*/*.json"))),
         *((file, make_small) for file in sorted(RESULTS.glob("2*/*.png")) if not is_small(file)),
@@ -151,8 +157,12 @@ def make_small(picture: Path) -> None:
     spread = Image.Quantize.MAXCOVERAGE
     with Image.open(picture) as image:
         small = image.convert("RGB").quantize(256, spread, kmeans=1, dither=Image.Dither.NONE)
+        told = PngInfo()
+        for keyword, text in image.info.items():
+            if isinstance(text, str):
+                told.add_text(keyword, text)
     with replacing(picture) as partial:
-        small.save(partial, "png", optimize=True)
+        small.save(partial, "png", optimize=True, pnginfo=told)
 
 
 def all_sources() -> list[Path]:
@@ -301,11 +311,12 @@ def _sureness(full: Results) -> str:
 def _with_finer_ticks() -> str:
     """Says of how many loads the calendar of logs is the cheapest where a tick is a nanosecond."""
     leads = limit_tables.leads_with_ticks_of("ns", SIZE)
-    behind = sum(lead.ratio < 1 for lead in leads)
+    behind = [lead for lead in leads if lead.ratio < 1]
+    rivals = "; ".join(dict.fromkeys(f"`{lead.rival}`" for lead in behind))
     return (
         f"Deadlines are whole ticks of a millisecond; with ticks of a nanosecond another exact structure is cheaper "
-        f"than `log_calendar_256` in {behind} of {len(leads)} loads "
-        "([finer ticks](docs/limit.md#finer-ticks-and-the-kernels-recordings)). "
+        f"than `log_calendar_256` in {len(behind)} of {len(leads)} loads ({rivals}; "
+        "[finer ticks](docs/limit.md#finer-ticks-and-the-kernels-recordings)). "
     )
 
 
@@ -359,7 +370,7 @@ def table() -> str:
         "`idle_connections` moves time-outs of 75 s; a tick is 1 ms. Measured on a virtual "
         f"{facts['processor']} with {facts['num_cpus']} processors, which `doctor` gave the grade "
         f"{facts['grade']} of A to F; `./scripts/bench full` measures these and all other cells anew, "
-        f"which takes hours. The [whole table]({where}/table.md) has "
+        f"which takes hours. Each figure includes the harness, {_harness(results)}. The [whole table]({where}/table.md) has "
         f"{len(results.backends) - len(controls)} backends, {len(controls)} controls and "
         f"{len(results.workloads)} workloads, at {power(SIZE)} timers. [The report](results/report.html) of all campaigns, "
         "opened in any browser, answers for your number of timers, your delays and your share of "
@@ -375,13 +386,19 @@ def table() -> str:
     )
 
 
+def _harness(results: Results) -> str:
+    """Returns what the harness itself costs in the loads of the table."""
+    costs_ = [cell.cost for load in WORKLOADS if (cell := results.harness[load].get(SIZE))]
+    return f"{rough(min(costs_))} to {rough(max(costs_))}"
+
+
 def _time_outs(full: Results, asked: str, precision: str) -> str:
     churn, cost = cheapest(full, "churn", precision)
     moved, of_a_move = cheapest(full, "idle_connections", precision)
     said = f"**{asked}** (`{precision}`): {_named(churn)}: {rough(cost)} to cancel and arm"
     if moved == churn:
         return f"{said}, {rough(of_a_move)} to move."
-    return f"{said}. If they are mostly moved, {_named(moved)}: {rough(of_a_move)} a move."
+    return f"{said}. If nearly all are moved and hardly one fires, {_named(moved)}: {rough(of_a_move)} a move."
 
 
 def _events(full: Results, asked: str, precision: str) -> str:
@@ -476,6 +493,8 @@ def _durable() -> str:
             f". On average a cut took {quiet} timers of {named(lossy[0])}, and {busy} while producers armed "
             "without a pause"
         )
+        if cuts[-1].no_starts:
+            told += f"; after {cuts[-1].no_starts} of these {cuts[-1].runs} cuts it did not start again until it was repaired"
     if rates:
         told += f". In brackets: timers that {CLIENTS} clients arm and cancel in a second"
     return f"{told} {seen}.".replace("\u202f", NO_BREAK)
@@ -503,11 +522,21 @@ def _many(full: Results) -> str:
         own = cost_of(full, "hold", MANY, ours)
         _, best = best_without_logs(full, "hold", precision, MANY)
         told.append(f"{rough(own)} with `{ours}` and {rough(best)} with the best {other}")
+    with_few = [
+        enumerated(
+            [f"{rough(cost)} with {_named(names, explain=False)}" for names, cost in best], 2
+        )
+        for best in (
+            [cheapest(full, workload, precision, FEW) for precision in PRECISIONS]
+            for workload in ("churn", "hold")
+        )
+    ]
     return (
         f"**Few timers or many**: with {power(FEW)} timers a structure without logs is the cheapest in "
-        f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact). With "
-        f"{power(MANY)} timers one with logs is in {many[0]} of {many[1]}: a fire and the next timer then take "
-        f"{', and '.join(told)} ([what that is worth, and on another host](docs/limit.md))."
+        f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact); to cancel and arm takes "
+        f"{with_few[0]}, a fire and the next timer {with_few[1]}. With {power(MANY)} timers one with logs is the "
+        f"cheapest in {many[0]} of {many[1]}: a fire and the next timer then take {', and '.join(told)} "
+        "([what that is worth, and on another host](docs/limit.md))."
     )
 
 

@@ -52,7 +52,7 @@ class CostReport:
     def figures(self) -> Figures:
         from figures import all_figures
 
-        return all_figures(self.results, self.size, self.width)
+        return all_figures(self.results, self.size, self.width, self.tails)
 
     def latex(self) -> str:
         return latex.latex_table(self.results, self.size)

@@ -25,11 +25,16 @@ from results.grid import FORMAT
 from results.survival import SUITE as SURVIVAL
 
 ROOT = Path(__file__).resolve().parents[3]
+RECORDINGS = ROOT / "bench" / "traces"  # of the project
 
 # The code that measures a contender: folders, whose files count together with the headers they
 # include, and single files.
 REPLAYS = ("bench/replay",)
-REALTIME = ("bench/realtime", "bench/replay/durations.cc")
+REALTIME = (
+    "bench/realtime",
+    "bench/replay/durations.cc",
+    *(f"bench/workloads/{name}.h" for name in ("arrivals", "herd")),
+)
 DURABLE = (
     "bench/durable",
     *(f"bench/realtime/{name}.cc" for name in ("pace", "paced")),
@@ -57,6 +62,9 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
     replayed = {key: one.facts.get(key) for key in ("hashes", "items", "unit_ns")}
     timed = {key: plan.facts.get(key) for key in ("seconds", "seed")} | {"choice": plan.choice}
     named = [trace for trace in _named_traces(plan.choice) if Path(trace).stem == one.workload]
+    if not plan.is_replayed and not named:
+        named = [str(RECORDINGS / one.workload)]
+    traces = _trace_files(named)
     return digest(
         {
             "format": FORMAT,
@@ -69,7 +77,7 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
             "build": build_of(facts),
             "machine": "" if plan.suite == SURVIVAL else machine_key(),
         }
-        | ({"traces": [_content(file) for file in _trace_files(named)]} if named else {})
+        | ({"traces": list(map(_content, traces))} if traces else {})
     )
 
 
@@ -81,7 +89,7 @@ def choice_key(choice: Sequence[str], project: Path) -> str:
     name = suite.partition("=")[2]
     own = project / "bench" / "suites" / f"{name}.toml"
     suites = [path for path in (Path(name), own) if path.is_file()]
-    recordings = sorted((project / "bench" / "traces").glob("*"))
+    recordings = sorted((project / RECORDINGS.relative_to(ROOT)).glob("*"))
     commands = [option.partition("=")[2] for option in options if option.startswith("--process=")]
     programs = [path for command in commands for path in files_of_command(command)]
     files = [*suites, *recordings, *_trace_files(_named_traces(choice)), *programs]
@@ -142,8 +150,8 @@ def contender_hash(facts: Mapping[str, Any], harness: tuple[str, ...], program: 
         files = [path for path in named if path.is_file()]
         own = _harness_sources((*harness, *PROCESSES), ROOT)
         return digest([process, *map(_content, [*files, *sorted(own)])])
-    if not facts.get("file"):
-        return ""
+    if not facts.get("file"):  # the control, which is the harness itself
+        return digest(list(map(_content, sorted(_harness_sources(harness, ROOT)))))
     # A compiler that was called with relative paths, as ccache calls it, tells relative ones.
     file = (program.parent / facts["file"]).resolve()
     return source_hash(str(file), harness, program)

@@ -5,12 +5,15 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from figures import against_size, limit, overview, per_workload
+from figures import against_size, limit, longest, overview, per_workload
+from results.passes import PassResults
 from results.replays import Results
+from tables.longest import longest_of
+from tables.replays import sizes_at
 
 
 def all_figures(
-    results: Results, size: int, width: float | None = None
+    results: Results, size: int, width: float | None = None, tails: PassResults | None = None
 ) -> Iterator[tuple[str, Callable[[], Figure]]]:
     """Yields the name of each figure that the results allow, and the function that draws it,
     `width` inches wide.
@@ -22,3 +25,6 @@ def all_figures(
     if limit.workloads_of(results):
         yield "limit", partial(limit.draw, results, width)
     yield "overview", partial(overview.draw, results, width)
+    sizes = sizes_at(results, size)
+    if tails and longest_of(tails, results, sizes):
+        yield "longest_advance", partial(longest.draw, results, tails, sizes, width)

@@ -9,7 +9,7 @@ import glob
 import gzip
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -323,21 +323,32 @@ def is_there(file: Path) -> bool:
     return file.exists() or packed(file).exists()
 
 
+def round_of(entry: Mapping[str, Any]) -> int:
+    """Returns the round of an entry; its repetition, if it is of a single run."""
+    return int(entry.get("round", entry.get("repetition_index", 0)))
+
+
 def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
-    """Adds the entries of all files; the same cell in several is one, repeated."""
+    """Adds the entries of all files; the same cell in several is one, repeated. The rounds of a file
+    follow those of the files before.
+    """
+    rounds = 0  # of the files so far
     for file in files:
         _merge_facts(grid.facts, file)
         grid.sources.append(file.path)
         grid.inputs |= _objects(file, "inputs")
         grid.described |= _objects(file, "backends")
+        own_rounds = 0
         for entry in file.entries:
             try:
-                grid.add(entry)
+                own_rounds = max(own_rounds, round_of(entry) + 1)
+                grid.add(entry | {"round": rounds + round_of(entry)} if rounds else entry)
             except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
                 raise Failure(
                     f"{file.path}: {json.dumps(entry)[:80]}... is not a cell {grid.CELL_NAME} "
                     f"of 'timerbench run' with {grid.CELL_CONTENT}"
                 ) from None
+        rounds += own_rounds
     if not grid.cells and not grid.variants:
         raise Failure(f"{file.path}: the run was interrupted before any cell was measured")
     return grid

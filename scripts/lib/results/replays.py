@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from results.grid import Grid, Key, Outcome, Rounds, ResultFile, collect, read_files
+from results.grid import Grid, Key, Outcome, Rounds, ResultFile, collect, read_files, round_of
 from results.statistics import (
     OUTLIER,
     compare,
@@ -105,7 +105,7 @@ class Results(Grid[Cell]):
         if not 0 < cost < math.inf:
             raise ValueError(cost)
         cell.costs.append(cost)
-        cell.rounds.append(int(entry.get("round", entry.get("repetition_index", 0))))
+        cell.rounds.append(round_of(entry))
         cell.items = float(entry["items"])
         if (read := float(entry.get("memory_probe_ns", 0))) > 0:
             cell.memory_reads.append(read)

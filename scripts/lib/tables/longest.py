@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from results.passes import PassCell, PassResults
+from results.passes import PassResults
 from results.replays import Results
 from tables.chosen import rough_time
 from tables.replays import markdown_table
@@ -13,24 +13,34 @@ EXPLANATION = (
 )
 
 
+def longest_of(
+    cells: PassResults, results: Results, sizes: Mapping[str, int]
+) -> dict[str, dict[str, float]]:
+    """Returns for each workload that was measured at its size how long it took each backend, without
+    the controls. In ns.
+    """
+    backends = [name for name in results.backends if results.precision(name) != "none"]
+    found = {
+        workload: {
+            name: longest
+            for name in backends
+            if (cell := cells.cell(workload, size, name)) and (longest := cell.value("worst_ns"))
+        }
+        for workload, size in sizes.items()
+    }
+    return {workload: of for workload, of in found.items() if of}
+
+
 def longest_table(
     cells: PassResults, results: Results, sizes: Mapping[str, int], title: str
 ) -> str:
     """Returns a row for each backend, without the controls, and a column for each workload at its size
     that was measured. Empty if none was.
     """
-    backends = [name for name in results.backends if results.precision(name) != "none"]
-    told = {
-        workload: {name: _longest(cells.cell(workload, size, name)) for name in backends}
-        for workload, size in sizes.items()
-    }
-    columns = {workload: entries for workload, entries in told.items() if any(entries.values())}
+    found = longest_of(cells, results, sizes)
     rows = [
-        [f"`{name}`", *(entries[name] or "–" for entries in columns.values())] for name in backends
+        [f"`{name}`", *(rough_time(of[name]) if name in of else "–" for of in found.values())]
+        for name in results.backends
+        if results.precision(name) != "none"
     ]
-    return markdown_table([title, *columns], rows, names=1) if columns else ""
-
-
-def _longest(cell: PassCell | None) -> str:
-    longest = cell and cell.value("worst_ns")
-    return rough_time(longest) if longest else ""
+    return markdown_table([title, *found], rows, names=1) if found else ""

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from results.survival import (
+    POWER_CUT,
     KEEPS_ALL,
     LOSES_ALL,
     MAXIMA,
@@ -159,7 +160,7 @@ def _advice(results: SurvivalResults, fates: dict[str, list[Fate]], broken: Sequ
         they = "it promises" if len(safe) == 1 else "they promise"
         said.append(
             f"If no timer may be lost, take {_either(safe)}: {they} to keep all, also after a power "
-            f"cut, and did.{_unpromised(results, fates, safe)}"
+            f"cut, and did{_cut_or_not(results, safe)}.{_unpromised(results, fates, safe)}"
         )
     twice = [queue for queue, own in fates.items() if any(fate.sums["fired_twice"] for fate in own)]
     if twice:
@@ -199,6 +200,12 @@ def _not_at_most_once(fates: dict[str, list[Fate]]) -> str:
     if not runs or any(fate.sums["fired_twice"] for fate in runs):
         return ""
     return ", none where workers completed them first"
+
+
+def _cut_or_not(results: SurvivalResults, safe: Sequence[str]) -> str:
+    """Says it if the power was not cut."""
+    cuts = [results.fates.get((POWER_CUT, queue)) for queue in safe]
+    return "" if all(cut and cut.has_figure for cut in cuts) else ", but the power was not cut here"
 
 
 def _is_safe(results: SurvivalResults, queue: str) -> bool:

@@ -1,0 +1,124 @@
+"""Findings about the timers of libraries and of runtimes."""
+
+from itertools import chain
+
+from findings.parts import Finding, elsewhere, holds
+from pictures import Picture
+from published import (
+    FEW,
+    NO_BREAK,
+    RUNTIMES,
+    SIZE,
+    best_of_libraries,
+    cheapest,
+    cost_of,
+    costs_of,
+    latest,
+    rough,
+)
+from reports import Choice
+from results.replays import Results
+from tables.chosen import rough as times
+from tables.libraries import pays
+from words import enumerated, power
+
+
+def libraries() -> Finding:
+    def span(results: Results) -> str:
+        """Returns for how many timers 1 % of a core pays with the worst library and with the best."""
+        best, *_, worst = best_of_libraries(results, "churn", SIZE)
+        return " to ".join(pays(results, "churn", SIZE, name) for name in (worst, best))
+
+    def again(results: Results) -> str:
+        return f"it is {span(results)} with {power(SIZE)}"
+
+    peers = costs_of("peers")
+    sizes = peers.sizes("churn")
+    best = {
+        size: {name.partition("_")[0]: name for name in best_of_libraries(peers, "churn", size)}
+        for size in sizes
+    }
+
+    def most(library: str, size: int) -> str:
+        """Returns the same for the best queue of a library."""
+        name = best[size].get(library)
+        return pays(peers, "churn", size, name) if name else "too slow"
+
+    told = [
+        f"{library} {' / '.join(most(library, size) for size in sizes)}"
+        for library in dict.fromkeys(chain.from_iterable(best.values()))
+    ]
+    [own, *_], cost = cheapest(peers, "churn", "exact")
+    return Finding(
+        says=(
+            f"1 % of a core cancels and arms {span(peers)} timers a second with an event loop's library and "
+            f"{power(SIZE)} timers: keep yours if you need fewer"
+        ).replace("\u202f", NO_BREAK),
+        seen=(
+            f"So many times a second 1 % of a core cancels a timer and arms another, with "
+            f"{' / '.join(map(power, sizes))} timers: {'; '.join(told)}. `{own}` does it {pays(peers, 'churn', SIZE, own)} "
+            f"times with {power(SIZE)}, at {rough(cost)} each."
+        ).replace("\u202f", NO_BREAK),
+        command="./scripts/bench peers --workloads=churn     # takes minutes",
+        limits=(
+            "the timers alone, in virtual time, without the rest of a loop's work ([libraries](peers.md))."
+            f"{elsewhere(again, 'peers')}"
+        ).replace("\u202f", NO_BREAK),
+        rounds=peers.rounds,
+        picture=Picture(
+            latest("peers"),
+            "libraries",
+            "cost_churn",
+            "Cost of cancelling and arming against the number of timers, for the timers of libraries",
+            Choice(
+                [*best_of_libraries(peers, "churn", FEW), "ace_heap", own, "index_heap_4"],
+                ["churn"],
+            ),
+        ),
+    )
+
+
+def runtimes() -> Finding:
+    processes = costs_of("processes")
+
+    def factors(results: Results, workload: str) -> list[float]:
+        own = cost_of(results, workload, SIZE, "index_heap_4")
+        return [cost_of(results, workload, SIZE, name) / own for name in RUNTIMES.values()]
+
+    def again(results: Results) -> str:
+        found = [times(factor) for factor in factors(results, "churn")]
+        return f"the four to cancel and arm are {enumerated(found, 9)} times as dear"
+
+    to_cancel, to_fire = factors(processes, "churn"), factors(processes, "hold")
+    holds(min(*to_cancel, *to_fire) > 1.5, "a runtime's timers cost more than an index heap")
+    [(first, its_factor), *others] = zip(RUNTIMES, to_cancel)
+    compared = [
+        f"{times(its_factor)} times as much with {first} as with a heap in an array",
+        *(f"{times(factor)} with {what}" for what, factor in others),
+    ]
+    told = [
+        f"{rough(cost_of(processes, 'churn', SIZE, name))} with {what} (`{name}`)"
+        for what, name in RUNTIMES.items()
+    ]
+    return Finding(
+        says=f"To cancel and arm costs {enumerated(compared, 9)}",
+        seen=(
+            f"To cancel a timer and arm another takes, with {power(SIZE)} pending, {enumerated(told, 9)}, and "
+            f"{rough(cost_of(processes, 'churn', SIZE, 'index_heap_4'))} with `index_heap_4` in the same rounds. To fire one and "
+            f"arm the next (`hold`), in the same order, they cost {enumerated([times(factor) for factor in to_fire], 9)} times as much as that heap."
+        ),
+        command="./scripts/bench processes --workloads=churn,hold     # takes minutes",
+        limits=(
+            "each program keeps its own clock and ids, and drives its runtime as its documentation says "
+            "([how](processes.md)); the figure of Go includes that its clock is moved. The timers of Java itself wait on the wall "
+            f"clock, so they are [services](services.md).{elsewhere(again, 'processes')}"
+        ),
+        rounds=processes.rounds,
+        picture=Picture(
+            latest("processes"),
+            "runtimes",
+            f"cost_per_workload_{SIZE}",
+            f"Cost at {power(SIZE)} timers, for the timers of runtimes",
+            Choice([*RUNTIMES.values(), "index_heap_4"], ["churn", "hold"], SIZE),
+        ),
+    )

@@ -1,0 +1,355 @@
+"""Findings about structures: heaps, wheels, rings and logs."""
+
+from collections.abc import Iterable
+
+from console import Failure
+from findings.parts import Finding, elsewhere, holds
+from pictures import Picture
+from published import (
+    DESIGNS,
+    FEW,
+    MAIN,
+    MANY,
+    NO_BREAK,
+    SIZE,
+    best_without_logs,
+    cell_of,
+    cheapest,
+    cost_of,
+    costs,
+    costs_of,
+    latest,
+    linked,
+    rough,
+    tails,
+    value_of,
+)
+from reports import Choice
+from results.replays import MARGIN, Results
+from style import family
+from tables.chosen import rough as times
+from words import enumerated, grouped, power, times_less
+
+HEAPS = ("heap", "radix")  # families
+WHEELS = ("wheel", "ring")
+RECORDING = "nginx_keepalive_c256"
+
+
+def _of_families(
+    results: Results, workload: str, size: int, precision: str, families: Iterable[str]
+) -> tuple[str, float]:
+    """Returns the cheapest of these families, and its cost."""
+    for name, cost in costs(results, workload, precision, size).items():
+        if family(name) in families:
+            return name, cost
+    raise Failure(
+        f"results: none of {', '.join(families)} has a figure for {workload}, {size} timers"
+    )
+
+
+Best = tuple[str, float]  # a backend, and its cost
+
+
+def _best_wheel_and_heap(results: Results, workload: str, size: int) -> tuple[Best, Best]:
+    return (
+        _of_families(results, workload, size, "granular", WHEELS),
+        _of_families(results, workload, size, "exact", HEAPS),
+    )
+
+
+def _wheels_and_heaps(results: Results) -> dict[int, tuple[Best, Best]]:
+    """Returns the cheapest wheel or ring and the cheapest heap of `churn`, by the number of timers."""
+    return {size: _best_wheel_and_heap(results, "churn", size) for size in results.sizes("churn")}
+
+
+def _told(best: Best) -> str:
+    name, cost = best
+    return f"{rough(cost)} (`{name}`)"
+
+
+def _lead(found: dict[int, tuple[Best, Best]]) -> tuple[int, str, int]:
+    """Returns from how many timers on the wheel is ahead, and how much cheaper it is with the most."""
+    factors = {size: heap / wheel for size, ((_, wheel), (_, heap)) in found.items()}
+    ahead = [size for size, factor in factors.items() if factor > 1 + MARGIN]
+    holds(bool(ahead) and ahead == list(factors)[-len(ahead) :], "a wheel is ahead from a size on")
+    return ahead[0], times_less(factors[ahead[-1]], "cheaper"), ahead[-1]
+
+
+def heap_or_wheel() -> Finding:
+    def again(results: Results) -> str:
+        first, cheaper, most = _lead(_wheels_and_heaps(results))
+        return f"it is ahead from {power(first)} timers on, and {cheaper} with {power(most)}"
+
+    full, timeouts = costs_of(MAIN), costs_of("timeouts")
+    found = _wheels_and_heaps(full)
+    first, cheaper, _ = _lead(found)
+    since = f"from {power(first)} timers on"
+    if first == min(found):
+        since += ", the fewest that were measured"
+    told = [
+        f"{_told(wheel)} and {_told(heap)} with {power(size)}"
+        for size, (wheel, heap) in found.items()
+        if size in (FEW, SIZE, MANY)
+    ]
+    most = max(timeouts.sizes("read_timeouts"))
+    wheel, heap = _best_wheel_and_heap(timeouts, "read_timeouts", most)
+    holds(wheel[1] < heap[1], "a wheel is ahead where all time-outs are cancelled")
+    fired = full.inputs[f"churn/{SIZE}/local"]["fired_share"]
+    [exact, *_], cost = cheapest(full, "churn", "exact")
+    spread = max(
+        max(cell.costs) / min(cell.costs)
+        for size, ((name, _), _) in found.items()
+        for cell in (cell_of(full, "churn", size, name),)
+    )
+    return Finding(
+        says=f"For time-outs take a wheel, if a tick late is fine: it is ahead of every heap {since}",
+        seen=(
+            "To cancel a timer and arm another (`churn`) costs, with the best wheel or ring and with the best "
+            f"heap: {'; '.join(told)}. With the most timers the wheel is {cheaper}. From {power(SIZE)} on about "
+            f"one timer in {round(1 / fired)} fires, and its cost is included. Where all are cancelled "
+            f"(`read_timeouts`) a wheel is ahead, too: {_told(wheel)} and {_told(heap)} with {power(most)}."
+        ),
+        command="./scripts/bench full --workloads=churn     # takes minutes",
+        limits=(
+            "a wheel rounds each deadline up, here to a millisecond. Of what does not round, "
+            f"`{exact}` is the cheapest at {power(SIZE)}: {rough(cost)}. All of these know the place of each id. The "
+            f"rounds of one wheel differ by up to {times(spread)} times, so wheels that are closer are alike."
+            f"{elsewhere(again)}"
+        ),
+        rounds=full.rounds,
+        picture=Picture(
+            latest(MAIN),
+            "heap_or_wheel",
+            "cost_churn",
+            "Cost of cancelling and arming against the number of timers, for wheels and heaps",
+            Choice(
+                ["kafka_wheel_256", "log_wheel_256", "ring_65536", "radix_heap", "index_heap_8"]
+                + ["index_heap_4", "binary_heap", "log_calendar_256"],
+                ["churn"],
+            ),
+        ),
+    )
+
+
+def handles() -> Finding:
+    heaps = (("binary_heap", "index_heap_2"), ("quad_heap", "index_heap_4"))
+
+    def factors(results: Results, workload: str, size: int) -> list[float]:
+        """Returns how much dearer the handles are."""
+        return [
+            cost_of(results, workload, size, boost) / cost_of(results, workload, size, own)
+            for boost, own in heaps
+        ]
+
+    def span(results: Results, *workloads: str) -> str:
+        least, *_, most = sorted(
+            factor
+            for workload in workloads
+            for size in (FEW, SIZE)
+            for factor in factors(results, workload, size)
+        )
+        holds(least > 1.5, "Boost's handles cost more than half as much again")
+        return f"{times(least)} to {times(most)} times"
+
+    def again(results: Results) -> str:
+        return f"it is {span(results, 'churn', 'hold')}"
+
+    full = costs_of(MAIN)
+    [recorded_size] = full.sizes(RECORDING)
+    recorded = map(times, factors(full, RECORDING, recorded_size))
+    return Finding(
+        says=f"A heap of Boost with handles costs {span(full, 'churn', 'hold')} as much as a heap in an array",
+        seen=(
+            "`binary_heap` and `quad_heap` are heaps of Boost with a handle for each timer. `index_heap_2` and "
+            "`index_heap_4` have the same arity, in an array, with the place of each id beside it. With "
+            f"{power(FEW)} and {power(SIZE)} timers the handles cost {span(full, 'churn')} as much in `churn`, "
+            f"{span(full, 'hold')} in `hold`, and {span(full, 'cancel')} to cancel alone. A handle belongs to a "
+            "node of its own, so each comparison follows a pointer."
+        ),
+        command="./scripts/bench full --workloads=churn,hold --backends=binary_heap,quad_heap,index_heap_2,index_heap_4     # takes minutes",
+        limits=(
+            "ids are small numbers here; with other keys a table from key to place is to be added. In a recording "
+            f"of nginx with some {power(FEW)} timers it is only {' and '.join(recorded)} times.{elsewhere(again)}"
+        ),
+        rounds=full.rounds,
+        picture=Picture(
+            latest(MAIN),
+            "handles",
+            "cost_churn",
+            "Cost of cancelling and arming against the number of timers, for heaps with handles and in an array",
+            Choice(["binary_heap", "quad_heap", "index_heap_2", "index_heap_4"], ["churn"]),
+        ),
+    )
+
+
+def logs() -> Finding:
+    workloads = ("drain", "hold", "keepalive", "idle_connections")
+
+    def gains_of(results: Results, size: int) -> list[tuple[str, float, str, float]]:
+        """Returns loads, what log_wheel_256 costs, and the best without logs with its cost."""
+        return [
+            (
+                workload,
+                cost_of(results, workload, size, "log_wheel_256"),
+                *best_without_logs(results, workload, "granular", size),
+            )
+            for workload in workloads
+        ]
+
+    def span(results: Results, size: int) -> str:
+        factors = [cost / own for _, own, _, cost in gains_of(results, size)]
+        return f"{times(min(factors))} to {times(max(factors))} times"
+
+    def again(results: Results) -> str:
+        most = max(results.sizes("hold"))
+        return f"it is {span(results, most)} at {power(most)}"
+
+    full, designs = costs_of(MAIN), costs_of(DESIGNS)
+    gains = gains_of(full, MANY)
+    holds(all(own < cost for _, own, _, cost in gains), "log_wheel_256 leads with the most timers")
+    told = [
+        f"`{workload}` takes {rough(own)} instead of {rough(cost)} (`{best}`)"
+        for workload, own, best, cost in gains
+    ]
+    shown = dict.fromkeys(["log_wheel_256", *(best for _, _, best, _ in gains)])
+    losses, all_cells = [], 0
+    for workload in full.workloads:
+        for size in full.sizes(workload):
+            own = full.cell(workload, size, "log_wheel_256")
+            if own and own.has_figure:
+                all_cells += 1
+                best, cost = best_without_logs(full, workload, "granular", size)
+                losses.append((own.cost / cost, workload, size, best))
+    losses.sort(reverse=True)
+    worst, workload, size, best = losses[0]
+    behind = sum(loss > 1 + MARGIN for loss, *_ in losses)
+    of_few = [loss > 1 + MARGIN for loss, _, its_size, _ in losses if its_size == FEW]
+    holds(
+        2 * sum(of_few) > len(of_few),
+        "log_wheel_256 is mostly behind where timers fit into a cache",
+    )
+
+    def without(idea: str, workload: str) -> str:
+        ours, other = (
+            cost_of(designs, workload, MANY, name)
+            for name in ("log_wheel_256", f"log_wheel_256_without_{idea}")
+        )
+        holds(other > 1.5 * ours, f"{workload} gains by {idea}")
+        return times(other / ours)
+
+    return Finding(
+        says=(
+            f"A wheel whose buckets are logs is {span(full, MANY)} as cheap at {power(MANY)} timers, and mostly "
+            "behind where all timers fit into a cache"
+        ),
+        seen=(
+            f"At {power(MANY)} timers {enumerated(told, 9)}. In {behind} of {all_cells} cells (a load and a size) of "
+            f"the suite `full` a granular structure without logs is cheaper than `log_wheel_256`: by up to "
+            f"{times(worst)} times (`{best}` in `{workload}` with {power(size)} timers). Most of the gain comes from "
+            f"fetching timers ahead: without it `drain` and `hold` take {without('fetching', 'drain')} and "
+            f"{without('fetching', 'hold')} times as long. In `keepalive` a moved timer also stays where it is: "
+            f"without that it takes {without('lazy_moves', 'keepalive')} times as long ({linked(DESIGNS, 'designs')})."
+        ),
+        command=f"./scripts/bench full --workloads=drain,hold,keepalive,idle_connections --backends={','.join(shown)} --sizes=10M     # takes a quarter of an hour",
+        limits=(
+            f"at {power(1_000_000)} timers, most of which a shared cache holds, it is {span(full, 1_000_000)}."
+            f"{elsewhere(again)} Other hosts gain less at {power(MANY)}, too ([the limit](limit.md#other-hosts))."
+        ),
+        rounds=full.rounds,
+        picture=Picture(
+            latest(MAIN),
+            "logs",
+            "cost_hold",
+            "Cost of a fire and the next timer against the number of timers, with logs and without",
+            Choice([*shown, "log_calendar_256", "one_store"], ["hold"]),
+        ),
+    )
+
+
+def worst_calls() -> Finding:
+    lists, logs, at_once = (
+        "kafka_wheel_256",
+        "log_wheel_256",
+        "log_wheel_256_without_cascading_ahead",
+    )
+
+    def longest(backend: str, of: str = "tails", counter: str = "worst_ns") -> float:
+        return value_of(tails(of), "hold", MANY, backend, counter)
+
+    def count(backend: str, counter: str) -> str:
+        return grouped(int(longest(backend, counter=counter))).replace("\u202f", NO_BREAK)
+
+    holds(
+        all(
+            value_of(tails(), name, MANY, lists, "worst_ns")
+            > 10 * value_of(tails(), name, MANY, logs, "worst_ns")
+            for name in ("churn", "keepalive", "hold")
+        )
+        and longest(at_once, DESIGNS) > 10 * longest(logs, DESIGNS),
+        "a cascade at once is ten times as long as one in parts",
+    )
+    steps = [rough(longest(name, DESIGNS)) for name in (lists, at_once, logs)]
+    return Finding(
+        says=(
+            f"A cascade makes single calls long: up to {rough(longest(lists))} at {power(MANY)} timers, and "
+            f"{rough(longest(logs))} with logs that cascade in parts"
+        ),
+        seen=(
+            "A cascade spreads a bucket of an upper level over the lower one. The longest `advance()` of "
+            f"`{lists}` in `hold` moves {count(lists, 'worst_moved')} timers. That of `{logs}` moves "
+            f"{count(logs, 'worst_moved')} and fires {count(logs, 'worst_fired')}: it moves a bucket in parts, in the calls "
+            f"before. Both ideas count: lists take {steps[0]}, logs that cascade at once {steps[1]}, and logs that cascade "
+            f"in parts {steps[2]} ({linked(DESIGNS, 'designs')})."
+        ),
+        command="./scripts/bench full --passes=tails --workloads=churn,keepalive,hold --backends=kafka_wheel_256,log_wheel_256 --sizes=10M --rounds=1     # takes minutes",
+        limits=(
+            "the clock advances tick by tick. If it jumps, as in a program that sleeps until the next timer, logs move "
+            "at once what is skipped ([the longest advance](limit.md#the-longest-advance))."
+        ),
+        rounds=costs_of("tails").rounds,
+        picture=Picture(
+            latest("tails"),
+            "worst_calls",
+            "longest_advance",
+            f"The longest advance() at {power(MANY)} timers, by workload",
+            Choice([logs, "ring_65536", lists]),
+        ),
+    )
+
+
+def reach() -> Finding:
+    ring, size = "ring_65536", SIZE
+
+    def far_of(results: Results) -> tuple[float, float, str, float]:
+        """Returns what the ring costs near and far, and the best of far delays with its cost."""
+        near, far = (cost_of(results, name, size, ring) for name in ("churn", "bulk"))
+        [best, *_], cost = cheapest(results, "bulk", "granular", size)
+        holds(far > 20 * near, "a ring's cost depends on the delays")
+        return near, far, best, cost
+
+    def again(results: Results) -> str:
+        _, far, _, cost = far_of(results)
+        return f"it is {times(far / cost)} times as dear"
+
+    near, far, best, cost = far_of(costs_of(MAIN))
+    return Finding(
+        says=(
+            f"One ring of slots is the simplest wheel, and {times(far / cost)} times as dear as the best when delays "
+            "leave its reach"
+        ),
+        seen=(
+            f"`{ring}` reaches 65 s with a tick of 1 ms. With {power(size)} timers it takes {rough(near)} in `churn`, "
+            f"whose delays are shorter, and {rough(far)} in `bulk`, whose delays are up to 25 days; `{best}` takes "
+            f"{rough(cost)} there. Each round looks at every timer of a slot."
+        ),
+        command="./scripts/bench full --workloads=churn,bulk --backends=ring_65536,kafka_wheel_512     # takes minutes",
+        limits=f"a ring with coarser ticks reaches further, and is later.{elsewhere(again)}",
+        rounds=costs_of(MAIN).rounds,
+        picture=Picture(
+            latest(MAIN),
+            "reach",
+            "cost_bulk",
+            "Cost with delays of up to 25 days against the number of timers, for a ring and for wheels",
+            Choice([ring, best, "kafka_wheel_256", "log_wheel_256"], ["bulk"]),
+        ),
+    )
