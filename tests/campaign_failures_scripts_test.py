@@ -193,6 +193,13 @@ class FailuresTest(BenchScratch):
             (counts["quick/fill/5/ring_512"], counts["quick/fill/50/ring_512"]), (3, 3)
         )
 
+    def test_further_attempts_at_a_noisy_round_are_no_further_rounds(self) -> None:
+        acts = "ring_512=noisy_timeout_at_4_5_6"
+        self.run_bench("--sizes=5,50", "--rounds=4", ACTS=acts)
+        cell = load([self.out]).cells["fill", 5, "ring_512"]
+        self.assertEqual(cell.failure, "timeout: in 2 of 3 rounds, too long")
+        self.assertEqual(self.measured().count("quick/fill/5/ring_512"), 3 + 2)
+
     def test_what_mostly_takes_too_long_is_hopeless(self) -> None:
         self.run_bench("--sizes=5,50", "--rounds=6", ACTS="ring_512=timeout_at_2_3")
         counts = collections.Counter(self.measured())

@@ -296,11 +296,12 @@ class Fake {
     return entry;
   }
 
-  // "timeout_at_2_3" fails at the second attempt and at the third.
+  // "timeout_at_2_3" fails at the second attempt and at the third; so does "noisy_timeout_at_2_3",
+  // whose other attempts are noisy.
   static std::string failure_of(const std::string& act, std::ptrdiff_t attempt) {
     if (act == "wrong_later" && attempt == 3) return "wrong: at last";
     if (act.starts_with("fails ")) return act.substr(6) + ": so it is";
-    if (!act.starts_with("timeout_at_")) return "";
+    if (act.find("timeout_at_") == std::string::npos) return "";
     const Strings attempts = parts(act, '_');
     return std::ranges::count(attempts, std::to_string(attempt)) ? "timeout: too long" : "";
   }
@@ -334,7 +335,7 @@ class Fake {
               {"processors", processors()},
               {"cpu_ns_per_request", 100 * (1 + (is_noisy ? noise : 0))}};
     }
-    const bool is_noisy = act == "noisy";  // most at its first attempt
+    const bool is_noisy = act.starts_with("noisy");  // most at its first attempt
     const double usual = is_other_ ? 2 : is_noisy ? static_cast<double>(attempt) : 1;
     const bool is_figure = !act.empty() && std::isdigit(static_cast<unsigned char>(act[0]));
     const bool waits = act == "waits" && (attempt == 15 || attempt == 16 || attempt == 18);

@@ -50,7 +50,9 @@ std::uint64_t available_memory() {
   std::uint64_t available = bytes(field("/proc/meminfo", "MemAvailable"));
   if (available < std::numeric_limits<std::uint64_t>::max() / 1024) available *= 1024;
   for (const std::filesystem::path& group : control_groups("/", "memory")) {
-    available = std::min(available, bytes(first_line(group / "memory.max")));
+    for (const char* limit : {"memory.max", "memory.limit_in_bytes"}) {  // of version 2, and 1
+      available = std::min(available, bytes(first_line(group / limit)));
+    }
   }
   return available;
 }

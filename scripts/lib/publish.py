@@ -1,9 +1,9 @@
 """Writes the figures of README.md and of pages in docs/ from the campaigns in results/, and the
 report of all of them.
 
-  scripts/publish            writes what stands between marks such as <!-- answers -->, and
-                             results/report.html if it has not the same campaigns; and
-                             compresses their JSON and their pictures
+  scripts/publish            writes what stands between marks such as <!-- answers -->, the
+                             pictures of the findings, and results/report.html if it has not
+                             the same campaigns; and compresses their JSON and their pictures
   scripts/publish --check    says whether all that is done, and changes nothing
 
 Of each suite the latest folder counts: results/DATE-MACHINE-SUITE. So after a new campaign of a suite

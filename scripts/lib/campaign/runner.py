@@ -120,7 +120,7 @@ class Runner:
         self._lines: dict[tuple[str, int], list[Line]] = defaultdict(list)
         self._failed: dict[str, str] = {}  # the failure, by cell
         # By cell: the number of figures, time-outs and momentary failures.
-        self._figures: dict[str, int] = defaultdict(int)
+        self._figures: dict[str, set[int]] = defaultdict(set)  # the rounds that have one
         self._timeouts: dict[str, int] = defaultdict(int)
         self._strikes: dict[str, int] = defaultdict(int)
         self._probes: list[float] = []  # durations of memory reads beside measurements, ascending
@@ -402,7 +402,7 @@ class Runner:
     def _waits(self, one: Input, cell: Cell) -> bool:
         """Whether smaller sizes have not yet shown if the cell is feasible."""
         return any(
-            self._timeouts[other.name] > self._figures[other.name]
+            self._timeouts[other.name] > len(self._figures[other.name])
             and other.name not in self._failed
             for _, other in self._smaller(one, cell)
         )
@@ -465,7 +465,8 @@ class Runner:
         failure = str(line.get("failure", ""))
         if failure and self._is_final(name, line, failure):
             self._failed[name] = failure
-        self._figures[name] += not failure
+        if not failure:
+            self._figures[name].add(line["round"])
         if (probe := line.get("entry", {}).get("memory_probe_ns", 0)) > 0:
             insort(self._probes, float(probe))
         _, workload, size, contender = name.rsplit("/", 3)
@@ -480,7 +481,7 @@ class Runner:
             # long.
             self._timeouts[name] += 1
             enough = 1 if self._rounds == 1 else 2
-            return self._timeouts[name] >= max(enough, self._figures[name] + 1)
+            return self._timeouts[name] >= max(enough, len(self._figures[name]) + 1)
         if line["seconds"] and failure.startswith(MOMENTARY):
             self._strikes[name] += 1
             return self._strikes[name] > 1
