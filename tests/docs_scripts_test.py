@@ -468,7 +468,7 @@ class FindingsTest(unittest.TestCase):
             f"On a slower virtual machine it is {times(ring.cost / best)} times as dear (its table).",
             told,
         )
-        self.assertEqual(told.count("(its table)"), 4 + 2, "those of full, locks and waits")
+        self.assertEqual(told.count("(its table)"), 4 + 4, "those of full, and one of each other")
         self.assertRegex(told, r"times cheaper with 10⁶ \(its table\)")
         self.assertRegex(told, r"it is [\d.]+ to [\d.]+ times at 10⁶ \(its table\)")
 
@@ -493,7 +493,7 @@ class FindingsTest(unittest.TestCase):
             self.assertTrue(heaps.is_drawn())
             publish.make_small(heaps.path)
             self.assertTrue(publish.is_small(heaps.path) and heaps.is_drawn())
-            with self.assertRaisesRegex(Failure, "cost_of_all is none of cost_churn, "):
+            with self.assertRaisesRegex(Failure, "cost_of_all is none of cost_fill, "):
                 Picture(Path(folder), "heaps", "cost_of_all", "").draw()
 
     def test_without_its_campaign_one_is_left_out(self) -> None:

@@ -74,7 +74,7 @@ def durable() -> Finding:
         ),
         command=(
             "./scripts/bench durable --workloads=clients     # takes half an hour\n"
-            f"./scripts/bench faults --workloads=power_cut --backends={','.join(name for name in QUEUES if fate(POWER_CUT, name).has_figure)} --sizes=5 --rounds=1     # takes minutes"
+            "./scripts/bench faults --workloads=power_cut --backends=redis_everysec,redis_always,journal_wheel_0 --sizes=5 --rounds=1     # takes minutes"
         ),
         limits=(
             f"clients and engines share two processors, so six nodes of a cluster make {times(rate('redis_cluster', many) / rate('redis_everysec', many))} "
