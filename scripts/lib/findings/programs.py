@@ -87,7 +87,10 @@ def runtimes() -> Finding:
 
     def again(results: Results) -> str:
         found = [times(factor) for factor in factors(results, "churn")]
-        return f"the four to cancel and arm are {enumerated(found, 9)} times as dear"
+        return (
+            f"the four to cancel and arm are {enumerated(found, 9)} times as dear; there Java pays [for new "
+            "pages](processes.md#what-is-built), too"
+        )
 
     to_cancel, to_fire = factors(processes, "churn"), factors(processes, "hold")
     holds(min(*to_cancel, *to_fire) > 1.5, "a runtime's timers cost more than an index heap")
