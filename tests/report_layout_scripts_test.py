@@ -110,6 +110,11 @@ def papers() -> list[dict[str, str]]:
     return [dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", block)) for block in blocks]
 
 
+def cell_of(name: str) -> tuple[str, str, str]:
+    """The scenario, the backend and its precision."""
+    return "quick/churn/1000", name, "none" if name == "null" else "exact"
+
+
 def is_shade(artist: Any) -> bool:
     """Whether a patch or a collection is filled with the grey of the harness."""
     colours = to_rgba_array(artist.get_facecolor())
@@ -279,6 +284,25 @@ class Pictures(Scratch):
             figure = figures[name]()
             self.addCleanup(plt.close, figure)
             self.assertIn(said, [text.get_text() for text in drawn_texts(figure)])
+
+    def test_the_longest_advance_is_drawn_where_it_was_measured(self) -> None:
+        names = ("heap", "ring", "null")
+        folder = self.folder / "campaign"
+        folder.mkdir()
+        self.write(
+            [one for name in names for one in costs(*cell_of(name), 5)], "campaign/results.json"
+        )
+        self.assertNotIn("longest_advance", dict(open_report([folder]).figures()))
+        times = {"heap": 400.0, "ring": 2e7, "null": 20.0}
+        tails = [entry(*cell_of(name), worst_ns=time) for name, time in times.items()]
+        self.write(tails, "campaign/tails.json")
+        report = open_report([folder])
+        self.check_figures(report, of_paper=False)
+        figure = dict(report.figures())["longest_advance"]()
+        self.addCleanup(plt.close, figure)
+        [axes] = figure.axes
+        drawn = [line.get_xdata()[0] for line in axes.lines]
+        self.assertEqual(drawn, [times["heap"], times["ring"]], "not the control")
 
     def test_a_choice_of_backends_and_workloads(self) -> None:
         names = ("kafka_wheel_20", "kafka_wheel_256", "my_heap", "your_heap")

@@ -12,6 +12,8 @@ from matplotlib.lines import Line2D
 
 from figures.parts import (
     FAINT,
+    INK,
+    LEGEND_SIZE,
     columns_within,
     footer_height,
     format_costs,
@@ -44,7 +46,7 @@ def draw(
     backends = list(dict.fromkeys(name for of in found.values() for name in of))
     wide = width or PAGE
     names = width_of_names(found)
-    entry = LEGEND_MARK + max(width_of(name, 7.5) for name in backends)
+    entry = LEGEND_MARK + max(width_of(name, LEGEND_SIZE) for name in backends)
     columns = min(len(backends), columns_within(wide, entry, 0.3))
     legend = legend_height(len(backends), columns)
     footer = footer_height(results, wide)
@@ -57,7 +59,7 @@ def draw(
     times = [time for of in found.values() for time in of.values()]
     axes.set(xscale="log", xlim=limits_around(times, margin=1.8), ylim=(len(found) - 0.4, -0.6))
     for y, (workload, of) in enumerate(found.items()):
-        text_left_of(axes, y, workload, size=8, colour=axes.xaxis.label.get_color())
+        text_left_of(axes, y, workload, size=8, colour=INK)
         for name, time in of.items():
             axes.plot(time, y, linestyle="", markersize=5, **marker_of(results.looks[name]))
     axes.set_yticks(range(len(found)), [""] * len(found))
