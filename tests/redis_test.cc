@@ -675,8 +675,9 @@ TEST(BrokenServer, AnswersSomethingElse) {
 TEST(BrokenServer, LeavesTimeForTheNextOne) {
   const FakeServer silent({}, FakeServer::kSilence);
   const PrivateRedisServer server;
-  RedisLink link({silent.endpoint(), server.endpoint()}, RedisLink::kPatience);
-  const RedisRouter::Limits limits{.give_up = std::chrono::steady_clock::now() + 20s};
+  RedisLink link({silent.endpoint(), server.endpoint()}, 50ms);
+  const RedisRouter::Limits limits{.give_up =
+                                       std::chrono::steady_clock::now() + RedisLink::kPatience};
   link.another()->with("key", limits, [&](RedisConnection& connection) {
     connection.call(REDIS_REPLY_STATUS, {"PING"});
   });

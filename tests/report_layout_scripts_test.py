@@ -110,11 +110,6 @@ def papers() -> list[dict[str, str]]:
     return [dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", block)) for block in blocks]
 
 
-def cell_of(name: str) -> tuple[str, str, str]:
-    """The scenario, the backend and its precision."""
-    return "quick/churn/1000", name, "none" if name == "null" else "exact"
-
-
 def is_shade(artist: Any) -> bool:
     """Whether a patch or a collection is filled with the grey of the harness."""
     colours = to_rgba_array(artist.get_facecolor())
@@ -286,15 +281,16 @@ class Pictures(Scratch):
             self.assertIn(said, [text.get_text() for text in drawn_texts(figure)])
 
     def test_the_longest_advance_is_drawn_where_it_was_measured(self) -> None:
-        names = ("heap", "ring", "null")
+        cells = {name: ("quick/churn/1000", name, "exact") for name in ("heap", "ring")}
+        cells["null"] = ("quick/churn/1000", "null", "none")
         folder = self.folder / "campaign"
         folder.mkdir()
         self.write(
-            [one for name in names for one in costs(*cell_of(name), 5)], "campaign/results.json"
+            [one for cell in cells.values() for one in costs(*cell, 5)], "campaign/results.json"
         )
         self.assertNotIn("longest_advance", dict(open_report([folder]).figures()))
         times = {"heap": 400.0, "ring": 2e7, "null": 20.0}
-        tails = [entry(*cell_of(name), worst_ns=time) for name, time in times.items()]
+        tails = [entry(*cells[name], worst_ns=time) for name, time in times.items()]
         self.write(tails, "campaign/tails.json")
         report = open_report([folder])
         self.check_figures(report, of_paper=False)

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from PIL import Image
 
 from console import Failure
-from files import replacing
+from figures.parts import write_picture
 from reports import Choice, open_report
 
 SOURCE = "Source"  # the keyword of a PNG for it
@@ -47,7 +47,5 @@ class Picture:
         if self.figure not in draws:
             raise Failure(f"{self.folder}: {self.figure} is none of {', '.join(draws)}")
         figure = draws[self.figure]()
-        with replacing(self.path) as partial:
-            metadata = {SOURCE: self.source}
-            figure.savefig(partial, format="png", facecolor="white", metadata=metadata)
+        write_picture(figure, self.path, {SOURCE: self.source})
         plt.close(figure)

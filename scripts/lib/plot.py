@@ -22,6 +22,7 @@ from matplotlib.figure import Figure
 
 from console import ArgumentParser, Failure, UsageError, complain, run_main
 from figures.paper import STYLE
+from figures.parts import write_picture
 from files import make_folder, path_argument, replacing
 from reports import Choice, Report, names, open_report, print_table
 from words import power
@@ -95,10 +96,8 @@ def write_paper(report: Report, folder: Path) -> list[Path]:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    for kind in ("png", "svg"):
-        with replacing(path.with_suffix(f".{kind}")) as partial:
-            metadata = {"Date": None} if kind == "svg" else None
-            figure.savefig(partial, format=kind, facecolor="white", metadata=metadata)
+    write_picture(figure, path, None)
+    write_picture(figure, path.with_suffix(".svg"), {"Date": None})
     plt.close(figure)
 
 

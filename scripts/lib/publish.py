@@ -134,7 +134,7 @@ def main(words: Sequence[str] | None = None) -> int:
             write_report(sources)
     if arguments.check and stale:
         raise Failure(f"{' and '.join(stale)}: not as published; run scripts/publish")
-    say(f"Wrote {' and '.join(stale)}." if stale else "All is as published.")
+    say(f"Wrote {' and '.join(dict.fromkeys(stale))}." if stale else "All is as published.")
     return 0
 
 
@@ -522,19 +522,17 @@ def _many(full: Results) -> str:
         own = cost_of(full, "hold", MANY, ours)
         _, best = best_without_logs(full, "hold", precision, MANY)
         told.append(f"{rough(own)} with `{ours}` and {rough(best)} with the best {other}")
-    with_few = [
-        enumerated(
-            [f"{rough(cost)} with {_named(names, explain=False)}" for names, cost in best], 2
+
+    def with_few(workload: str) -> str:
+        best = (cheapest(full, workload, precision, FEW) for precision in PRECISIONS)
+        return " and ".join(
+            f"{rough(cost)} with {_named(names, explain=False)}" for names, cost in best
         )
-        for best in (
-            [cheapest(full, workload, precision, FEW) for precision in PRECISIONS]
-            for workload in ("churn", "hold")
-        )
-    ]
+
     return (
         f"**Few timers or many**: with {power(FEW)} timers a structure without logs is the cheapest in "
         f"{few[1] - few[0]} of {few[1]} rankings ({few[1] // 2} loads, granular and exact); to cancel and arm takes "
-        f"{with_few[0]}, a fire and the next timer {with_few[1]}. With {power(MANY)} timers one with logs is the "
+        f"{with_few('churn')}, a fire and the next timer {with_few('hold')}. With {power(MANY)} timers one with logs is the "
         f"cheapest in {many[0]} of {many[1]}: a fire and the next timer then take {', and '.join(told)} "
         "([what that is worth, and on another host](docs/limit.md))."
     )

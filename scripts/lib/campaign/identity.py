@@ -25,7 +25,7 @@ from results.grid import FORMAT
 from results.survival import SUITE as SURVIVAL
 
 ROOT = Path(__file__).resolve().parents[3]
-RECORDINGS = ROOT / "bench" / "traces"  # of the project
+RECORDINGS = Path("bench/traces")  # in the project
 
 # The code that measures a contender: folders, whose files count together with the headers they
 # include, and single files.
@@ -63,7 +63,7 @@ def cell_identity(plan: Plan, one: Input, cell: Cell, how: list[str]) -> str:
     timed = {key: plan.facts.get(key) for key in ("seconds", "seed")} | {"choice": plan.choice}
     named = [trace for trace in _named_traces(plan.choice) if Path(trace).stem == one.workload]
     if not plan.is_replayed and not named:
-        named = [str(RECORDINGS / one.workload)]
+        named = [str(ROOT / RECORDINGS / one.workload)]
     traces = _trace_files(named)
     return digest(
         {
@@ -89,7 +89,7 @@ def choice_key(choice: Sequence[str], project: Path) -> str:
     name = suite.partition("=")[2]
     own = project / "bench" / "suites" / f"{name}.toml"
     suites = [path for path in (Path(name), own) if path.is_file()]
-    recordings = sorted((project / RECORDINGS.relative_to(ROOT)).glob("*"))
+    recordings = sorted((project / RECORDINGS).glob("*"))
     commands = [option.partition("=")[2] for option in options if option.startswith("--process=")]
     programs = [path for command in commands for path in files_of_command(command)]
     files = [*suites, *recordings, *_trace_files(_named_traces(choice)), *programs]

@@ -26,5 +26,5 @@ def all_figures(
         yield "limit", partial(limit.draw, results, width)
     yield "overview", partial(overview.draw, results, width)
     sizes = sizes_at(results, size)
-    if tails and longest_of(tails, results, sizes):
-        yield "longest_advance", partial(longest.draw, results, tails, sizes, width)
+    if tails and (found := longest_of(tails, results, sizes)):
+        yield "longest_advance", partial(longest.draw, results, found, sizes, width)

@@ -5,6 +5,7 @@ them is not in it.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -27,9 +28,7 @@ from figures.parts import (
     write_footer,
     write_title,
 )
-from results.passes import PassResults
 from results.replays import Results
-from tables.longest import longest_of
 from words import power
 
 PAGE = 7.5  # inches of the page's width, unless given
@@ -39,10 +38,16 @@ LEGEND_MARK = 0.55  # inches of an entry of the legend beside its name
 
 
 def draw(
-    results: Results, tails: PassResults, sizes: Mapping[str, int], width: float | None = None
+    results: Results,
+    found: Mapping[str, Mapping[str, float]],
+    sizes: Mapping[str, int],
+    width: float | None = None,
 ) -> Figure:
-    """Draws the backends that have a figure, without the controls, each workload at its size."""
-    found = longest_of(tails, results, sizes)
+    """Draws what longest_of() has found with these sizes."""
+
+    def dot(name: str) -> dict[str, Any]:
+        return {"linestyle": "", "markersize": 5, **marker_of(results.looks[name])}
+
     backends = list(dict.fromkeys(name for of in found.values() for name in of))
     wide = width or PAGE
     names = width_of_names(found)
@@ -61,7 +66,7 @@ def draw(
     for y, (workload, of) in enumerate(found.items()):
         text_left_of(axes, y, workload, size=8, colour=INK)
         for name, time in of.items():
-            axes.plot(time, y, linestyle="", markersize=5, **marker_of(results.looks[name]))
+            axes.plot(time, y, **dot(name))
     axes.set_yticks(range(len(found)), [""] * len(found))
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=7, colors=FAINT)
@@ -72,10 +77,7 @@ def draw(
         f"The longest advance() at {told} timers",
         "each call counts by the least of three replays; one measurement a cell",
     )
-    handles = [
-        Line2D([], [], linestyle="", markersize=5, label=name, **marker_of(results.looks[name]))
-        for name in backends
-    ]
+    handles = [Line2D([], [], label=name, **dot(name)) for name in backends]
     legend_below(figure, handles, columns, footer, handlelength=1)
     write_footer(figure, results)
     return figure

@@ -4,6 +4,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -19,6 +20,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from files import replacing
 from results.grid import Grid
 from results.replays import Results
 from style import DASHES, Look
@@ -209,6 +211,12 @@ def write_above(axes: Axes, title: str, note: str) -> None:
             annotation_clip=False,
             **style,
         )
+
+
+def write_picture(figure: Figure, path: Path, metadata: dict[str, str | None] | None) -> None:
+    """Writes a figure as the ending of the path says, PNG or SVG."""
+    with replacing(path) as partial:
+        figure.savefig(partial, format=path.suffix[1:], facecolor="white", metadata=metadata)
 
 
 def line_of(results: Grid[Any], backend: str, **style: Any) -> dict[str, Any]:

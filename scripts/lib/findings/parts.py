@@ -46,7 +46,7 @@ def text(number: int, finding: Finding) -> str:
         paragraph(f"*Limits:* {finding.limits} *How sure:* {sure}. *Measure it again:*"),
         f"```sh\n{finding.command}\n```",
     ]
-    return "\n\n".join(parts).replace(NO_BREAK, " ")
+    return "\n\n".join(parts).replace(NO_BREAK, " ").replace("\u202f", " ")
 
 
 def holds(claim: bool, finding: str) -> None:

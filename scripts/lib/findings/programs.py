@@ -6,7 +6,6 @@ from findings.parts import Finding, elsewhere, holds
 from pictures import Picture
 from published import (
     FEW,
-    NO_BREAK,
     RUNTIMES,
     SIZE,
     best_of_libraries,
@@ -53,17 +52,17 @@ def libraries() -> Finding:
         says=(
             f"1 % of a core cancels and arms {span(peers)} timers a second with an event loop's library and "
             f"{power(SIZE)} timers: keep yours if you need fewer"
-        ).replace("\u202f", NO_BREAK),
+        ),
         seen=(
             f"So many times a second 1 % of a core cancels a timer and arms another, with "
             f"{' / '.join(map(power, sizes))} timers: {'; '.join(told)}. `{own}` does it {pays(peers, 'churn', SIZE, own)} "
             f"times with {power(SIZE)}, at {rough(cost)} each."
-        ).replace("\u202f", NO_BREAK),
+        ),
         command="./scripts/bench peers --workloads=churn     # takes minutes",
         limits=(
             "the timers alone, in virtual time, without the rest of a loop's work ([libraries](peers.md))."
             f"{elsewhere(again, 'peers')}"
-        ).replace("\u202f", NO_BREAK),
+        ),
         rounds=peers.rounds,
         picture=Picture(
             latest("peers"),

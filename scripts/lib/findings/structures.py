@@ -10,7 +10,6 @@ from published import (
     FEW,
     MAIN,
     MANY,
-    NO_BREAK,
     SIZE,
     best_without_logs,
     cell_of,
@@ -96,11 +95,8 @@ def heap_or_wheel() -> Finding:
     holds(wheel[1] < heap[1], "a wheel is ahead where all time-outs are cancelled")
     fired = full.inputs[f"churn/{SIZE}/local"]["fired_share"]
     [exact, *_], cost = cheapest(full, "churn", "exact")
-    spread = max(
-        max(cell.costs) / min(cell.costs)
-        for size, ((name, _), _) in found.items()
-        for cell in (cell_of(full, "churn", size, name),)
-    )
+    wheels = [cell_of(full, "churn", size, name) for size, ((name, _), _) in found.items()]
+    spread = max(max(cell.costs) / min(cell.costs) for cell in wheels)
     return Finding(
         says=f"For time-outs take a wheel, if a tick late is fine: it is ahead of every heap {since}",
         seen=(
@@ -273,16 +269,17 @@ def worst_calls() -> Finding:
         "log_wheel_256_without_cascading_ahead",
     )
 
-    def longest(backend: str, of: str = "tails", counter: str = "worst_ns") -> float:
-        return value_of(tails(of), "hold", MANY, backend, counter)
+    def longest(
+        backend: str, of: str = "tails", workload: str = "hold", counter: str = "worst_ns"
+    ) -> float:
+        return value_of(tails(of), workload, MANY, backend, counter)
 
     def count(backend: str, counter: str) -> str:
-        return grouped(int(longest(backend, counter=counter))).replace("\u202f", NO_BREAK)
+        return grouped(int(longest(backend, counter=counter)))
 
     holds(
         all(
-            value_of(tails(), name, MANY, lists, "worst_ns")
-            > 10 * value_of(tails(), name, MANY, logs, "worst_ns")
+            longest(lists, workload=name) > 10 * longest(logs, workload=name)
             for name in ("churn", "keepalive", "hold")
         )
         and longest(at_once, DESIGNS) > 10 * longest(logs, DESIGNS),

@@ -341,8 +341,9 @@ def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
         own_rounds = 0
         for entry in file.entries:
             try:
-                own_rounds = max(own_rounds, round_of(entry) + 1)
-                grid.add(entry | {"round": rounds + round_of(entry)} if rounds else entry)
+                round_ = round_of(entry)
+                own_rounds = max(own_rounds, round_ + 1)
+                grid.add(entry | {"round": rounds + round_} if rounds else entry)
             except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
                 raise Failure(
                     f"{file.path}: {json.dumps(entry)[:80]}... is not a cell {grid.CELL_NAME} "

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from results.survival import (
-    POWER_CUT,
     KEEPS_ALL,
     LOSES_ALL,
     MAXIMA,
+    POWER_CUT,
     SKIPPED,
     SUMS,
     Fate,
