@@ -485,6 +485,28 @@ class TimeTest(unittest.TestCase):
         self.assertAlmostEqual(limit(1000), 80, delta=1)
         self.assertGreater(limit(10_000_000), 2 * 450, "45 s a million, twice")
 
+    def test_a_budget_goes_by_the_figure_of_each_scenario(self) -> None:
+        for suite, figures in (
+            ("quick", {"churn": "ns_per_item"}),
+            ("contention", {"own": "calls_per_second"}),
+            (
+                "durable",
+                {
+                    "clients": "timers_per_second",
+                    "orders": "lateness_p50_ns",
+                    "idle": "cpu_ns_per_hour",
+                },
+            ),
+        ):
+            runner = runner_of(suite)
+            cells = {f"{suite}/{name}/9/q": figure for name, figure in figures.items()}
+            told = {"status": "ok", "disturbance": 0}
+            runner._failed = {}
+            runner._lines = {
+                (cell, 0): [{"entry": {figure: 7.0}, **told}] for cell, figure in cells.items()
+            }
+            self.assertEqual(runner._costs(), {cell: [7.0] for cell in cells})
+
 
 class MemoryTest(unittest.TestCase):
     def test_memory_that_is_mapped_shared_is_limited_too(self) -> None:

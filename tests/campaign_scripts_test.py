@@ -184,6 +184,17 @@ class CampaignTest(BenchScratch):
         self.assertEqual(context["inputs"]["fill/10/both"]["hashes"], ["abc"])
         self.assertEqual(context["limits"], {"clock_ns": 20})
 
+    def test_results_on_the_wall_clock_say_what_the_load_is(self) -> None:
+        options = ("accuracy", "--sizes=1000", "--backends=ring_512", "--rounds=1")
+        for more, load in (
+            ((), "--seconds=0.5"),
+            (("--timeout=9", "--seconds=0.5", "--rate=7"), "--rate=7 --seconds=0.5 --timeout=9"),
+        ):
+            self.out = self.folder / f"out{len(more)}"
+            code, _, err = self.run_bench(*options, *more)
+            self.assertEqual((code, err), (0, ""))
+            self.assertEqual(self.results()["context"]["load"], load)
+
     def test_figures_that_were_not_drawn_any_more_are_drawn(self) -> None:
         self.draws = True
         self.run_bench()
@@ -212,8 +223,11 @@ class CampaignTest(BenchScratch):
         self.run_bench()
         good = journal.read_text().splitlines(keepends=True)
         for content, complaint in (
-            ("".join([*good[:3], '{"kind":', *good[3:]]), "journal.jsonl:4: is damaged"),
-            ('{"kind": 1}\n', "journal.jsonl:1: is damaged"),
+            (
+                "".join([*good[:3], '{"kind":', *good[3:]]),
+                "journal.jsonl:4: is damaged .*; remove that line",
+            ),
+            ('{"kind": 1}\n', "journal.jsonl:1: is damaged .*; replace that line by the first"),
             (
                 good[0] + '{"kind": "cell"}\n',
                 "journal.jsonl:2: is damaged .without a proper cell, round",
@@ -548,6 +562,11 @@ class OptionsTest(unittest.TestCase):
                     bench.parse([option])
                 self.assertEqual(ended.exception.code, 2)
                 self.assertIn(option.partition("=")[0], err.getvalue())
+
+    def test_a_budget_is_refused_where_there_is_no_interval(self) -> None:
+        with redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit):
+            bench.parse(["faults", "--budget=10m"])
+        self.assertIn("--budget is not for the suite faults, whose", err.getvalue())
 
 
 if __name__ == "__main__":

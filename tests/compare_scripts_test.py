@@ -330,6 +330,12 @@ class CompareCommandTest(Scratch):
         self.assertIn("the controls differ by up to 10.0 %", ended.stdout)
         self.assertIn("1 unresolved", ended.stdout)
 
+    def test_without_controls_nobody_tells_how_much_the_machine_changed(self) -> None:
+        before, after = (self.campaign(name, {"scan": self.SCAN}) for name in ("a", "b"))
+        ended = self.compare(before, after)
+        self.assertIn("no control tells how much the machine changed", ended.stdout)
+        self.assertNotIn("the controls differ", ended.stdout)
+
     def test_the_noise_of_either_campaign_hides_what_is_smaller(self) -> None:
         quiet = {"scan": self.SCAN}
         noisy = {
@@ -375,6 +381,54 @@ class CompareCommandTest(Scratch):
         same = self.compare(f"{path}:fast", f"{path}:fast@again", "--figure=schedule_p99_ns")
         self.assertIn("A, schedule_p99", same.stdout)
         self.assertIn("1 equivalent", same.stdout)
+
+    def test_a_figure_that_came_down_to_0_has_no_ratio_and_is_not_lost(self) -> None:
+        def campaign(name: str, wakeups: float) -> Path:
+            return self.campaign_of(
+                name,
+                [
+                    {
+                        "name": f"accuracy/rate/{size}/swift/x",
+                        "label": "exact, per fire",
+                        "round": i,
+                        "wakeups_per_second": cost * factor,
+                    }
+                    for size, factor in ((100, wakeups), (1000, 1))
+                    for i, cost in enumerate(self.SCAN)
+                ],
+            )
+
+        a, b = campaign("a", 10), campaign("b", 0)
+        ended = self.compare(a, b, "--figure=wakeups_per_second", "--gate=3%")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""), ended.stdout)
+        self.assertIn("whose figure is 0 in a round, so there is no ratio: ", ended.stdout)
+        self.assertIn("A, wakeups_per_second", ended.stdout)
+
+    def test_who_does_not_keep_up_is_not_compared(self) -> None:
+        def campaign(name: str, saturated: int) -> Path:
+            return self.campaign_of(
+                name,
+                [
+                    {
+                        "name": f"purgatory/low/1000/{service}/x",
+                        "label": "exact, per request" + ", saturated" * (i < rounds),
+                        "round": i,
+                        "cpu_ns_per_request": cost,
+                        "actual_per_second": cost,
+                    }
+                    for service, rounds in (("swift", saturated), ("calm", 4))
+                    for i, cost in enumerate(self.SCAN)
+                ],
+            )
+
+        a, b = campaign("a", 0), campaign("b", 5)
+        ended = self.compare(a, b, "--gate=3%")
+        self.assertEqual(ended.returncode, 1)
+        self.assertRegex(ended.stdout, r"low/10³ +\| calm")
+        self.assertNotRegex(ended.stdout, r"low/10³ +\| swift")
+        self.assertIn("with one in A: swift on low/10³ (saturated)", ended.stdout)
+        ended = self.compare(a, b, "--figure=actual_per_second")
+        self.assertRegex(ended.stdout, r"low/10³ +\| swift", "what it does a second is its figure")
 
     def test_too_few_rounds_are_told(self) -> None:
         folder = self.campaign("one", {"scan": self.SCAN[:3], "heap": [1.0, 1.0, 1.0]})
@@ -547,12 +601,20 @@ class CommitsTest(BenchScratch):
         self.assertNotIn("Building", ended.stdout, "that was done")
         self.assertEqual(len(list(self.project.glob("build/commits/*/build/release/*"))), 2)
 
+    def test_services_are_compared_by_their_figure(self) -> None:
+        options = ("accuracy", "--rounds=7", "--sizes=1000")
+        ended = self.compare("fast", "slow", *options)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""), ended.stdout)
+        self.assertRegex(ended.stdout, r"\| A, lateness_p50 \|")
+        self.assertRegex(ended.stdout, r"low/10³ +\| delay_queue +\|")
+
     def test_what_cannot_be_compared_is_refused(self) -> None:
         (self.project / "broken").write_text("")
         self.commit("broken")
         for arguments, code, complaint in (
             (("fast", "fast"), 2, "both are the same commit"),
             (("fast", "slow", "--out=x"), 2, "--out is not for comparing commits"),
+            (("fast", "slow", "faults"), 2, "the suite faults counts what survives"),
             (("fast", "nowhere"), 2, "'nowhere' is neither results nor a commit"),
             (("broken", "fast"), 3, r"commit [0-9a-f]{9} cannot be built; see /.*\.log"),
         ):

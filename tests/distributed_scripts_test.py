@@ -5,6 +5,7 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/distributed_scripts_
 
 import sys
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -163,15 +164,27 @@ class ModelTest(Scratch):
         assert alone.syncs
         by_disk = 0.7 / (alone.syncs * 0.5 * MILLISECOND)
         by_processor = 0.7 / node.together.cpu
-        least, most = node.rates(busy=0.7)
-        self.assertAlmostEqual(least, by_disk, 3)
-        self.assertAlmostEqual(node.rate_alone(0.7), least)
-        self.assertLess(most, by_processor)
+        together, one_by_one = node.rates(busy=0.7)
+        self.assertAlmostEqual(one_by_one, by_disk, 3)
+        self.assertAlmostEqual(node.rate_alone(0.7), one_by_one)
+        self.assertLess(together, by_processor)
         self.assertEqual(node.for_memory(LOAD), 3)  # 201 bytes of 10^9, in 64 GiB
-        self.assertEqual(node.for_rate(LOAD), (-(-(10**6) // most), -(-(10**6) // least)))
+        needed = (-(-(10**6) // together), -(-(10**6) // one_by_one))
+        self.assertEqual(node.for_rate(LOAD), needed)
         self.assertEqual(node.nodes(LOAD), node.for_rate(LOAD)[1])
         silent = node.failover(LOAD)
         self.assertAlmostEqual(silent or 0, 0.1 + 2e-6 * 1e9 / node.nodes(LOAD), 6)
+
+    def test_the_first_rate_is_of_many_clients_also_if_it_is_the_lower(self) -> None:
+        node = node_of(self.load([*entries(), journal()]), "redis_always", cancelled=0.9)
+        assert node
+        node = replace(node, together=Work(cpu=1.0, syncs=0.0))
+        together, alone = node.rates(busy=0.7)
+        self.assertAlmostEqual(together, 0.7)
+        self.assertGreater(alone, 100)
+        first, second = node.for_rate(LOAD)
+        self.assertGreater(first, second)
+        self.assertEqual(node.nodes(LOAD), first, "enough however requests come")
 
     def test_requests_that_come_alone_cost_what_the_rates_say(self) -> None:
         results = self.load([*entries(), *at_a_rate(), journal()])

@@ -30,8 +30,11 @@ import limit_tables
 import publish
 import published
 from console import Failure
+from history_testing import point
+from page.contents import contents
 from pictures import Picture
 from reports import Choice
+from results import history
 from results.grid import packed
 from results.passes import load_pass
 from results.replays import Results, load
@@ -247,6 +250,31 @@ class ReadmeTest(unittest.TestCase):
                     publish.main([])
                     self.assertEqual(list(publish.sources_of(copy)), [first])
                     publish.main(["--check"])
+
+    def test_a_history_that_grew_is_reported_anew(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path("history.jsonl")
+            file = Path(folder) / source
+            history.add(file, [point("aaa", 1)])
+            told = {str(source): contents([file])["campaigns"][0]["machine"]}
+            with (
+                mock.patch.object(publish, "ROOT", Path(folder)),
+                mock.patch.object(publish, "sources_of", lambda _: told),
+            ):
+                self.assertFalse(publish.is_stale(file, [source]))
+                history.add(file, [point("bbb", 2)])
+                self.assertTrue(publish.is_stale(file, [source]))
+
+    def test_a_folder_without_the_name_of_a_suite_is_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("2026-01-02-arm-graviton4-full", "2026-01-02-full"):
+                (Path(folder) / "results" / name).mkdir(parents=True)
+            with mock.patch.object(published, "ROOT", Path(folder)):
+                with self.assertRaisesRegex(Failure, "2026-01-02-full: is not named DATE-MAKER"):
+                    published.find("full")
+                (Path(folder) / "results" / "2026-01-02-full").rmdir()
+                found = published.find("full")
+        self.assertEqual(found and found.name, "2026-01-02-arm-graviton4-full")
 
     def test_a_campaign_that_was_measured_anew_is_reported_anew(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

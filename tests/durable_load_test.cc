@@ -228,6 +228,7 @@ TEST(DurableLoadTest, CountsWhatAWholeQueueDoes) {
   const DurableFigures fired = measure_fire(kLoad, 500, contender<Wrapped>(), kGoOn);
   EXPECT_EQ(fired.failure, "");
   EXPECT_EQ(fired.timers, 500U);
+  EXPECT_EQ(fired.claim.count(), fired.complete.count()) << "those that found something";
   const DurablePlan plan = plan_at_rate(100, 0.5);
   DurableFigures late;
   for (int i = 0; i < 3; ++i) {  // a busy machine may fall behind
@@ -263,6 +264,132 @@ TEST(DurableLoadTest, TheControlSleepsUntilEachDeadline) {
   EXPECT_EQ(control.lateness.count(), plan.fires().size());
   EXPECT_GT(control.lateness.mean(), 0);
   EXPECT_EQ(control.generator.count(), plan.ops.size());
+}
+
+// How late it hands out what is due.
+struct ClaimsLate : Wrapped {
+  using Wrapped::Wrapped;
+  static constexpr Tick kLate = 100 * kMs;
+  void schedule(std::span<const DurableTimer> timers) override {
+    std::vector<DurableTimer> later(timers.begin(), timers.end());
+    for (DurableTimer& timer : later) timer.deadline += lateness_of(timer.id);
+    queue_->schedule(later);
+  }
+  virtual Tick lateness_of(DurableId) const { return kLate; }
+};
+
+TEST(DurableLoadTest, LatenessCountsFromTheDeadlineToTheHandler) {
+  const DurablePlan plan = plan_at_rate(100, 0.5);
+  const double late = ClaimsLate::kLate;
+  double control = late, median = 2 * late;
+  for (int i = 0; i < 3 && (control >= late / 2 || median >= 1.5 * late); ++i) {  // it may be busy
+    const DurableFigures figures = measure_timed(kLoad, plan, contender<ClaimsLate>(), kGoOn);
+    EXPECT_GE(figures.lateness.quantile(0).value_or(0), 0.99 * late);
+    median = figures.lateness.quantile(0.5).value_or(0);
+    control = measure_timed_control(kLoad, plan, kGoOn).lateness.quantile(0.5).value_or(late);
+  }
+  EXPECT_LT(median, 1.5 * late);
+  EXPECT_LT(control, late / 2);
+}
+
+// As an engine that counts seconds may be by chance.
+struct ClaimsTheSecondHalfLate : ClaimsLate {
+  using ClaimsLate::ClaimsLate;
+  static inline std::set<DurableId> second_half;  // of the plan
+  Tick lateness_of(DurableId id) const override { return second_half.contains(id) ? 300 * kMs : 0; }
+};
+
+TEST(DurableLoadTest, LatenessWithinTheResolutionIsNoBacklog) {
+  const DurablePlan plan = plan_at_rate(200, 1);
+  const std::vector<DurableId> fires = plan.fires();  // by deadline
+  ClaimsTheSecondHalfLate::second_half = {fires.begin() + 100, fires.end()};
+  DurableContender late = contender<ClaimsTheSecondHalfLate>();
+  EXPECT_TRUE(measure_timed(kLoad, plan, late, kGoOn).saturated);
+  late.traits.resolution = 1'000 * kMs;
+  const DurableFigures rounded = measure_timed(kLoad, plan, late, kGoOn);
+  EXPECT_FALSE(rounded.saturated);
+  EXPECT_GT(rounded.lateness.quantile(0.9).value_or(0), 290.0 * kMs) << "it is late all the same";
+}
+
+void spin(double seconds) {
+  const auto used = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  const double begin = used();
+  while (used() - begin < seconds) {
+  }
+}
+
+struct SpinsWhenArmingMany : Wrapped {
+  using Wrapped::Wrapped;
+  void schedule(std::span<const DurableTimer> timers) override {
+    if (timers.size() > 50) spin(0.5);
+    queue_->schedule(timers);
+  }
+};
+
+TEST(DurableLoadTest, WhatIsArmedBeforeTheLoadIsInNoFigure) {
+  const DurablePlan plan = plan_at_rate(100, 0.5);
+  ASSERT_GT(plan.before, 50U);
+  const DurableFigures figures =
+      measure_timed(kLoad, plan, contender<SpinsWhenArmingMany>(), kGoOn);
+  EXPECT_EQ(figures.failure, "");
+  EXPECT_LT(figures.client_cpu_seconds, 0.5);
+}
+
+struct SpinsWhenCompleting : Wrapped {
+  using Wrapped::Wrapped;
+  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
+    spin(0.01);
+    return queue_->complete(claims);
+  }
+};
+
+TEST(DurableLoadTest, ClientsAreChargedWithTheirProcessorTime) {
+  for (const char* name : {"journal_wheel_0", "redis_memory"}) {  // threads, and processes
+    const DurableFigures figures =
+        measure_fire(kLoad, 500, contender<SpinsWhenCompleting>(name), kGoOn);
+    EXPECT_EQ(figures.failure, "");
+    const double spun = 0.01 * static_cast<double>(figures.complete.count());
+    EXPECT_GE(spun, 0.5);
+    EXPECT_GE(figures.client_cpu_seconds, spun);
+    EXPECT_LE(figures.client_cpu_seconds, 2 * figures.seconds + 0.1);
+  }
+}
+
+struct SaysThatNoneWasHeld : Wrapped {
+  using Wrapped::Wrapped;
+  std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
+    return std::vector<bool>(claims.size(), false);
+  }
+};
+
+TEST(DurableLoadTest, OnlyWhatWasHeldHasFired) {
+  const DurableFigures none = measure_fire(kLoad, 500, contender<SaysThatNoneWasHeld>(), kGoOn);
+  EXPECT_EQ(none.timers, 0U);
+  EXPECT_EQ(none.failure, "wrong: of 500 timers 500 were never completed");
+}
+
+TEST(DurableLoadTest, ASlowQueueIsNotCalledWrong) {
+  try {
+    measure_fire(kLoad, 500, contender<ClaimsOneInTenMilliseconds>(), kGoOn, /*most_seconds=*/0.3);
+    FAIL() << "half of the timers are left";
+  } catch (const ProgramFailure& failure) {
+    EXPECT_TRUE(std::string_view(failure.what()).starts_with("timeout: of 500 due timers "));
+  }
+}
+
+TEST(DurableLoadTest, TellsWhatATimerTakes) {
+  DurableLoad load = kLoad;
+  load.pending = 20'000;
+  load.payload = 100;
+  const DurableFigures figures = measure_churn(load, contender<Wrapped>(), kGoOn);
+  EXPECT_GT(figures.bytes_on_disk, 100);
+  EXPECT_LT(figures.bytes_on_disk, 150);
+  EXPECT_GT(figures.bytes_in_memory, 100);
+  EXPECT_LT(figures.bytes_in_memory, 500);
 }
 
 TEST(DurableLoadTest, ASlowQueueIsSaturated) {
@@ -438,6 +565,9 @@ TEST(DurableLoadTest, HasNoFiguresForWhatIsLostInPartInACrash) {
   };
   EXPECT_EQ(measure_pending(kLoad, contender<LosesTheFirstTen>("redis_always"), kGoOn).failure,
             "wrong: of 64 due timers 10 are gone after kill -9");
+  EXPECT_EQ(measure_pending(kLoad, contender<LosesTheFirstTen>("redis_everysec"), kGoOn).failure,
+            "wrong: of 64 due timers 10 are gone after kill -9")
+      << "these were old enough";
 }
 
 // The process is killed while its queue is open: else a queue that writes when it is closed would

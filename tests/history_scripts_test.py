@@ -5,6 +5,7 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/history_scripts_test
 
 import json
 import sys
+import threading
 import unittest
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from scripts_testing import ROOT, Scratch
 
 from console import Failure
+from files import locked
 from history_testing import DATES, point
 from results import history
 from results.history import Point
@@ -103,6 +105,20 @@ class FileTest(HistoryScratch):
     def test_what_is_added_is_read_again(self) -> None:
         told = point("aaa", 70.5, ns=[7.0, 8.0, 9.0], rounds=2, grade="C", processor="P")
         self.assertEqual(self.history(told).points, {told.key: [told]})
+
+    def test_two_that_add_at_once_lose_nothing(self) -> None:
+        self.history(point("aaa", 1))
+        theirs = self.folder / "theirs.jsonl"
+        history.add(theirs, [point("aaa", 1), point("bbb", 2)])
+        with locked(self.folder):  # as another process
+            adding = threading.Thread(target=history.add, args=(self.file, [point("ccc", 3)]))
+            adding.start()
+            adding.join(0.2)
+            self.assertTrue(adding.is_alive(), "waits")
+            theirs.replace(self.file)
+        adding.join()
+        [points] = history.load(self.file).points.values()
+        self.assertEqual([one.commit for one in points], ["aaa", "bbb", "ccc"])
 
     def test_a_commit_is_added_once_and_points_are_in_order_of_time(self) -> None:
         self.history(point("ccc", 3), point("aaa", 1))

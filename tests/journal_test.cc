@@ -384,6 +384,16 @@ class JournalStoreTest : public ::testing::Test {
 using Queues = ::testing::Types<LogWheel<256>, IndexHeap<4>>;
 TYPED_TEST_SUITE(JournalStoreTest, Queues);
 
+// They could not be completed, so they would be handed out again and again.
+TYPED_TEST(JournalStoreTest, HandsOutNothingAfterAFailedSynchronisation) {
+  auto store = this->open();
+  const std::vector<DurableTimer> due{{1, 0, ""}};
+  store.schedule(due);
+  error_of_fdatasync = EIO;
+  EXPECT_THROW(store.schedule(due), BackendError);
+  EXPECT_THROW(store.claim(10, 1'000'000'000, this->at(10'000'000)), BackendError);
+}
+
 TYPED_TEST(JournalStoreTest, KeepsItsFileShort) {
   std::vector<DurableTimer> timers;
   {

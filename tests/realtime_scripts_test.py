@@ -356,6 +356,13 @@ class FigureTest(RealtimeScratch):
         names = ["lateness_ecdf", "lateness_by_rate", "waiting", "granularity", "task_cost"]
         self.assertEqual(self.names(self.open(entries, distributions_of(entries))), names)
 
+    def test_rows_of_two_rates_say_which(self) -> None:
+        sizes = (1000, 10_000)
+        entries = [one for size in sizes for one in late(f"accuracy/wait_timerfd/{size}/swift")]
+        texts = texts_of(dict(self.open(entries).figures())["waiting"]())
+        for power in ("10³", "10⁴"):
+            self.assertIn(f"timerfd, {power}/s", texts)
+
     def test_contention(self) -> None:
         names = ["throughput_own", "throughput_cross", "throughput_hot", "finer_locks"]
         report = self.open(contention())

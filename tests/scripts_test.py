@@ -209,8 +209,21 @@ class LoadTest(CostScratch):
         with self.assertRaisesRegex(Failure, "2.json: its commit is 'b'"):
             load([one, other])
 
+    def test_figures_of_two_traces_do_not_mix(self) -> None:
+        def campaign(name: str, hash_: str, size: int = 10) -> Path:
+            inputs: Any = {f"fill/{size}/both": {"hashes": [hash_]}}
+            return self.write(measured("fill", size, "scan", 10.0), name, inputs=inputs)
+
+        one, other = campaign("1.json", "a"), campaign("2.json", "b")
+        with self.assertRaisesRegex(Failure, "2.json: replays another trace of fill/10 than"):
+            load([one, other])
+        load([one, campaign("2.json", "a")])
+        load([one, campaign("2.json", "b", size=20)])
+
     def test_figures_of_other_builds_or_settings_do_not_mix(self) -> None:
-        for key in ("num_cpus", "compiler", "flags", "build", "granularity", "seed", "pages"):
+        for key in (
+            *("num_cpus", "compiler", "flags", "build", "granularity", "seed", "pages", "load"),
+        ):
             one = self.write(measured("fill", 10, "scan", 10.0), "1.json", **{key: "a"})
             other = self.write(measured("fill", 10, "scan", 10.0), "2.json", **{key: "b"})
             with self.subTest(key), self.assertRaisesRegex(Failure, f"2.json: its {key} is 'b'"):
@@ -591,7 +604,12 @@ class PaperTest(CostScratch):
         self.assertNotIn("stayed disturbed", text)
         self.assertNotIn("virtual", text)
         self.entries += measured("fill", 1000, "scan@again", 7.7)
-        text = (self.paper(format="1") / "method.tex").read_text()
+        inputs: Any = {"fill/10/both": {"summary": "arms"}}
+        text = (self.paper(format="1", inputs=inputs) / "method.tex").read_text()
+        self.assertNotIn("hashes confirm", text, "there are none")
+        inputs["fill/10/both"]["hashes"] = ["ab"]
+        text = (self.paper(format="1", inputs=inputs) / "method.tex").read_text()
+        self.assertIn("hashes confirm", text)
         self.assertIn("Latin squares", text)
         self.assertIn("bound to one processor unless it is a server's client", text)
         self.assertIn("verified against a model before", text)

@@ -77,7 +77,13 @@ class ServicesTest(Scratch):
         bare = self.folder / "bare.md"
         bare.write_text("nothing\n")
         results = (self.accuracy, self.contention, self.purgatory)
+        elsewhere = self.write(
+            [entry("purgatory/low/100000/delay_queue", cpu_ns_per_request=3967)],
+            "elsewhere.json",
+            processor="Other",
+        )
         for arguments, complaint in (
+            ((*results[:2], elsewhere), "the processor differs between the suites, Other and Test"),
             (results[:2], "there are no results of the suite purgatory; scripts/bench makes them"),
             ((*results, f"--into={bare}"), "has no lines <!-- services -->"),
         ):

@@ -193,6 +193,19 @@ class TableTest(SurvivalScratch):
         self.assertEqual(text.count("no such state"), 1)
         self.assertIn(f"- no such state: {SAFE}, {BROKEN} in read_only, memory_full", text)
 
+    def test_runs_that_are_missing_are_told(self) -> None:
+        late = {"error_occurred": True, "error_message": "timeout: over 60 s"}
+        broken = {"error_occurred": True, "error_message": "error: no room"}
+        name = survived("power_cut", SAFE)["name"]
+        entries = [
+            *(survived("power_cut", SAFE, round=i) for i in range(4)),
+            {"name": name, "round": 4, **late},
+            {"name": name.replace("/5/", "/20/"), **broken},
+        ]
+        text = self.open(entries).markdown()
+        self.assertIn(f"- timeout in 1 of 5 rounds: {SAFE} in power_cut", text)
+        self.assertIn(f"- error: no room: {SAFE} in power_cut", text)
+
     def test_the_answer(self) -> None:
         first, losses, sure, advice = answer_lines(self.load(results()))
         self.assertEqual(

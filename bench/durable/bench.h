@@ -54,7 +54,9 @@ class DurableBench {
   void audit(std::uint64_t wanted, DurableFigures& figures);
 
  private:
-  DurableConfig config() const { return {.queue = "load", .shards = load_.shards}; }
+  DurableConfig config() const {
+    return {.queue = "load", .lease = kLease, .shards = load_.shards};
+  }
 
   SharedBy shared_by() const { return contender_.traits.shared_by; }
   struct Look;
@@ -74,13 +76,16 @@ class DurableBench {
   double memory_a_timer_ = 0, disk_a_timer_ = 0;  // likewise
 };
 
+inline double ns_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+}
+
 // Calls, and reports how long that took.
 template <class Call>
 auto timed(ClientReport& report, Timed what, const Call& call) {
-  using Steady = std::chrono::steady_clock;
-  const auto begin = Steady::now();
+  const auto begin = std::chrono::steady_clock::now();
   auto result = call();
-  report.add(what, std::chrono::duration<double, std::nano>(Steady::now() - begin).count());
+  report.add(what, ns_since(begin));
   return result;
 }
 

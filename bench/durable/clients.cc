@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "system/allocations.h"
 #include "system/child_process.h"
 #include "system/process_tree.h"
 
@@ -34,22 +35,23 @@ struct AtEnd {
 template <class Call>
 AtEnd(Call) -> AtEnd<Call>;
 
-// Of the thread, which is the process if it is one, and of what the queue has started for it.
-double cpu_seconds_of(const DurableQueue& queue) {
+// Of this thread, which is the process if it is one.
+double own_cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  const std::vector<pid_t> helpers = queue.helpers();
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9 +
-         (helpers.empty() ? 0 : usage_of_trees(helpers).cpu_seconds);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// Likewise, how often they have waited.
-std::uint64_t wakeups_of(const DurableQueue& queue) {
+std::uint64_t own_wakeups() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
+  return static_cast<std::uint64_t>(usage.ru_nvcsw);
+}
+
+// Of what the queue has started for this client.
+ProcessTreeUsage usage_of_helpers(const DurableQueue& queue) {
   const std::vector<pid_t> helpers = queue.helpers();
-  return static_cast<std::uint64_t>(usage.ru_nvcsw) +
-         (helpers.empty() ? 0 : usage_of_trees(helpers).wakeups);
+  return helpers.empty() ? ProcessTreeUsage{} : usage_of_trees(helpers);
 }
 
 }  // namespace
@@ -117,7 +119,9 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   };
   const auto all_worked = [&] { return shared.worked == count(); };
   const auto all_ended = [&] { return shared.ended == count(); };
-  wait_until(Steady::now() + kLongestWait, [&] { return shared.ready + shared.ended >= count(); });
+  const std::chrono::duration<double> to_be_ready = kLongestWait + seconds_to_prepare_;
+  wait_until(Steady::now() + std::chrono::duration_cast<Steady::duration>(to_be_ready),
+             [&] { return shared.ready + shared.ended >= count(); });
   const bool are_all_there = shared.ready + shared.ended >= count();
   look();
   const auto begin = Steady::now();
@@ -125,6 +129,7 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   wait_until(
       begin + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds)),
       all_worked);
+  ran_out_ = !all_worked();
   shared.is_over = true;
   wait_until(Steady::now() + kLongestWait, all_worked);
   look();
@@ -142,7 +147,10 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   }
   if (stop) throw Interrupted();
   if (!crash.empty()) throw BackendError(crash);
-  if (!are_all_there) throw BackendError("a client has not opened the queue within 20 s");
+  if (!are_all_there) {
+    throw BackendError(
+        fmt::format("a client was not ready to begin within {:.0f} s", to_be_ready.count()));
+  }
   if (is_late) throw BackendError("a client has not ended 20 s after the others; it was killed");
   // By the clients' own clocks, since this one looks only once in a millisecond.
   auto first = Steady::time_point::max(), last = begin;
@@ -159,15 +167,21 @@ void Clients::be_client(DurableEngine& engine, const DurableConfig& config, std:
   ClientReport& report = reports_[client];
   try {
     const std::unique_ptr<DurableQueue> queue = engine.open(config);
+    if (prepare_) prepare_(*queue, client);
     ++shared.ready;
     while (!shared.begins) std::this_thread::sleep_for(1ms);
-    const double cpu_before = cpu_seconds_of(*queue);
-    const std::uint64_t wakeups_before = wakeups_of(*queue);
+    // What it takes to ask about the helpers is before the interval, and behind it.
+    const ProcessTreeUsage helpers_before = usage_of_helpers(*queue);
+    const std::uint64_t wakeups_before = own_wakeups();
+    const double cpu_before = own_cpu_seconds();
     report.begin_ = Steady::now();
     work(*queue, client, report);
     report.end_ = Steady::now();
-    report.cpu_seconds_ = cpu_seconds_of(*queue) - cpu_before;
-    report.wakeups_ = wakeups_of(*queue) - wakeups_before;
+    report.cpu_seconds_ = own_cpu_seconds() - cpu_before;
+    report.wakeups_ = own_wakeups() - wakeups_before;
+    const ProcessTreeUsage helpers = usage_of_helpers(*queue);
+    report.cpu_seconds_ += helpers.living_cpu_seconds - helpers_before.living_cpu_seconds;
+    report.wakeups_ += growth(helpers_before.wakeups, helpers.wakeups);
     ++shared.worked;
     while (!shared.may_close) std::this_thread::sleep_for(1ms);
   } catch (const std::exception& error) {

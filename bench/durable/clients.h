@@ -9,6 +9,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "durable/engine.h"
 #include "durable/shared_array.h"
@@ -59,7 +60,14 @@ class Clients {
   // Throws std::system_error. REQUIRES: this process has one thread.
   explicit Clients(std::size_t count) : reports_(count) {}
 
-  // Each opens the queue; when all have, they work, for `seconds` or until they return. `look` is
+  // What each does with its queue before it is ready to work, in `seconds` at most. It is in no figure.
+  using Prepare = std::function<void(DurableQueue&, std::size_t client)>;
+  void prepare_with(Prepare prepare, double seconds) {
+    prepare_ = std::move(prepare);
+    seconds_to_prepare_ = std::chrono::duration<double>(seconds);
+  }
+
+  // Each opens the queue; when all are ready, they work, for `seconds` or until they return. `look` is
   // called before the first works, and when all have done so, before any of them closes the queue.
   // Returns the seconds from when the first begins to work until the last has worked. Throws
   // BackendError with what the first client said that failed, and Interrupted.
@@ -68,6 +76,9 @@ class Clients {
 
   // For the work.
   bool is_over() const { return shared_[0].is_over.load(std::memory_order_relaxed); }
+
+  // Whether run() has ended the work because the time was over.
+  bool ran_out() const { return ran_out_; }
 
   std::size_t count() const { return reports_.size(); }
   const ClientReport& operator[](std::size_t client) const { return reports_[client]; }
@@ -85,6 +96,9 @@ class Clients {
   void be_client(DurableEngine& engine, const DurableConfig& config, std::size_t client,
                  const Work& work);
 
+  bool ran_out_ = false;
+  Prepare prepare_;
+  std::chrono::duration<double> seconds_to_prepare_{};
   SharedArray<Shared> shared_{1};
   SharedArray<ClientReport> reports_;
 };

@@ -98,9 +98,11 @@ struct DurableFigures {
 DurableFigures measure_churn(const DurableLoad& load, const DurableContender& contender,
                              const StopFlag& stop);
 
-// `timers` are due at once.
+// `timers` are due at once. Throws ProgramFailure as well if they are not completed in `most_seconds`.
+inline constexpr double kMostSecondsToFire = 60;
 DurableFigures measure_fire(const DurableLoad& load, std::uint64_t timers,
-                            const DurableContender& contender, const StopFlag& stop);
+                            const DurableContender& contender, const StopFlag& stop,
+                            double most_seconds = kMostSecondsToFire);
 
 // measure_churn(), and then how long a killed engine takes to be back.
 DurableFigures measure_pending(const DurableLoad& load, const DurableContender& contender,

@@ -20,8 +20,10 @@ namespace timerbench {
 template <class DeadlineOf>
 Tick claim_and_complete(DurableQueue& queue, std::size_t batch, DurableLedger& ledger,
                         ClientReport& report, const DeadlineOf& deadline_of) {
-  const Claims claims = timed(report, Timed::claim, [&] { return queue.claim(batch, kLease); });
+  const auto begin = std::chrono::steady_clock::now();
+  const Claims claims = queue.claim(batch, kLease);
   if (claims.timers.empty()) return claims.next_wakeup;
+  report.add(Timed::claim, ns_since(begin));  // one that finds nothing is another operation
   for (const ClaimedTimer& claim : claims.timers) {
     const DurableId id = claim.timer.id;
     const Tick now = unix_now(), deadline = deadline_of(id);
@@ -33,9 +35,10 @@ Tick claim_and_complete(DurableQueue& queue, std::size_t batch, DurableLedger& l
   const std::vector<bool> held =
       timed(report, Timed::complete, [&] { return queue.complete(claims.timers); });
   for (std::size_t i = 0; i < held.size(); ++i) {
-    if (held[i]) ledger.completed(claims.timers[i].timer.id);
+    if (!held[i]) continue;
+    ledger.completed(claims.timers[i].timer.id);
+    report.add_timers(1);
   }
-  report.add_timers(claims.timers.size());
   return 0;
 }
 

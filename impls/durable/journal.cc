@@ -260,6 +260,11 @@ Journal::Place Journal::append(std::string_view record) {
   return ++appended_;
 }
 
+void Journal::throw_if_broken() const {
+  const std::lock_guard lock(mutex_);
+  if (is_broken_) throw BackendError(*error_);
+}
+
 void Journal::commit(Place place) {
   std::unique_lock lock(mutex_);
   while (on_disk_ < place) {

@@ -66,6 +66,10 @@ class Journal {
   // BackendError.
   void commit(Place place);
 
+  // Throws BackendError if a synchronisation has failed: what is on the disk is not known then, and it
+  // takes nothing more.
+  void throw_if_broken() const;
+
   // Replaces all records by those that `write` appends, in one step: whenever the power fails, the
   // file has either the old ones or the new ones. Whatever was appended before is committed by it.
   // REQUIRES: nobody appends meanwhile. Throws BackendError; then the old records stay.

@@ -89,9 +89,11 @@ class JournalStore {
     });
   }
 
-  // The clock is asked under the mutex, so only one that was set back goes back.
+  // The clock is asked under the mutex, so only one that was set back goes back. A broken journal
+  // hands out nothing: none of it could be completed.
   Claims claim(std::size_t most, Tick lease, const std::function<Tick()>& clock) {
     const std::lock_guard lock(mutex_);
+    journal_.throw_if_broken();
     const Tick now = clock();
     if (now < std::exchange(now_, now)) go_back();
     queue_->advance(now, [this](TimerId place, Tick) { put_in_line(place); });

@@ -35,7 +35,7 @@ could be compared, or if a comparison has too few rounds for the gate to fail.
 import argparse
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -45,7 +45,7 @@ from commits import commit_of, measure
 from console import ArgumentParser, Failure, UsageError, run_main, say
 from results import order
 from results.grid import Key, read_files
-from results.realtime import FIGURES, RealtimeResults
+from results.realtime import FIGURES, NO_RATIO, RealtimeResults, is_speed
 from results.realtime import load_files as load_services
 from results.replays import MARGIN, Cell, Results, load_files
 from results.statistics import (
@@ -69,6 +69,7 @@ TOLD = ("commit", "compiler", "flags", "build", "pages")
 
 WORDS = ("faster", "slower", "equivalent", "unresolved")
 CONTROL = "controls"  # a reason not to compare cells
+NO_COST = f"the suite {FAULTS} counts what survives, and has no cost to compare; 'scripts/plot --table' shows it"
 CAMPAIGNS_ONLY = "--order: name two campaigns, without a backend"
 HISTORY = "--history"  # an option that stands for another job
 MOST_NAMED = 4  # cells that are not compared for one reason
@@ -178,7 +179,10 @@ def _broken(a: Side, b: Side) -> list[str]:
     return [
         f"{key[2]} on {key[0]}/{power(key[1])} ({other.status})"
         for key, cell in a.cells().items()
-        if cell.has_figure and (other := others.get(_kind(key, a))) and not other.has_figure
+        if cell.has_figure
+        and (other := others.get(_kind(key, a)))
+        and not other.has_figure
+        and other.status != NO_RATIO  # what it counts has come down to 0
     ]
 
 
@@ -255,9 +259,14 @@ def _sides(arguments: argparse.Namespace, options: list[str]) -> tuple[Side, Sid
         if one and other:
             if arguments.order:
                 raise UsageError(CAMPAIGNS_ONLY)
+            if {FAULTS, f"--suite={FAULTS}"} & {*options}:
+                raise UsageError(NO_COST)
             folder, *variants = measure(one, other, options)
-            results = load_files(read_files([folder]))
-            return Side(a, results, variants[0]), Side(b, results, variants[1])
+            both = side_of(str(folder), arguments.figure)
+            return (
+                replace(both, name=a, backend=variants[0]),
+                replace(both, name=b, backend=variants[1]),
+            )
         for text, commit in ((a, one), (b, other)):
             if not commit and not Path(text).exists():
                 raise UsageError(f"'{text}' is neither results nor a commit")
@@ -280,10 +289,7 @@ def side_of(text: str, figure: str | None = None) -> Side:
         path, backend = text, ""
     files = read_files([Path(path)])
     if any(FAULTS in file.suites for file in files):
-        raise UsageError(
-            f"{path}: the suite {FAULTS} counts what survives, and has no cost to compare; "
-            "'scripts/plot --table' shows it"
-        )
+        raise UsageError(f"{path}: {NO_COST}")
     if realtime := [suite for file in files for suite in file.suites if suite in FIGURES]:
         side = _of_services(text, load_services(files), backend, figure or FIGURES[realtime[0]])
     elif figure:
@@ -298,11 +304,12 @@ def side_of(text: str, figure: str | None = None) -> Side:
 
 
 def _of_services(text: str, results: RealtimeResults, backend: str, figure: str) -> Side:
-    known = sorted({name for cell in results.cells.values() for name in cell.counters})
+    kinds = (results.cells, *results.variants.values())  # commits have variants only
+    known = sorted({name for cells in kinds for cell in cells.values() for name in cell.counters})
     if figure not in known:
         named = [name for name in known if re.search("_ns|_share|_per_second", name)]
         raise UsageError(f"--figure: there is no '{figure}'; there are {', '.join(named)}")
-    unit = "ns for each" if figure.endswith("_per_second") else figure
+    unit = "ns for each" if is_speed(figure) else figure
     return Side(text, results.as_costs(figure), backend or None, unit)
 
 
@@ -356,6 +363,8 @@ def _why_not(a: Side, b: Side, key: Key, one: Cell, other: Cell | None) -> str:
         return CONTROL
     if not other:
         return "only in A"
+    if NO_RATIO in (one.status, other.status):
+        return "whose figure is 0 in a round, so there is no ratio"
     if not one.has_figure or not other.has_figure:
         return f"without a figure in {'B' if one.has_figure else 'A'}"
     if a.results.trace_of(*key) != b.results.trace_of(*key):
@@ -391,6 +400,10 @@ def _noise(a: Side, b: Side) -> tuple[float, str]:
         and (other := b.results.cells.get(key))
         and other.has_figure
     ]
+    if not controls:
+        return floor, (
+            f"Noise: {said}; measured apart, and no control tells how much the machine changed meanwhile."
+        )
     drift = noise_floor(controls)
     return max(floor, drift), (
         f"Noise: {said}; measured apart, and the controls differ by up to {percent(drift)} from "

@@ -103,10 +103,10 @@ def _in_short(nodes: list[Node], load: Load) -> str:
     parts = [f"**For {asked}: {'; '.join(said)}.**"]
     redis = next((node for node in nodes if node.queue.startswith("redis_everysec")), None)
     if redis:
-        (least, most), pending = size_of_one(redis, load)
+        (together, alone), pending = size_of_one(redis, load)
         parts.append(
-            f"One Redis (`{redis.queue}`) is enough up to {_rounded(least)} timers/s if each request "
-            f"comes alone, and up to {_rounded(most)} if many clients call at once."
+            f"One Redis (`{redis.queue}`) is enough up to {_rounded(alone)} timers/s if each request "
+            f"comes alone, and up to {_rounded(together)} if many clients call at once."
         )
         if pending:
             parts.append(
@@ -138,9 +138,8 @@ def _unable_said(unable: list[Node]) -> str:
 def _table_of_nodes(nodes: list[Node], load: Load) -> str:
     lines = []
     for node in nodes:
-        (least, most), pending = size_of_one(node, load)
-        fewest, enough = node.for_rate(load)
-        alone = node.alone(node.rate_alone(load.busy))
+        (rate_together, rate_alone), pending = size_of_one(node, load)
+        alone = node.alone(rate_alone)
         silent = node.failover(load)
         firing = load.per_second * (1 - load.cancelled) / node.nodes(load)
         late = None if silent is None else silent * firing
@@ -152,9 +151,9 @@ def _table_of_nodes(nodes: list[Node], load: Load) -> str:
                 _range(time(node.together.cpu * 1e9), time(alone.cpu * 1e9)),
                 _range(_syncs(node.together), _syncs(alone)),
                 NONE if node.bytes is None else digits(node.bytes),
-                _range(_rounded(most), _rounded(least)),
+                _range(_rounded(rate_together), _rounded(rate_alone)),
                 NONE if pending is None else _rounded(pending),
-                _range(str(fewest), str(enough)),
+                _range(*map(str, node.for_rate(load))),
                 NONE if memory is None else str(memory),
                 NONE if silent is None else f"{digits(silent)} s",
                 NONE if late is None else _rounded(late),

@@ -423,8 +423,8 @@ def _sureness(measured: dict[str, dict[int, Measured]], rounds: int, seconds: fl
     off = max(_spread(values) for one in each for values in (one.ours, one.theirs) if values)
     return (
         f"Medians of {rounds} rounds of {digits(seconds)} s each, on one server and in turn. A round "
-        f"differs from its median by up to {100 * off:.0f}%, so only less than {digits(FEWER)} times "
-        "theirs is told as fewer."
+        f"differs from its median by up to {100 * off:.0f}%, so a queue is called slower only below {digits(FEWER)} "
+        "times theirs."
     )
 
 

@@ -4,6 +4,7 @@ messages.
 
 import argparse
 import contextlib
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,17 @@ def replacing(path: Path) -> Iterator[Path]:
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Waits until no other process is in here with this folder, and keeps others waiting."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def filled(document: Path, name: str, text: str) -> str:

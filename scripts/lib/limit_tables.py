@@ -25,7 +25,7 @@ from tables.chosen import rough as two_digits
 from tables.chosen import rough_time
 from tables.longest import longest_table
 from tables.replays import markdown_table
-from words import enumerated, grouped, power
+from words import enumerated, grouped, of_virtual, power
 
 OURS = {"granular": "log_wheel_256", "exact": "log_calendar_256"}
 CASCADING = "kafka_wheel_256"  # moves a whole bucket at once
@@ -95,10 +95,10 @@ def answer() -> str:
     told = (
         f"**A timer costs at least one store to a cache line that the processor cannot foresee: "
         f"{rough(store.cost)} with {power(MANY)} timers in random order. With so many, most loads cost least with "
-        f"buckets that are append-only logs of ids. `log_wheel`, which rounds deadlines, costs less than all others that "
-        f"round, by more than a tenth, in {granular_won} of {of_granular} loads; `log_calendar`, which does not round, "
-        f"costs so much less than all others that do not in {exact_won} of {of_exact}. With {power(SIZES[-1])} timers "
-        f"they do in {' and '.join(fewer_won)} loads.** The others have no logs. At "
+        f"buckets that are append-only logs of ids. `log_wheel`, which rounds deadlines, is cheaper by more than a tenth "
+        f"than every other that rounds, in {granular_won} of {of_granular} loads; `log_calendar`, which does not round, "
+        f"than every other that does not, in {exact_won} of {of_exact}. With {power(SIZES[-1])} timers "
+        f"this holds in {' and '.join(fewer_won)} loads.** The others have no logs. At "
         f"{power(MANY)} firing a timer and arming the next (`hold`) takes {rough(granular.cost)} with `log_wheel` and "
         f"{rough(exact.cost)} with `log_calendar`; the best without logs take "
         f"{two_digits(granular.ratio)} and {two_digits(exact.ratio)} times as long. Where the clock goes tick by tick the longest `advance()` of "
@@ -114,7 +114,7 @@ def answer() -> str:
     with_fewer = f" with {power(MANY)} timers and of {fewer} with fewer" if fewer != many else ""
     sure = (
         f"How sure: the logs' figures are medians of {many} or more rounds{with_fewer}, and of {of_suites} in the three suites; "
-        f"some of others are of fewer. The machine is virtual, of grade {main.facts['grade']}. The longest calls were measured once, in three replays. On "
+        f"some of others are of fewer. They are of a {of_virtual(main.facts)}machine of grade {main.facts['grade']}. The longest calls were measured once, in three replays. On "
         f"[a slower host](#other-hosts) a ratio is {reach_of_ratios()} times as large, and some near 1 reverse. So only "
         "large ratios mean something."
     )

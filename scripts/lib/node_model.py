@@ -206,25 +206,26 @@ class Node:
         return self.rate(self.alone, busy)
 
     def rates(self, busy: float) -> tuple[float, float]:
-        """Returns the least and the most."""
-        least, most = sorted([self.rate_alone(busy), self.rate(lambda _: self.together, busy)])
-        return least, most
+        """Returns the rates if many clients call at once, and if each request comes alone."""
+        return self.rate(lambda _: self.together, busy), self.rate_alone(busy)
 
     def works(self, load: Load) -> bool:
         """Returns whether a node has time for timers: the engine also works while it waits."""
-        return self.rates(load.busy)[0] > 0
+        return min(self.rates(load.busy)) > 0
 
     def for_rate(self, load: Load) -> tuple[int, int]:
-        """Returns the fewest and the most that are needed, of nodes that work."""
-        least, most = self.rates(load.busy)
-        return math.ceil(load.per_second / most), math.ceil(load.per_second / least)
+        """Returns how many are needed if many clients call at once, and if each request comes alone, of
+        nodes that work.
+        """
+        together, alone = self.rates(load.busy)
+        return math.ceil(load.per_second / together), math.ceil(load.per_second / alone)
 
     def for_memory(self, load: Load) -> int | None:
         return None if self.bytes is None else math.ceil(load.pending * self.bytes / load.memory)
 
     def nodes(self, load: Load) -> int:
         """Returns how many are enough however requests come."""
-        return max(self.for_rate(load)[1], self.for_memory(load) or 1)
+        return max(*self.for_rate(load), self.for_memory(load) or 1)
 
     def failover(self, load: Load) -> float | None:
         """Returns the seconds in which a node with its share of the timers fires nothing."""
@@ -412,5 +413,5 @@ def _checks_of_line(queue: str, what: str, measured: dict[int, float]) -> list[C
 
 
 def size_of_one(node: Node, load: Load) -> tuple[tuple[float, float], float | None]:
-    """Returns the least and the most timers a second that one node is enough for, and those pending."""
+    """Returns the timers a second that one node is enough for, as Node.rates() does, and those pending."""
     return node.rates(load.busy), node.bytes and load.memory / node.bytes

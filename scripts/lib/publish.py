@@ -55,10 +55,11 @@ from published import (
     value_of,
 )
 from repeated import measured_twice
-from results import realtime, survival
-from results.grid import ResultFile, packed, read_files
+from results import history, realtime, survival
+from results.grid import ResultFile, Rounds, packed, read_files
 from results.order import contests, dearer
 from results.replays import MARGIN, Results
+from results.statistics import rounds_needed
 from results.survival import POWER_CUT, Fate, Verdict
 from services import SUITES, services_table
 from style import LIBRARY
@@ -69,7 +70,7 @@ from tables.durable import CLIENTS, durable_answer, durable_table
 from tables.libraries import pays
 from tables.replays import markdown_table
 from tables.survival import answer_lines, broken_lines
-from words import enumerated, grouped, machine_line, percent, power
+from words import enumerated, grouped, machine_line, of_virtual, percent, power
 
 RESULTS = ROOT / "results"
 REPORT = RESULTS / "report.html"
@@ -184,15 +185,19 @@ def sources_of(report: Path) -> dict[str, str]:
 
 
 def is_stale(report: Path, sources: Sequence[Path]) -> bool:
-    """Whether it has other campaigns, or one was measured anew, as its table says."""
+    """Whether it has other campaigns, one was measured anew, as its table says, or the history grew."""
     told = sources_of(report)
     if list(told) != list(map(str, sources)):
         return True
-    tables = {source: ROOT / source / "table.md" for source in told}
-    return any(
-        table.exists() and told[source] not in table.read_text(encoding="utf-8")
-        for source, table in tables.items()
-    )
+    return any(_is_other(ROOT / source, machine) for source, machine in told.items())
+
+
+def _is_other(source: Path, machine: str) -> bool:
+    """Whether the source is another now than the report has it with this line on its machine."""
+    if source.suffix == HISTORY.suffix:
+        return history.load(source).extent not in machine
+    table = source / "table.md"
+    return table.exists() and machine not in table.read_text(encoding="utf-8")
 
 
 def write_report(sources: Sequence[Path]) -> None:
@@ -312,10 +317,10 @@ def _with_finer_ticks() -> str:
     """Says of how many loads the calendar of logs is the cheapest where a tick is a nanosecond."""
     leads = limit_tables.leads_with_ticks_of("ns", SIZE)
     behind = [lead for lead in leads if lead.ratio < 1]
-    rivals = "; ".join(dict.fromkeys(f"`{lead.rival}`" for lead in behind))
+    rivals = "".join(f"{name}; " for name in dict.fromkeys(f"`{lead.rival}`" for lead in behind))
     return (
         f"Deadlines are whole ticks of a millisecond; with ticks of a nanosecond another exact structure is cheaper "
-        f"than `log_calendar_256` in {len(behind)} of {len(leads)} loads ({rivals}; "
+        f"than `log_calendar_256` in {len(behind)} of {len(leads)} loads ({rivals}"
         "[finer ticks](docs/limit.md#finer-ticks-and-the-kernels-recordings)). "
     )
 
@@ -346,7 +351,7 @@ def table() -> str:
     """Returns the table of README, with its picture and how to read both."""
     results = costs_of(MAIN)
     where = latest(MAIN).relative_to(ROOT)
-    rounds = min(
+    shown = Rounds.among(
         cell_of(results, workload, SIZE, name).measured_rounds
         for name in SHOWN
         for workload in WORKLOADS
@@ -363,12 +368,18 @@ def table() -> str:
     ]
     facts = results.facts
     controls = results.backends_by_precision()["none"]
+    is_proof = shown.least >= rounds_needed(len(results.backends) - len(controls))
+    trust = (
+        ""
+        if is_proof
+        else f"With so many backends {shown} rounds do not prove a difference, so trust large ones. "
+    )
     caption = (
-        f"Figures are medians of {rounds} rounds in ns at {power(SIZE)} timers, ± the larger deviation. "
-        f"With so many backends {rounds} rounds do not prove a difference, so trust large ones. `churn` "
+        f"Figures are medians of {shown} rounds in ns at {power(SIZE)} timers, ± {shown.spread}. "
+        f"{trust}`churn` "
         "cancels and arms, `hold` fires and arms, `bulk` arms delays up to 25 days and fires them all, "
-        "`idle_connections` moves time-outs of 75 s; a tick is 1 ms. Measured on a virtual "
-        f"{facts['processor']} with {facts['num_cpus']} processors, which `doctor` gave the grade "
+        "`idle_connections` moves time-outs of 75 s; a tick is 1 ms. Measured on a "
+        f"{of_virtual(facts)}{facts['processor']} with {facts['num_cpus']} processors, which `doctor` gave the grade "
         f"{facts['grade']} of A to F; `./scripts/bench full` measures these and all other cells anew, "
         f"which takes hours. Each figure includes the harness, {_harness(results)}. The [whole table]({where}/table.md) has "
         f"{len(results.backends) - len(controls)} backends, {len(controls)} controls and "

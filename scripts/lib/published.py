@@ -22,7 +22,7 @@ from tables.chosen import rough_time
 from words import power
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = re.compile(r"^\d+-\d+-\d+-[a-z]+-[a-z]+-")  # its date and its machine
+FOLDER = re.compile(r"^\d+-\d+-\d+-[a-z0-9]+-[a-z0-9]+-")  # its date and its machine
 WIDTH = 110
 
 NO_BREAK = "\u00a0"  # becomes a space when lines are broken
@@ -80,7 +80,11 @@ def linked(suite: str, text: str) -> str:
 
 
 def _latest_by_suite() -> dict[str, Path]:
-    return {FOLDER.sub("", folder.name): folder for folder in sorted(ROOT.glob("results/2*"))}
+    folders = sorted(ROOT.glob("results/2*"))
+    for folder in folders:
+        if not FOLDER.match(folder.name):
+            raise Failure(f"{folder}: is not named DATE-MAKER-KIND-SUITE, so its suite is unknown")
+    return {FOLDER.sub("", folder.name): folder for folder in folders}
 
 
 @cache

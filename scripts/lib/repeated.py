@@ -30,6 +30,8 @@ def measured_twice() -> str:
         )
         for suite in repeated()
     }
+    if not found:
+        return "No campaign was measured twice.\n"
     told = order.answer_lines([contest for own in found.values() for contest in own])
     rows = [
         [f"{linked(suite, suite)}, {linked(suite + AGAIN, 'again')}", *_counts(own)]

@@ -36,6 +36,13 @@ def services_table(folders: Sequence[Path]) -> str:
     for suite in SUITES:
         if suite not in by_suite:
             raise Failure(f"there are no results of the suite {suite}; scripts/bench makes them")
+    for fact in ("processor", "num_cpus", "commit"):
+        found = {results.facts.get(fact, "unknown") for results in every}
+        if len(found) > 1:
+            raise Failure(
+                f"the {fact} differs between the suites, {' and '.join(sorted(found))}: figures of a line must "
+                "be of one machine and commit; measure the three suites together"
+            )
     return chosen_table("service", _in_order(by_suite["accuracy"]), COLUMNS, by_suite)
 
 

@@ -94,6 +94,11 @@ def time(ns: float) -> str:
     return f"{digits(ns)} ns"
 
 
+def of_virtual(facts: dict[str, str]) -> str:
+    """Returns the adjective of a machine that a hypervisor runs, else nothing."""
+    return "virtual " if "hypervisor" in facts.get("grade_reasons", "") else ""
+
+
 def machine_line(facts: dict[str, str]) -> str:
     """Describes the machine."""
     compiled = " ".join(facts[key] for key in ("compiler", "flags") if facts.get(key))

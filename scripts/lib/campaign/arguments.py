@@ -142,6 +142,10 @@ def parse(argv: list[str], description: str) -> tuple[argparse.Namespace, list[s
     is_begun = not choice and not suite and arguments.out and choice_of(arguments.out)
     if is_begun:
         return arguments, []
+    if suite == FAULTS and arguments.budget:
+        parser.error(
+            f"--budget is not for the suite {FAULTS}, whose runs have no interval; give --rounds"
+        )
     if suite and ("/" in suite or suite.endswith(".toml")):
         suite = str(Path(suite).resolve())
     return arguments, [f"--suite={suite or 'quick'}", *choice]

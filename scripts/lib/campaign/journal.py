@@ -172,10 +172,12 @@ def _parse(path: Path, data: bytes) -> tuple[list[Line], int]:
             if line["kind"] == "cell" and not (line.get("failure") or line.get("entry")):
                 raise ValueError("without a figure or a failure")
         except (RecursionError, ValueError) as error:
-            raise Failure(
-                f"{path}:{number}: is damaged ({error}); remove that line, and what it says is found "
-                "out again"
-            ) from None
+            advice = (
+                "remove that line, and what it says is found out again"
+                if number > 1
+                else "replace that line by the first line of another journal of the same command"
+            )
+            raise Failure(f"{path}:{number}: is damaged ({error}); {advice}") from None
         lines.append(line)
     if lines and lines[0]["kind"] != "campaign":
         raise Failure(f"{path}: is no journal of scripts/bench; choose another --out")

@@ -15,6 +15,12 @@ from results.grid import AGAIN
 
 LONGEST_END = 5  # seconds, to remove a trace that is half written
 
+# Options that say which cells are measured, not what the load is; and what a plan tells by itself.
+CHOOSING = {
+    *("--suite", "--workloads", "--sizes", "--backends", "--process", "--trace"),
+    *("--seed", "--seconds"),
+}
+
 
 @dataclass(frozen=True)
 class Build:
@@ -94,6 +100,14 @@ class Plan:
     def process_options(self, backend: str) -> list[str]:
         """The option that names the program of a backend, if the user's choice names it."""
         return process_options(self.choice, self.facts["backends"].get(backend, {}))
+
+    @property
+    def load(self) -> str:
+        """The options that make a load on the wall clock what it is. Figures are comparable only if
+        these agree; of replays the hashes of the traces tell.
+        """
+        options = [one for one in self.choice if one.partition("=")[0] not in CHOOSING]
+        return " ".join(sorted([f"--seconds={self.facts['seconds']:g}", *options]))
 
     def build(self, cell: Cell) -> Build:
         """The build that measures the cell."""

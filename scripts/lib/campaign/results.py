@@ -47,6 +47,8 @@ def write_results(
     context = context | judged | {key: str(value) for key, value in facts.items()}
     context["command"] = _remake(str(context["command"]), journal)
     context["format"] = str(FORMAT)
+    if not plan.is_replayed:
+        context["load"] = plan.load
     context["limits"] = next((line["limits"] for line in journal.of_kind("run")), {})
     context["backends"] = {
         name: {key: backend[key] for key in DESCRIBING if key in backend}

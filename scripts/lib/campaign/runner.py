@@ -25,7 +25,7 @@ from campaign.scratch import scratch_folder
 from campaign.verification import Contender
 from console import Bar, Stop, duration
 from results.grid import SLOWER
-from results.realtime import FIGURES
+from results.realtime import FIGURES, figure_of
 from results.statistics import LEAST_ROUNDS, SLOW_MEMORY, usual_read
 from results.survival import SUITE as FAULTS
 from words import counted
@@ -489,10 +489,11 @@ class Runner:
 
     def _costs(self) -> dict[str, list[float]]:
         """Returns the costs by round of the cells that have figures."""
-        figure = FIGURES.get(self._plan.suite, "ns_per_item")
+        suite = self._plan.suite
         costs = defaultdict(list)
         for (name, _), line in self.chosen.items():
             if name not in self._failed and "entry" in line:
+                figure = figure_of(suite, name.split("/")[1]) if suite in FIGURES else "ns_per_item"
                 value = float(line["entry"].get(figure, 0))
                 if value > 0:
                     costs[name].append(value)

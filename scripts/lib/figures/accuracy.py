@@ -65,17 +65,19 @@ def _draw_by_rate(results: RealtimeResults, width: float | None) -> Figure:
 
 
 def _grouped(results: RealtimeResults, pattern: re.Pattern[str]) -> dots.Panel | None:
-    """Returns a panel with a group of rows for each scenario that matches the pattern; None if none
-    has a figure.
+    """Returns a panel with a group of rows for each scenario that matches the pattern, and each rate of
+    it; None if none has a figure.
     """
     rows: list[dots.Row] = []
     rates = set()
     for scenario in results.scenarios:
         if not (found := pattern.fullmatch(scenario)):
             continue
-        rows.append(dots.Row(HEADINGS[found["kind"]].format(_spaced(found["what"]))))
-        for size in results.sizes(scenario):
-            rates.add(size)
+        said = HEADINGS[found["kind"]].format(_spaced(found["what"]))
+        sizes = results.sizes(scenario)
+        rates.update(sizes)
+        for size in sizes:
+            rows.append(dots.Row(said if len(sizes) == 1 else f"{said}, {power(size)}/s"))
             rows += [
                 dots.Row(service, service, cell)
                 for service in results.members(scenario)

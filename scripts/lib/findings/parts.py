@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 
 from console import Failure
 from pictures import Picture
@@ -17,6 +18,7 @@ from published import (
 )
 from results.grid import Rounds
 from results.replays import Results
+from words import of_virtual
 
 
 @dataclass(frozen=True)
@@ -61,5 +63,16 @@ def elsewhere(tell: Callable[[Results], str], suite: str = MAIN) -> str:
     """Says what the second campaign of a suite found; nothing if there is none."""
     if not find(suite + AGAIN):
         return ""
-    told = tell(costs_of(suite + AGAIN))
-    return f" On a slower virtual machine {told} ({linked(suite + AGAIN, 'its table')})."
+    again = costs_of(suite + AGAIN)
+    holds(_times_as_dear(again, costs_of(suite)) > 1, f"{suite}{AGAIN} is of a slower machine")
+    kind = of_virtual(again.facts)
+    return f" On a slower {kind}machine {tell(again)} ({linked(suite + AGAIN, 'its table')})."
+
+
+def _times_as_dear(results: Results, others: Results) -> float:
+    """Returns the ratio of their costs in the median cell."""
+    return median(
+        cell.cost / other.cost
+        for key, cell in results.cells.items()
+        if cell.has_figure and (other := others.cells.get(key)) and other.has_figure
+    )

@@ -22,7 +22,7 @@ from tables import history as history_table
 from tables import survival as survival_table
 from tables.realtime import answer_lines
 from tables.sureness import noise_lines, sureness_lines
-from words import MARKS, counted, machine_line, remake_line
+from words import MARKS, machine_line, remake_line
 
 # Quantiles of a distribution, as the share of samples above them. Those with too few samples are
 # left out.
@@ -372,7 +372,7 @@ def _of_history(told: history.History) -> dict[str, Any]:
         "name": told.path.stem,
         "source": str(told.path),
         "remake": "scripts/compare --history",
-        "machine": f"instructions at {counted(len(commits), 'commit')}, counted by valgrind, which counts alike on all machines",
+        "machine": f"{told.extent}, by valgrind, which counts alike on all machines",
         "facts": {"processor": "any machine"},
         "caches": [],
         "limits": {},

@@ -27,7 +27,7 @@ FORMAT = 1  # of journals and results; also increased when the harness measures 
 # Facts that are shown. Figures are comparable only if those of BINDING agree.
 BINDING = (
     *("processor", "num_cpus", "compiler", "flags", "build", "commit", "granularity", "seed"),
-    "pages",
+    *("pages", "load"),
 )
 FACTS = (
     *BINDING,
@@ -336,7 +336,7 @@ def collect(grid: AnyGrid, files: Iterable[ResultFile]) -> AnyGrid:
     for file in files:
         _merge_facts(grid.facts, file)
         grid.sources.append(file.path)
-        grid.inputs |= _objects(file, "inputs")
+        _merge_inputs(grid.inputs, file)
         grid.described |= _objects(file, "backends")
         own_rounds = 0
         for entry in file.entries:
@@ -408,6 +408,17 @@ def _objects(file: ResultFile, member: str) -> dict[str, Any]:
     if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
         raise Failure(f"{file.path}: its '{member}' is no object of objects; measure again")
     return found
+
+
+def _merge_inputs(known: dict[str, Any], file: ResultFile) -> None:
+    for name, facts in _objects(file, "inputs").items():
+        one, other = known.get(name, {}).get("hashes"), facts.get("hashes")
+        if one and other and one != other:
+            raise Failure(
+                f"{file.path}: replays another trace of {name.rpartition('/')[0]} than the others do: "
+                "figures of different loads do not belong in one plot"
+            )
+        known[name] = facts
 
 
 def _merge_facts(known: dict[str, str], file: ResultFile) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import words
 from console import Failure
-from files import replacing, require_regular
+from files import locked, replacing, require_regular
 from results.grid import Key, is_there
 from results.passes import PASSES, PassResults, load_pass
 from results.replays import Cell
@@ -90,6 +91,12 @@ class History:
         return sorted({(one.date, one.commit) for own in self.points.values() for one in own})
 
     @property
+    def extent(self) -> str:
+        """How much it has."""
+        counts = sum(map(len, self.points.values()))
+        return f"{words.counted(counts, 'count')} of instructions at {words.counted(len(self.commits), 'commit')}"
+
+    @property
     def workloads(self) -> list[str]:
         return list(dict.fromkeys(workload for workload, _, _ in self.points))
 
@@ -139,11 +146,12 @@ def add(path: Path, points: list[Point]) -> int:
     """Adds points to a history, which need not exist. Returns how many there were already of the same
     commit; these stay as they are.
     """
-    known = list(_points(path)) if path.exists() else []
-    there = {(point.commit, point.key) for point in known}
-    new = [point for point in points if (point.commit, point.key) not in there]
-    with replacing(path) as partial:
-        partial.write_text("".join(map(_line, known + new)), encoding="utf-8")
+    with locked(path.parent):
+        known = list(_points(path)) if path.exists() else []
+        there = {(point.commit, point.key) for point in known}
+        new = [point for point in points if (point.commit, point.key) not in there]
+        with replacing(path) as partial:
+            partial.write_text("".join(map(_line, known + new)), encoding="utf-8")
     return len(points) - len(new)
 
 

@@ -22,6 +22,7 @@ SUITES = {
 }  # by what their sizes count, in most scenarios
 CONTROL = "control"  # the machine itself, measured like a service
 COSTS_PER_SECOND = ("wakeups_per_second",)  # of other figures per second more is better
+NO_RATIO = "no ratio"  # the status of a cell whose figure is 0 in a round
 
 # The one figure that represents a cell.
 FIGURES = {
@@ -98,8 +99,9 @@ class RealtimeResults(Grid[RealtimeCell]):
         return sum(cell.cut_short for cell in self.cells.values())
 
     def as_costs(self, figure: str) -> Results:
-        """Returns one figure of each cell as its cost; a rate becomes nanoseconds per item. A cell
-        that lacks the figure in any round has no cost.
+        """Returns one figure of each cell as its cost; a speed becomes nanoseconds for each. A cell
+        that lacks the figure in any round has no cost, nor has one that does not keep up with its load,
+        but for a speed.
         """
         costs = Results(
             facts=self.facts,
@@ -115,9 +117,7 @@ class RealtimeResults(Grid[RealtimeCell]):
 
     def figure(self, scenario: str) -> str:
         """Returns the one figure that represents a cell of the scenario."""
-        if self.suite == "durable" and scenario in FIGURES_OF_DURABLE:
-            return FIGURES_OF_DURABLE[scenario]
-        return FIGURES[self.suite]
+        return figure_of(self.suite, scenario)
 
     def size_is(self, scenario: str) -> str:
         """Returns what the scenario's sizes count; in some scenarios of the suite accuracy it is no
@@ -158,12 +158,29 @@ class RealtimeResults(Grid[RealtimeCell]):
         return len(good) >= 0.75 * len(services)
 
 
+def figure_of(suite: str, scenario: str) -> str:
+    """Returns the one figure that represents a cell of the scenario."""
+    if suite == "durable" and scenario in FIGURES_OF_DURABLE:
+        return FIGURES_OF_DURABLE[scenario]
+    return FIGURES[suite]
+
+
+def is_speed(figure: str) -> bool:
+    """Whether it counts what is done in a second, so that its cost is the time for each."""
+    return figure.endswith("_per_second") and figure not in COSTS_PER_SECOND
+
+
 def _as_cost(cell: RealtimeCell, figure: str) -> Cell:
     values = cell.values(figure)
     rounds = cell.values("round") or list(range(len(values)))
-    if not cell.failure and (len(values) != len(rounds) or min(values, default=0) <= 0):
-        return Cell(broken=f"without {figure} in each round")
-    if figure.endswith("_per_second") and figure not in COSTS_PER_SECOND:
+    if not cell.failure:
+        if not values or len(values) != len(rounds):
+            return Cell(broken=f"without {figure} in each round")
+        if min(values) <= 0:
+            return Cell(broken=f"{NO_RATIO}: {figure} is 0 in a round")
+        if 2 * cell.saturated > len(rounds) and not is_speed(figure):
+            return Cell(broken="saturated: it does not keep up")
+    if is_speed(figure):
         values = [1e9 / value for value in values]
     return Cell(
         broken=cell.broken,

@@ -132,6 +132,7 @@ class Fate:
     worst: Timeline | None = None  # the run that tells the most, if it was recorded
     worst_seed: int | None = None
     failure: str = ""  # why there is no run
+    missing: Sequence[str] = ()  # why there are fewer runs than were asked for
 
     @property
     def verdict(self) -> Verdict:
@@ -269,6 +270,7 @@ def _fate(fault: str, queue: str, cells: Sequence[SurvivalCell]) -> Fate:
         maxima={name: max(values(name)) for name in MAXIMA},
         seeds={name: int(max(zip(values(name), values(SEEDS[name])))[1]) for name in MAXIMA},
         median_silent=median(values(MEDIAN_SILENT)),
+        missing=[why for cell in cells if (why := cell.failure or cell.doubt)],
         worst=worst,
         worst_seed=worst.seed
         if worst

@@ -18,7 +18,7 @@ from results.survival import SurvivalResults
 from results.statistics import LEAST_ROUNDS, median_interval
 from style import HEADINGS, RANKED
 from tables.replays import NOT_RUN, headers
-from words import MARKS, digits, percent, reasons_of_grade, remake_line
+from words import MARKS, digits, of_virtual, percent, reasons_of_grade, remake_line
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -170,8 +170,7 @@ def method(results: Grid[Any], rounds: Rounds) -> str:
 def _where(facts: dict[str, str]) -> str:
     commit = f" (commit {facts['commit']})" if "commit" in facts else ""
     compiled = " ".join(facts[key] for key in ("compiler", "flags") if facts.get(key))
-    virtual = "virtual " if "hypervisor" in facts.get("grade_reasons", "") else ""
-    machine = f"a {virtual}machine with {facts.get('processor', 'an unknown processor')}"
+    machine = f"a {of_virtual(facts)}machine with {facts.get('processor', 'an unknown processor')}"
     if count := facts.get("num_cpus"):
         machine += f", {count} processor{'' if count == '1' else 's'}"
     system = ", ".join(part for part in (facts.get("kernel", ""), compiled) if part)
@@ -190,10 +189,11 @@ def _how(results: Grid[Any], rounds: Rounds, is_replayed: bool) -> list[str]:
         return [cells + "."]
     bound = ", bound to one processor unless it is a server's client" if is_replayed else ""
     each = ", " if rounds.most == 1 else ", each time "
+    has_hashes = any("hashes" in facts for facts in results.inputs.values())
     return [
         f"{cells}{each}by a process of its own{bound}; the contenders took turns in each round, in "
         "the order of Williams' balanced Latin squares"
-        + (", on the same traces, which hashes confirm." if results.inputs else ".")
+        + (", on the same traces, which hashes confirm." if has_hashes else ".")
     ]
 
 

@@ -78,13 +78,12 @@ def pays(results: Results, workload: str, size: int, backend: str) -> str:
 
 def _best(results: Results, workload: str, size: int, backends: list[str]) -> str:
     """The same for the cheapest of several, with its name."""
-    [cheapest, *_] = [
-        *sorted(
+    _, name = min(
+        (
             (cell.cost, name)
             for name in backends
             if (cell := results.cell(workload, size, name)) and cell.has_figure
         ),
-        (0.0, ""),
-    ]
-    name = cheapest[1]
+        default=(0.0, ""),
+    )
     return f"{pays(results, workload, size, name)} `{name}`" if name else "–"

@@ -319,7 +319,7 @@ def answer_lines(results: RealtimeResults, scenarios: Sequence[str]) -> list[str
             less="less late" if figure == FIGURES["accuracy"] else "cheaper",
             only_contests=True,
         )
-    return said
+    return list(dict.fromkeys(said))
 
 
 def _noise(results: RealtimeResults) -> list[str]:

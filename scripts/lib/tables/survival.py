@@ -285,8 +285,8 @@ def left_out_lines(results: SurvivalResults) -> list[str]:
     """Returns each reason once, with what it applies to."""
     befell: dict[str, dict[str, list[str]]] = {}
     for fate in results.fates.values():
-        if not fate.has_figure:
-            why = fate.failure.removeprefix(SKIPPED)
+        for reason in fate.missing if fate.has_figure else [fate.failure]:
+            why = reason.removeprefix(SKIPPED)
             befell.setdefault(why, {}).setdefault(fate.queue, []).append(fate.fault)
     lines = []
     for why, queues in befell.items():
