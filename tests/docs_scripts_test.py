@@ -493,12 +493,26 @@ class FindingsTest(unittest.TestCase):
         ):
             told = " ".join(findings.findings().split())
         self.assertIn(
-            f"On a slower virtual machine it is {times(ring.cost / best)} times as dear (its table).",
+            f"On another virtual machine it is {times(ring.cost / best)} times as dear (its table).",
             told,
         )
         self.assertEqual(told.count("(its table)"), 4 + 4, "those of full, and one of each other")
         self.assertRegex(told, r"times cheaper with 10⁶ \(its table\)")
         self.assertRegex(told, r"it is [\d.]+ to [\d.]+ times at 10⁶ \(its table\)")
+
+    def test_a_machine_is_called_slower_if_it_is(self) -> None:
+        again = load([PUBLISHED.parent])
+        for cell in again.cells.values():
+            cell.costs = [1.2 * cost for cost in cell.costs]
+        with (
+            mock.patch.object(findings.parts, "find", lambda suite: PUBLISHED.parent),
+            mock.patch.object(findings.parts, "linked", lambda suite, text: text),
+            mock.patch.object(findings.parts, "costs_of", costs_with(again)),
+        ):
+            for grade, where in (("hypervisor", "a slower virtual machine"), ("", "a slower mach")):
+                again.facts["grade_reasons"] = grade
+                told = findings.parts.elsewhere(lambda results: "it is so")
+                self.assertIn(f" On {where}", told)
 
     def test_each_has_a_picture_of_what_it_says(self) -> None:
         pictures = findings.pictures()

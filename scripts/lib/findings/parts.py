@@ -64,9 +64,9 @@ def elsewhere(tell: Callable[[Results], str], suite: str = MAIN) -> str:
     if not find(suite + AGAIN):
         return ""
     again = costs_of(suite + AGAIN)
-    holds(_times_as_dear(again, costs_of(suite)) > 1, f"{suite}{AGAIN} is of a slower machine")
+    where = "a slower" if _times_as_dear(again, costs_of(suite)) > 1 else "another"
     kind = of_virtual(again.facts)
-    return f" On a slower {kind}machine {tell(again)} ({linked(suite + AGAIN, 'its table')})."
+    return f" On {where} {kind}machine {tell(again)} ({linked(suite + AGAIN, 'its table')})."
 
 
 def _times_as_dear(results: Results, others: Results) -> float:
