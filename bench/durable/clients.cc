@@ -89,7 +89,8 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   std::vector<pid_t> processes;
   std::vector<std::jthread> threads;
   // Else the threads would wait for ever if something is thrown.
-  const AtEnd let_all_end{[&] { shared.begins = shared.is_over = shared.may_close = true; }};
+  const AtEnd let_all_end{
+      [&] { shared.prepares = shared.begins = shared.is_over = shared.may_close = true; }};
   for (std::size_t client = 0; client < count(); ++client) {
     if (!are_processes) {
       threads.emplace_back([&, client] { be_client(engine, config, client, work); });
@@ -119,10 +120,13 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   };
   const auto all_worked = [&] { return shared.worked == count(); };
   const auto all_ended = [&] { return shared.ended == count(); };
-  const std::chrono::duration<double> to_be_ready = kLongestWait + seconds_to_prepare_;
-  wait_until(Steady::now() + std::chrono::duration_cast<Steady::duration>(to_be_ready),
+  wait_until(Steady::now() + kLongestWait, [&] { return shared.opened + shared.ended >= count(); });
+  const bool are_all_there = shared.opened + shared.ended >= count();
+  shared.prepares = true;
+  const std::chrono::duration<double> to_prepare = kLongestWait + seconds_to_prepare_;
+  wait_until(Steady::now() + std::chrono::duration_cast<Steady::duration>(to_prepare),
              [&] { return shared.ready + shared.ended >= count(); });
-  const bool are_all_there = shared.ready + shared.ended >= count();
+  const bool are_all_ready = shared.ready + shared.ended >= count();
   look();
   const auto begin = Steady::now();
   shared.begins = true;
@@ -147,9 +151,10 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   }
   if (stop) throw Interrupted();
   if (!crash.empty()) throw BackendError(crash);
-  if (!are_all_there) {
+  if (!are_all_there) throw BackendError("a client has not opened the queue within 20 s");
+  if (!are_all_ready) {
     throw BackendError(
-        fmt::format("a client was not ready to begin within {:.0f} s", to_be_ready.count()));
+        fmt::format("a client was not ready to begin within {:.0f} s", to_prepare.count()));
   }
   if (is_late) throw BackendError("a client has not ended 20 s after the others; it was killed");
   // By the clients' own clocks, since this one looks only once in a millisecond.
@@ -167,7 +172,11 @@ void Clients::be_client(DurableEngine& engine, const DurableConfig& config, std:
   ClientReport& report = reports_[client];
   try {
     const std::unique_ptr<DurableQueue> queue = engine.open(config);
-    if (prepare_) prepare_(*queue, client);
+    ++shared.opened;
+    if (prepare_) {
+      while (!shared.prepares) std::this_thread::sleep_for(1ms);
+      prepare_(*queue, client);
+    }
     ++shared.ready;
     while (!shared.begins) std::this_thread::sleep_for(1ms);
     // What it takes to ask about the helpers is before the interval, and behind it.

@@ -60,7 +60,8 @@ class Clients {
   // Throws std::system_error. REQUIRES: this process has one thread.
   explicit Clients(std::size_t count) : reports_(count) {}
 
-  // What each does with its queue before it is ready to work, in `seconds` at most. It is in no figure.
+  // What each does with its queue, when all have opened it and before any works, in `seconds` at most.
+  // It is in no figure.
   using Prepare = std::function<void(DurableQueue&, std::size_t client)>;
   void prepare_with(Prepare prepare, double seconds) {
     prepare_ = std::move(prepare);
@@ -85,9 +86,11 @@ class Clients {
 
  private:
   struct Shared {
+    std::atomic<std::size_t> opened = 0;
     std::atomic<std::size_t> ready = 0;
     std::atomic<std::size_t> worked = 0;
     std::atomic<std::size_t> ended = 0;
+    std::atomic<bool> prepares = false;
     std::atomic<bool> begins = false;
     std::atomic<bool> is_over = false;
     std::atomic<bool> may_close = false;
