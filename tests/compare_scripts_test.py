@@ -176,6 +176,20 @@ class CompareCommandTest(Scratch):
     def compare(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         return self.run_script("compare", *arguments)
 
+    def service(
+        self, cell: str, item: str, saturated: int = 0, **figures: float
+    ) -> list[dict[str, Any]]:
+        """The rounds of a cell on the wall clock, whose figures vary as SCAN does."""
+        return [
+            {
+                "name": f"{cell}/x",
+                "label": f"exact, per {item}" + ", saturated" * (i < saturated),
+                "round": i,
+                **{name: figure * cost for name, figure in figures.items()},
+            }
+            for i, cost in enumerate(self.SCAN)
+        ]
+
     def test_two_campaigns(self) -> None:
         slower = [cost * 1.2 for cost in self.SCAN]
         before = self.campaign("before", {"null": self.SCAN, "scan": self.SCAN, "heap": self.SCAN})
@@ -357,16 +371,8 @@ class CompareCommandTest(Scratch):
 
     def test_services_by_the_figure_of_their_suite_or_another(self) -> None:
         def of(service: str, rate: float, late: float) -> list[dict[str, Any]]:
-            return [
-                {
-                    "name": f"contention/own/2/{service}/x",
-                    "label": "exact, per call",
-                    "round": i,
-                    "calls_per_second": rate * cost,
-                    "schedule_p99_ns": late * cost,
-                }
-                for i, cost in enumerate(self.SCAN)
-            ]
+            cell = f"contention/own/2/{service}"
+            return self.service(cell, "call", calls_per_second=rate, schedule_p99_ns=late)
 
         benchmarks = of("slow", 1e5, 100) + of("fast", 2e5, 300) + of("fast@again", 2e5, 300)
         benchmarks[0].pop("schedule_p99_ns")  # too few samples in a round
@@ -384,19 +390,9 @@ class CompareCommandTest(Scratch):
 
     def test_a_figure_that_came_down_to_0_has_no_ratio_and_is_not_lost(self) -> None:
         def campaign(name: str, wakeups: float) -> Path:
-            return self.campaign_of(
-                name,
-                [
-                    {
-                        "name": f"accuracy/rate/{size}/swift/x",
-                        "label": "exact, per fire",
-                        "round": i,
-                        "wakeups_per_second": cost * factor,
-                    }
-                    for size, factor in ((100, wakeups), (1000, 1))
-                    for i, cost in enumerate(self.SCAN)
-                ],
-            )
+            few = self.service("accuracy/rate/100/swift", "fire", wakeups_per_second=wakeups)
+            many = self.service("accuracy/rate/1000/swift", "fire", wakeups_per_second=1)
+            return self.campaign_of(name, few + many)
 
         a, b = campaign("a", 10), campaign("b", 0)
         ended = self.compare(a, b, "--figure=wakeups_per_second", "--gate=3%")
@@ -406,20 +402,10 @@ class CompareCommandTest(Scratch):
 
     def test_who_does_not_keep_up_is_not_compared(self) -> None:
         def campaign(name: str, saturated: int) -> Path:
-            return self.campaign_of(
-                name,
-                [
-                    {
-                        "name": f"purgatory/low/1000/{service}/x",
-                        "label": "exact, per request" + ", saturated" * (i < rounds),
-                        "round": i,
-                        "cpu_ns_per_request": cost,
-                        "actual_per_second": cost,
-                    }
-                    for service, rounds in (("swift", saturated), ("calm", 4))
-                    for i, cost in enumerate(self.SCAN)
-                ],
-            )
+            figures = {"cpu_ns_per_request": 1, "actual_per_second": 1}
+            swift = self.service("purgatory/low/1000/swift", "request", saturated, **figures)
+            calm = self.service("purgatory/low/1000/calm", "request", 4, **figures)
+            return self.campaign_of(name, swift + calm)
 
         a, b = campaign("a", 0), campaign("b", 5)
         ended = self.compare(a, b, "--gate=3%")

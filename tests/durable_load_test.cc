@@ -27,6 +27,7 @@
 #include "durable/sync_counter.h"
 #include "scratch.h"
 #include "suites/realtime_suite.h"
+#include "system/cpu_time.h"
 #include "system/process_tree.h"
 #include "system/supervised_program.h"
 #include "system/tcp_bytes.h"
@@ -311,21 +312,16 @@ TEST(DurableLoadTest, LatenessWithinTheResolutionIsNoBacklog) {
   EXPECT_GT(rounded.lateness.quantile(0.9).value_or(0), 290.0 * kMs) << "it is late all the same";
 }
 
-void spin(double seconds) {
-  const auto used = [] {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
-  const double begin = used();
-  while (used() - begin < seconds) {
+void spin(std::chrono::milliseconds time) {
+  const auto begin = cpu_time_of_thread();
+  while (cpu_time_of_thread() - begin < time) {
   }
 }
 
 struct SpinsWhenArmingMany : Wrapped {
   using Wrapped::Wrapped;
   void schedule(std::span<const DurableTimer> timers) override {
-    if (timers.size() > 50) spin(0.5);
+    if (timers.size() > 50) spin(std::chrono::milliseconds(500));
     queue_->schedule(timers);
   }
 };
@@ -342,7 +338,7 @@ TEST(DurableLoadTest, WhatIsArmedBeforeTheLoadIsInNoFigure) {
 struct SpinsWhenCompleting : Wrapped {
   using Wrapped::Wrapped;
   std::vector<bool> complete(std::span<const ClaimedTimer> claims) override {
-    spin(0.01);
+    spin(std::chrono::milliseconds(10));
     return queue_->complete(claims);
   }
 };

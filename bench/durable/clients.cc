@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,7 @@
 
 #include "system/allocations.h"
 #include "system/child_process.h"
+#include "system/cpu_time.h"
 #include "system/process_tree.h"
 
 namespace timerbench {
@@ -35,13 +35,9 @@ struct AtEnd {
 template <class Call>
 AtEnd(Call) -> AtEnd<Call>;
 
-// Of this thread, which is the process if it is one.
-double own_cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
+using Seconds = std::chrono::duration<double>;
 
+// How often this thread has waited.
 std::uint64_t own_wakeups() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
@@ -109,7 +105,9 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
       }
     }
   };
-  const auto wait_until = [&](Steady::time_point end, const auto& is_done) {
+  // Returns whether it is done; else it took too long, a client has crashed, or `stop` is set.
+  const auto wait_for = [&](Seconds longest, const auto& is_done) {
+    const auto end = Steady::now() + longest;
     auto next_look = Steady::now() + kLook;
     while (!is_done() && crash.empty() && Steady::now() < end && !stop) {
       std::this_thread::sleep_for(1ms);
@@ -117,29 +115,25 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
       look_for_crash();
       next_look = Steady::now() + kLook;
     }
+    return is_done();
   };
   const auto all_worked = [&] { return shared.worked == count(); };
   const auto all_ended = [&] { return shared.ended == count(); };
-  wait_until(Steady::now() + kLongestWait, [&] { return shared.opened + shared.ended >= count(); });
-  const bool are_all_there = shared.opened + shared.ended >= count();
+  const bool are_all_there =
+      wait_for(kLongestWait, [&] { return shared.opened + shared.ended >= count(); });
   shared.prepares = true;
-  const std::chrono::duration<double> to_prepare = kLongestWait + seconds_to_prepare_;
-  wait_until(Steady::now() + std::chrono::duration_cast<Steady::duration>(to_prepare),
-             [&] { return shared.ready + shared.ended >= count(); });
-  const bool are_all_ready = shared.ready + shared.ended >= count();
+  const Seconds to_prepare = kLongestWait + seconds_to_prepare_;
+  const bool are_all_ready =
+      wait_for(to_prepare, [&] { return shared.ready + shared.ended >= count(); });
   look();
   const auto begin = Steady::now();
   shared.begins = true;
-  wait_until(
-      begin + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds)),
-      all_worked);
-  ran_out_ = !all_worked();
+  ran_out_ = !wait_for(Seconds(seconds), all_worked);
   shared.is_over = true;
-  wait_until(Steady::now() + kLongestWait, all_worked);
+  wait_for(kLongestWait, all_worked);
   look();
   shared.may_close = true;
-  wait_until(Steady::now() + kLongestWait, all_ended);
-  const bool is_late = !all_ended();
+  const bool is_late = !wait_for(kLongestWait, all_ended);
   for (const pid_t process : processes) {
     if (process == 0) continue;
     if (is_late) kill(process, SIGKILL);
@@ -182,11 +176,11 @@ void Clients::be_client(DurableEngine& engine, const DurableConfig& config, std:
     // What it takes to ask about the helpers is before the interval, and behind it.
     const ProcessTreeUsage helpers_before = usage_of_helpers(*queue);
     const std::uint64_t wakeups_before = own_wakeups();
-    const double cpu_before = own_cpu_seconds();
+    const std::chrono::nanoseconds cpu_before = cpu_time_of_thread();
     report.begin_ = Steady::now();
     work(*queue, client, report);
     report.end_ = Steady::now();
-    report.cpu_seconds_ = own_cpu_seconds() - cpu_before;
+    report.cpu_seconds_ = Seconds(cpu_time_of_thread() - cpu_before).count();
     report.wakeups_ = own_wakeups() - wakeups_before;
     const ProcessTreeUsage helpers = usage_of_helpers(*queue);
     report.cpu_seconds_ += helpers.living_cpu_seconds - helpers_before.living_cpu_seconds;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <sys/resource.h>
+#include <time.h>
+
+#include <chrono>
 
 namespace timerbench {
 
@@ -13,6 +16,13 @@ inline double cpu_seconds() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Processor time of the calling thread so far.
+inline std::chrono::nanoseconds cpu_time_of_thread() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 }  // namespace timerbench

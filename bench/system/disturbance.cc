@@ -4,7 +4,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <ctime>
+
+#include "system/cpu_time.h"
 
 namespace timerbench {
 namespace {
@@ -16,22 +17,16 @@ Disturbance so_far() {
           .faults = static_cast<std::uint64_t>(usage.ru_majflt)};
 }
 
-std::chrono::nanoseconds worked_so_far() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
-
 }  // namespace
 
 DisturbanceMeter::DisturbanceMeter()
     : before_(so_far()),
       processor_(sched_getcpu()),
       begin_(std::chrono::steady_clock::now()),
-      worked_before_(worked_so_far()) {}
+      worked_before_(cpu_time_of_thread()) {}
 
 Disturbance DisturbanceMeter::stop() const {
-  const std::chrono::nanoseconds worked = worked_so_far() - worked_before_;
+  const std::chrono::nanoseconds worked = cpu_time_of_thread() - worked_before_;
   const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - begin_;
   const Disturbance now = so_far();
   return {.switches = now.switches - before_.switches,
