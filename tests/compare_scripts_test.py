@@ -234,7 +234,7 @@ class CompareCommandTest(Scratch):
         self.assertEqual((ended.returncode, ended.stderr), (1, ""))
         self.assertTrue(
             ended.stdout.startswith(
-                "The first three are the same in 0 of 1 contest, unresolved in 0, and contradictory "
+                "The order of the first three is the same in 0 of 1 contest, unresolved in 0, and contradictory "
                 "in 1. The first of A is the cheapest of B too in 0 of 1 contest; in the others it "
                 "costs 20.0 % more there (median), and at most 20.0 % more (fill/10³, exact).\n"
             )

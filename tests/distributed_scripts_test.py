@@ -272,9 +272,14 @@ class CommandTest(Scratch):
         self.assertEqual((code, complaint), (0, ""))
         self.assertRegex(
             text,
-            r"^\*\*For 5·10⁴ timers a second and 2·10⁷ pending: `redis_always` \(keeps all\) takes "
-            r"\d+ nodes?, silent for [\d.]+ s if it is killed; ",
+            r"^\*\*For 5·10⁴ timers a second and 2·10⁷ pending take \d+( to \d+)? nodes? of `redis_always` "
+            r"\(keeps all in a power cut\) and \d+( to \d+)? nodes? of `redis_everysec` \(may lose the latest",
         )
+        sure, to_do = text.split("\n\n")[1:3]
+        self.assertRegex(
+            sure, r"^How sure: The model predicted \d+ measured figures from others\. It was off by"
+        )
+        self.assertTrue(to_do.startswith("What to do: "), to_do)
         self.assertRegex(text, r"One Redis \(`redis_everysec`\) is enough up to [\d ]+ timers/s if")
         self.assertIn("Its memory is enough for", text)
         self.assertIn(str(results), text)

@@ -57,7 +57,7 @@ class AnswerTest(unittest.TestCase):
         parts = answer(self.MEASURED, 3, 2, self.FACTS).split("\n\n")
         self.assertEqual(
             parts[0],
-            "**Our clients make 0.50 to 2.00 times as many calls as the engines' own benchmarks; "
+            "**Our clients make 0.50 to 2.00 times as many calls as the benchmarks beside them; "
             "fewer with `postgres_off` (0.50).**",
         )
         self.assertRegex(parts[1], "^How sure: Medians of 3 rounds of 2.00 s each.* up to 9%")

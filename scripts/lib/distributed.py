@@ -21,9 +21,10 @@ from files import add_into, path_argument, say_or_fill
 from node_model import Check, Load, Node, Work, checks, node_of, queues, size_of_one
 from results.grid import read_files
 from results.realtime import RealtimeResults, load_files
+from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.durable import WITHOUT_SERVER
 from tables.replays import markdown_table
-from words import counted, digits, machine_line, power, remake_line, time
+from words import counted, digits, enumerated, machine_line, power, remake_line, time
 
 GIB = 1 << 30
 UNITS = {"k": 1e3, "M": 1e6, "G": 1e9}
@@ -65,6 +66,9 @@ def answer(results: RealtimeResults, load: Load, source: Path) -> str:
     checked = checks(results, int(results.facts.get("num_cpus", 1)))
     parts = [
         _in_short(able, load),
+        HOW_SURE + _sureness(checked),
+        f"{WHAT_TO_DO}Take the greater number, and look up below how long nothing fires after a node was killed "
+        "(*silent*). Then ask for your load, with the last command below.",
         f"Figures from `{source}`, by `scripts/distributed`. {machine_line(results.facts)}",
         _load_said(load),
         _unable_said([node for node in nodes if node not in able]),
@@ -95,12 +99,12 @@ def _in_short(nodes: list[Node], load: Load) -> str:
     for promise in dict.fromkeys(node.promise for node in servers):
         same = [node for node in servers if node.promise == promise]
         best = min(same, key=lambda node: node.nodes(load))
-        said.append(
-            f"`{best.queue}` ({promise}) takes {counted(best.nodes(load), 'node')}"
-            f"{_silent(best.failover(load))}"
-        )
+        said.append(f"{_nodes(best, load)} of `{best.queue}` ({promise} in a power cut)")
     asked = f"{_power(load.per_second)} timers a second and {_power(load.pending)} pending"
-    parts = [f"**For {asked}: {'; '.join(said)}.**"]
+    parts = [
+        f"**For {asked} take {enumerated(said, len(said))}: the fewer if many clients call at once, the more if each "
+        "request comes alone.**"
+    ]
     redis = next((node for node in nodes if node.queue.startswith("redis_everysec")), None)
     if redis:
         (together, alone), pending = size_of_one(redis, load)
@@ -109,15 +113,14 @@ def _in_short(nodes: list[Node], load: Load) -> str:
             f"comes alone, and up to {_rounded(together)} if many clients call at once."
         )
         if pending:
-            parts.append(
-                f"Its memory is enough for {_rounded(pending)} pending"
-                f"{_silent(redis.silence(pending))}."
-            )
+            parts.append(f"Its memory is enough for {_rounded(pending)} pending.")
     return " ".join(parts)
 
 
-def _silent(seconds: float | None) -> str:
-    return "" if seconds is None else f", silent for {digits(seconds)} s if it is killed"
+def _nodes(node: Node, load: Load) -> str:
+    memory = node.for_memory(load) or 1
+    least, most = sorted(max(nodes, memory) for nodes in node.for_rate(load))
+    return counted(most, "node") if least == most else f"{least} to {most} nodes"
 
 
 def _load_said(load: Load) -> str:
@@ -172,9 +175,19 @@ def _range(together: str, alone: str) -> str:
     return together if together == alone else f"{together} – {alone}"
 
 
+def _sureness(checked: list[Check]) -> str:
+    errors = [abs(check.error) for check in checked]
+    if not errors:
+        return "Nothing checks the model."
+    return (
+        f"The model predicted {counted(len(errors), 'measured figure')} from others. It was off by {median(errors):.0%} in the "
+        f"median, and by {max(errors):.0%} at most."
+    )
+
+
 def _trust(checked: list[Check]) -> str:
     if not checked:
-        return "Nothing checks it: measure 16 clients or workers, and three sizes of pending."
+        return "To check it, measure 16 clients or workers, and three sizes of pending."
     told = []
     for what in dict.fromkeys(check.what for check in checked):
         errors = [abs(check.error) for check in checked if check.what == what]
@@ -182,7 +195,7 @@ def _trust(checked: list[Check]) -> str:
             f"{what}: median error {median(errors):.0%}, largest {max(errors):.0%}, of "
             f"{counted(len(errors), 'prediction')}"
         )
-    return "Each cell was predicted from others alone. " + "; ".join(told) + "."
+    return f"Each cell was predicted from others alone. {'; '.join(told)}."
 
 
 def _worst_of(checked: list[Check]) -> list[str]:

@@ -408,8 +408,8 @@ def answer(
         (
             _in_short(measured),
             HOW_SURE + _sureness(measured, rounds, seconds),
-            f"{WHAT_TO_DO}Where ours is slower, the figures of that queue are the client's as much "
-            "as the engine's; take the ratio as the most that another client could gain.",
+            f"{WHAT_TO_DO}If a ratio is below {digits(FEWER)}, our client limits the figure of that queue: another "
+            "client could make up to 1 / ratio times as many calls.",
             markdown_table(titles, lines, names=2),
             machine_line(facts) + "\n",
         )
@@ -439,7 +439,7 @@ def _in_short(measured: dict[str, dict[int, Measured]]) -> str:
         return "**No benchmark of the engines was run.**"
     text = (
         f"Our clients make {digits(min(ratios))} to {digits(max(ratios))} times as many calls as the "
-        "engines' own benchmarks"
+        "benchmarks beside them"
     )
     named = [f"`{queue}` ({digits(ratio)})" for queue, ratio in slower.items()]
     return f"**{text}{f'; fewer with {enumerated(named, len(named))}' if named else ''}.**"

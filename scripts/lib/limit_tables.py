@@ -93,7 +93,7 @@ def answer() -> str:
     if not store or not store.has_figure:
         raise Failure(f"results: no campaign has {FLOOR} in hold with {power(MANY)} timers")
     told = (
-        f"**A timer costs at least one store to a cache line that the processor cannot foresee: "
+        f"**A timer costs at least one store to a cache line that the processor cannot predict: "
         f"{rough(store.cost)} with {power(MANY)} timers in random order. With so many, most loads cost least with "
         f"buckets that are append-only logs of ids. `log_wheel`, which rounds deadlines, is cheaper by more than a tenth "
         f"than every other that rounds, in {granular_won} of {of_granular} loads; `log_calendar`, which does not round, "
@@ -355,7 +355,7 @@ def _ratios(results: Results, workloads: Sequence[str], sizes: Sequence[int]) ->
 def _campaigns(*suites: str) -> str:
     """Returns links to the tables of campaigns."""
     told = [linked(suite, suite) for suite in suites]
-    return f"The {'campaign' if len(told) == 1 else 'campaigns'}: {', '.join(told)}; all sizes are in results/report.html."
+    return f"The {'campaign' if len(told) == 1 else 'campaigns'}: {', '.join(told)}; [the report](../results/report.html) has all sizes."
 
 
 def _lead_at(workload: str, size: int, precision: str) -> Lead | None:

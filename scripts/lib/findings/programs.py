@@ -43,20 +43,21 @@ def libraries() -> Finding:
         name = best[size].get(library)
         return pays(peers, "churn", size, name) if name else "too slow"
 
-    told = [
-        f"{library} {' / '.join(most(library, size) for size in sizes)}"
-        for library in dict.fromkeys(chain.from_iterable(best.values()))
-    ]
-    [own, *_], cost = cheapest(peers, "churn", "exact")
+    names = list(dict.fromkeys(chain.from_iterable(best.values())))
+    told = [f"{name} {' / '.join(most(name, size) for size in sizes)}" for name in names]
+    own, rounded = (
+        cheapest(peers, "churn", precision)[0][0] for precision in ("exact", "granular")
+    )
     return Finding(
         says=(
-            f"1 % of a core cancels and arms {span(peers)} timers a second with an event loop's library and "
-            f"{power(SIZE)} timers: keep yours if you need fewer"
+            f"With {power(SIZE)} timers 1 % of a core cancels and arms {span(peers)} timers a second with the timers of "
+            f"{len(best[SIZE])} of {len(names)} libraries: keep yours if you need fewer"
         ),
         seen=(
             f"So many times a second 1 % of a core cancels a timer and arms another, with "
-            f"{' / '.join(map(power, sizes))} timers: {'; '.join(told)}. `{own}` does it {pays(peers, 'churn', SIZE, own)} "
-            f"times with {power(SIZE)}, at {rough(cost)} each."
+            f"{' / '.join(map(power, sizes))} timers and the best structure of each library: {'; '.join(told)}. "
+            f"With {power(SIZE)} timers `{own}` does it {pays(peers, 'churn', SIZE, own)} times, and `{rounded}`, which "
+            f"rounds, {pays(peers, 'churn', SIZE, rounded)} times."
         ),
         command="./scripts/bench peers --workloads=churn     # takes minutes",
         limits=(
@@ -85,9 +86,12 @@ def runtimes() -> Finding:
         return [cost_of(results, workload, SIZE, name) / own for name in RUNTIMES.values()]
 
     def again(results: Results) -> str:
-        found = [times(factor) for factor in factors(results, "churn")]
+        found = [
+            f"{times(factor)} with {what}"
+            for what, factor in zip(RUNTIMES, factors(results, "churn"))
+        ]
         return (
-            f"the four to cancel and arm are {enumerated(found, 9)} times as dear; there Java pays [for new "
+            f"the factors to cancel and arm are {enumerated(found, 9)}; there Java pays [for new "
             "pages](processes.md#what-is-built), too"
         )
 
@@ -112,7 +116,7 @@ def runtimes() -> Finding:
         command="./scripts/bench processes --workloads=churn,hold     # takes minutes",
         limits=(
             "each program keeps its own clock and ids, and drives its runtime as its documentation says "
-            "([how](processes.md)); the figure of Go includes that its clock is moved. The timers of Java itself wait on the wall "
+            "([how](processes.md)); the figure of Go includes that its clock is moved. Java's own classes of timers wait on the wall "
             f"clock, so they are [services](services.md).{elsewhere(again, 'processes')}"
         ),
         rounds=processes.rounds,

@@ -66,25 +66,25 @@ def _told(best: Best) -> str:
     return f"{rough(cost)} (`{name}`)"
 
 
-def _lead(found: dict[int, tuple[Best, Best]]) -> tuple[int, str, int]:
-    """Returns from how many timers on the wheel is ahead, and how much cheaper it is with the most."""
+def _lead(found: dict[int, tuple[Best, Best]]) -> str:
+    """Says how much cheaper the wheel is with the fewest timers with which it is ahead, and with the most."""
     factors = {size: heap / wheel for size, ((_, wheel), (_, heap)) in found.items()}
     ahead = [size for size, factor in factors.items() if factor > 1 + MARGIN]
     holds(bool(ahead) and ahead == list(factors)[-len(ahead) :], "a wheel is ahead from a size on")
-    return ahead[0], times_less(factors[ahead[-1]], "cheaper"), ahead[-1]
+    first, most = ahead[0], ahead[-1]
+    fewest = ", the fewest that were measured" if first == min(found) else ""
+    return (
+        f"{times_less(factors[first], 'cheaper')} than the best heap with {power(first)} timers{fewest}, and "
+        f"{times_less(factors[most], 'cheaper')} with {power(most)}"
+    )
 
 
 def heap_or_wheel() -> Finding:
     def again(results: Results) -> str:
-        first, cheaper, most = _lead(_wheels_and_heaps(results))
-        return f"it is ahead from {power(first)} timers on, and {cheaper} with {power(most)}"
+        return f"the wheel is {_lead(_wheels_and_heaps(results))}"
 
     full, timeouts = costs_of(MAIN), costs_of("timeouts")
     found = _wheels_and_heaps(full)
-    first, cheaper, _ = _lead(found)
-    since = f"from {power(first)} timers on"
-    if first == min(found):
-        since += ", the fewest that were measured"
     told = [
         f"{_told(wheel)} and {_told(heap)} with {power(size)}"
         for size, (wheel, heap) in found.items()
@@ -98,18 +98,19 @@ def heap_or_wheel() -> Finding:
     wheels = [cell_of(full, "churn", size, name) for size, ((name, _), _) in found.items()]
     spread = max(max(cell.costs) / min(cell.costs) for cell in wheels)
     return Finding(
-        says=f"For time-outs take a wheel, if a tick late is fine: it is ahead of every heap {since}",
+        says=("For time-outs take a wheel, if a tick late is fine: it is " f"{_lead(found)}"),
         seen=(
             "To cancel a timer and arm another (`churn`) costs, with the best wheel or ring and with the best "
-            f"heap: {'; '.join(told)}. With the most timers the wheel is {cheaper}. From {power(SIZE)} on about "
+            f"heap: {'; '.join(told)}. From {power(SIZE)} on about "
             f"one timer in {round(1 / fired)} fires, and its cost is included. Where all are cancelled "
             f"(`read_timeouts`) a wheel is ahead, too: {_told(wheel)} and {_told(heap)} with {power(most)}."
         ),
         command="./scripts/bench full --workloads=churn     # takes minutes",
         limits=(
             "a wheel rounds each deadline up, here to a millisecond. Of what does not round, "
-            f"`{exact}` is the cheapest at {power(SIZE)}: {rough(cost)}. All of these know the place of each id. The "
-            f"rounds of one wheel differ by up to {times(spread)} times, so wheels that are closer are alike."
+            f"`{exact}` is the cheapest at {power(SIZE)}: {rough(cost)}. Each structure here finds a timer by its "
+            f"number, without a search. Two rounds of one wheel differ by up to {times(spread)} times, so smaller "
+            "differences between wheels mean nothing."
             f"{elsewhere(again)}"
         ),
         rounds=full.rounds,
@@ -148,24 +149,29 @@ def handles() -> Finding:
         return f"{times(least)} to {times(most)} times"
 
     def again(results: Results) -> str:
-        return f"it is {span(results, 'churn', 'hold')}"
+        return f"they cost {span(results, 'churn', 'hold')} as much"
 
     full = costs_of(MAIN)
     [recorded_size] = full.sizes(RECORDING)
     recorded = map(times, factors(full, RECORDING, recorded_size))
+    moved = map(times, factors(full, "idle_connections", SIZE))
     return Finding(
-        says=f"A heap of Boost with handles costs {span(full, 'churn', 'hold')} as much as a heap in an array",
+        says=(
+            "To cancel and arm, or to fire and arm, a heap of Boost with handles costs "
+            f"{span(full, 'churn', 'hold')} as much as a heap in an array"
+        ),
         seen=(
             "`binary_heap` and `quad_heap` are heaps of Boost with a handle for each timer. `index_heap_2` and "
-            "`index_heap_4` have the same arity, in an array, with the place of each id beside it. With "
+            "`index_heap_4` have the same arity, in an array; a second array says where each timer is. With "
             f"{power(FEW)} and {power(SIZE)} timers the handles cost {span(full, 'churn')} as much in `churn`, "
-            f"{span(full, 'hold')} in `hold`, and {span(full, 'cancel')} to cancel alone. A handle belongs to a "
+            f"{span(full, 'hold')} in `hold`, and {span(full, 'cancel')} to cancel alone; where timers are only moved "
+            f"(`idle_connections`), {' and '.join(moved)} times with {power(SIZE)}. A handle belongs to a "
             "node of its own, so each comparison follows a pointer."
         ),
         command="./scripts/bench full --workloads=churn,hold --backends=binary_heap,quad_heap,index_heap_2,index_heap_4     # takes minutes",
         limits=(
-            "ids are small numbers here; with other keys a table from key to place is to be added. In a recording "
-            f"of nginx with some {power(FEW)} timers it is only {' and '.join(recorded)} times.{elsewhere(again)}"
+            "timers have small numbers here; other keys need a table from the key to the place. In a recording "
+            f"of nginx with some {power(FEW)} timers they cost only {' and '.join(recorded)} times as much.{elsewhere(again)}"
         ),
         rounds=full.rounds,
         picture=Picture(
@@ -179,9 +185,11 @@ def handles() -> Finding:
 
 
 def logs() -> Finding:
-    workloads = ("drain", "hold", "keepalive", "idle_connections")
+    workloads = ("drain", "hold", "keepalive", "idle_connections")  # of which the gain is told
 
-    def gains_of(results: Results, size: int) -> list[tuple[str, float, str, float]]:
+    def gains_of(
+        results: Results, size: int, workloads: Iterable[str] = workloads
+    ) -> list[tuple[str, float, str, float]]:
         """Returns loads, what log_wheel_256 costs, and the best without logs with its cost."""
         return [
             (
@@ -198,11 +206,15 @@ def logs() -> Finding:
 
     def again(results: Results) -> str:
         most = max(results.sizes("hold"))
-        return f"it is {span(results, most)} at {power(most)}"
+        return f"they cost {span(results, most)} as much at {power(most)}"
 
     full, designs = costs_of(MAIN), costs_of(DESIGNS)
     gains = gains_of(full, MANY)
     holds(all(own < cost for _, own, _, cost in gains), "log_wheel_256 leads with the most timers")
+    with_most = [workload for workload in full.workloads if MANY in full.sizes(workload)]
+    factors = {load: cost / own for load, own, _, cost in gains_of(full, MANY, with_most)}
+    ahead = [load for load, factor in factors.items() if factor > 1 + MARGIN]
+    dearer = [f"`{load}`" for load, factor in factors.items() if factor < 1 - MARGIN]
     told = [
         f"`{workload}` takes {rough(own)} instead of {rough(cost)} (`{best}`)"
         for workload, own, best, cost in gains
@@ -222,7 +234,7 @@ def logs() -> Finding:
     of_few = [loss > 1 + MARGIN for loss, _, its_size, _ in losses if its_size == FEW]
     holds(
         2 * sum(of_few) > len(of_few),
-        "log_wheel_256 is mostly behind where timers fit into a cache",
+        "log_wheel_256 is mostly behind with few timers",
     )
 
     def without(idea: str, workload: str) -> str:
@@ -235,12 +247,13 @@ def logs() -> Finding:
 
     return Finding(
         says=(
-            f"A wheel whose buckets are logs is {span(full, MANY)} as cheap at {power(MANY)} timers, and mostly "
-            "behind where all timers fit into a cache"
+            f"A wheel whose buckets are logs is cheaper than all others in {len(ahead)} of {len(factors)} loads with "
+            f"{power(MANY)} timers, by up to {times(max(factors.values()))} times, and mostly dearer with {power(FEW)}"
         ),
         seen=(
-            f"At {power(MANY)} timers {enumerated(told, 9)}. In {behind} of {all_cells} cells (a load and a size) of "
-            f"the suite `full` a granular structure without logs is cheaper than `log_wheel_256`: by up to "
+            f"At {power(MANY)} timers {enumerated(told, 9)}; `log_wheel_256` is dearer in {enumerated(dearer, 9)}. "
+            f"Over all sizes of the suite `full` a granular structure without logs is cheaper in {behind} of {all_cells} "
+            f"cells (a load and a size), and in {sum(of_few)} of {len(of_few)} with {power(FEW)} timers, by up to "
             f"{times(worst)} times (`{best}` in `{workload}` with {power(size)} timers). Most of the gain comes from "
             f"fetching timers ahead: without it `drain` and `hold` take {without('fetching', 'drain')} and "
             f"{without('fetching', 'hold')} times as long. In `keepalive` a moved timer also stays where it is: "
@@ -248,7 +261,8 @@ def logs() -> Finding:
         ),
         command=f"./scripts/bench full --workloads=drain,hold,keepalive,idle_connections --backends={','.join(shown)} --sizes=10M     # takes a quarter of an hour",
         limits=(
-            f"at {power(1_000_000)} timers, most of which a shared cache holds, it is {span(full, 1_000_000)}."
+            f"at {power(1_000_000)} timers, most of which a shared cache holds, the best structures without logs cost "
+            f"{span(full, 1_000_000)} as much in these loads."
             f"{elsewhere(again)} Other hosts gain less at {power(MANY)}, too ([the limit](limit.md#other-hosts))."
         ),
         rounds=full.rounds,
@@ -263,10 +277,11 @@ def logs() -> Finding:
 
 
 def worst_calls() -> Finding:
-    lists, logs, at_once = (
+    lists, logs, at_once, ring = (
         "kafka_wheel_256",
         "log_wheel_256",
         "log_wheel_256_without_cascading_ahead",
+        "ring_65536",
     )
 
     def longest(
@@ -288,15 +303,16 @@ def worst_calls() -> Finding:
     steps = [rough(longest(name, DESIGNS)) for name in (lists, at_once, logs)]
     return Finding(
         says=(
-            f"A cascade makes single calls long: up to {rough(longest(lists))} at {power(MANY)} timers, and "
+            f"A cascade makes single calls long: with {power(MANY)} timers one takes {rough(longest(lists))} with lists, and "
             f"{rough(longest(logs))} with logs that cascade in parts"
         ),
         seen=(
             "A cascade spreads a bucket of an upper level over the lower one. The longest `advance()` of "
             f"`{lists}` in `hold` moves {count(lists, 'worst_moved')} timers. That of `{logs}` moves "
             f"{count(logs, 'worst_moved')} and fires {count(logs, 'worst_fired')}: it moves a bucket in parts, in the calls "
-            f"before. Both ideas count: lists take {steps[0]}, logs that cascade at once {steps[1]}, and logs that cascade "
-            f"in parts {steps[2]} ({linked(DESIGNS, 'designs')})."
+            f"before. `{ring}`, which never cascades, takes {rough(longest(ring))}. Both ideas count: in a campaign of "
+            f"{linked(DESIGNS, 'designs')} lists take {steps[0]}, logs that cascade at once {steps[1]}, and logs that cascade "
+            f"in parts {steps[2]}."
         ),
         command="./scripts/bench full --passes=tails --workloads=churn,keepalive,hold --backends=kafka_wheel_256,log_wheel_256 --sizes=10M --rounds=1     # takes minutes",
         limits=(
@@ -309,7 +325,7 @@ def worst_calls() -> Finding:
             "worst_calls",
             "longest_advance",
             f"The longest advance() at {power(MANY)} timers, by workload",
-            Choice([logs, "ring_65536", lists]),
+            Choice([logs, ring, lists]),
         ),
     )
 
@@ -326,18 +342,18 @@ def reach() -> Finding:
 
     def again(results: Results) -> str:
         _, far, _, cost = far_of(results)
-        return f"it is {times(far / cost)} times as dear"
+        return f"it is {times(far / cost)} times as dear as the best"
 
     near, far, best, cost = far_of(costs_of(MAIN))
     return Finding(
         says=(
-            f"One ring of slots is the simplest wheel, and {times(far / cost)} times as dear as the best when delays "
+            f"One ring of slots is the simplest wheel, and {times(far / cost)} times as dear as `{best}` when delays "
             "leave its reach"
         ),
         seen=(
             f"`{ring}` reaches 65 s with a tick of 1 ms. With {power(size)} timers it takes {rough(near)} in `churn`, "
             f"whose delays are shorter, and {rough(far)} in `bulk`, whose delays are up to 25 days; `{best}` takes "
-            f"{rough(cost)} there. Each round looks at every timer of a slot."
+            f"{rough(cost)} there. The ring turns once in 65 s, and looks at every timer each time."
         ),
         command="./scripts/bench full --workloads=churn,bulk --backends=ring_65536,kafka_wheel_512     # takes minutes",
         limits=f"a ring with coarser ticks reaches further, and is later.{elsewhere(again)}",

@@ -51,23 +51,27 @@ def durable() -> Finding:
     holds(
         max(safe, key=lambda name: rate(name, few)) == "sqlite_full"
         and sorted(safe, key=lambda name: rate(name, many))[-2:] == ["postgres_on", "redis_always"],
-        "SQLite for one client; Redis and PostgreSQL for many",
+        "SQLite leads with one client; Redis and PostgreSQL with many",
     )
     prices = {
         clients: rate("redis_everysec", clients) / rate("redis_always", clients)
         for clients in (few, many)
     }
+    holds(
+        rate("journal_wheel_0", many) > 2 * rate("sqlite_full", many),
+        "a journal is for many threads",
+    )
     holds(prices[few] > prices[many] > 1, "a synchronisation is shared by many clients")
     busy = fate("power_cut_while_busy", "redis_everysec")
     parted = fate("master_parted", "redis_cluster")
     return Finding(
         says=(
-            "If a power cut may lose nothing, take SQLite for one program, and Redis with `appendfsync always` or PostgreSQL "
-            "for many clients; a cluster is for more than one machine"
+            "If a power cut may lose nothing, take a journal for one process, SQLite if several share a file, and Redis with "
+            "`appendfsync always` or PostgreSQL on a server; a cluster is for more than one machine"
         ),
         seen=(
             f"One client and {many} arm timers and cancel them, in thousands a second; in brackets what a power "
-            f"cut took: {'; '.join(told)}. To lose nothing costs Redis a factor of {times(prices[few])} with one client, and of "
+            f"cut took: {'; '.join(told)}. `journal_wheel_0` is a file of this project, to which each change is appended. To lose nothing costs Redis a factor of {times(prices[few])} with one client, and of "
             f"{times(prices[many])} with {many}, which share a synchronisation of the disk. After {busy.no_starts} of {busy.runs} "
             "cuts under load `redis_everysec` did not start again until it was repaired. `redis_cluster` lost "
             f"{100 * parted.lost / parted.acknowledged:.1f} % of the timers when a master was parted from the others."
@@ -78,7 +82,7 @@ def durable() -> Finding:
         ),
         limits=(
             f"clients and engines share two processors, so six nodes of a cluster make {times(rate('redis_cluster', many) / rate('redis_everysec', many))} "
-            "times the calls of one ([past one machine](distributed.md)). On a slower disk the engines that lose nothing are slower; "
+            "times the calls of one `redis_everysec` ([past one machine](distributed.md)). On a slower disk the engines that lose nothing are slower; "
             "if the disk itself is lost, each loses all. What is lost was measured in "
             f"{linked('faults', 'another campaign')} ([durable queues](durable.md#what-survives))."
         ),

@@ -74,8 +74,8 @@ NOTE = (
     "an empty cell is not measured, or 0. `control` is the machine itself. CPU is of a timer with 16 clients; "
     "bytes and *back after* with 10⁶ pending timers: from `kill -9` until the 64 timers that were due have been "
     "handed out, as far as they are not lost; *timeout*: arming so many takes more than 45 s. *100 armed a call*: "
-    "they are cancelled one by one. A percentile is the median of that of each round. What `etcd_leases` fires "
-    "there was due when it was armed, and needs no lease; it ends 1000 leases a second"
+    "they are cancelled one by one. A percentile is the median of that of each round. *fired/s* of `etcd_leases`: these "
+    "timers are due when they are armed, and need no lease; etcd ends at most 1000 leases a second"
 )
 
 
@@ -100,8 +100,8 @@ def durable_answer(results: RealtimeResults) -> list[str]:
         f"queues are at most {rough_time(PROMPT)} late in 99 of 100 cases, at {rough(RATE)} timers a second.",
         HOW_SURE + _sureness(results, queues),
         WHAT_TO_DO
-        + "Choose by what a power cut may take and by who shares the timers; then look at your own rate in "
-        "the pictures. With one client what keeps all waits for the disk each time, so your disk decides: "
+        + "Choose by what a power cut may take and by who shares the timers, and read [what broke](#what-survives); "
+        "then look at your own rate in the pictures. With one client what keeps all waits for the disk each time, so your disk decides: "
         "measure it.",
         *_beside_bullmq(results),
     ]
@@ -118,7 +118,8 @@ def _beside_bullmq(results: RealtimeResults) -> list[str]:
         told.append(text.format(digits(ours / theirs)))
     return [
         f"Beside `{PEER}`, on the same engine with the same setting, `{ON_REDIS}` {', '.join(told)}. "
-        f"`{PEER}` is asked over a bridge, which costs nearly half with one client (bullmq_queue.h)."
+        f"`{PEER}` is called through a process of Node.js, which costs nearly half with one client "
+        "([how](../impls/durable/bullmq_queue.h))."
     ]
 
 

@@ -23,7 +23,7 @@ WORST_FIRST = (CONTRADICTORY, UNRESOLVED)
 def answer_lines(contests: Sequence[Contest]) -> list[str]:
     words = Counter(contest.word for contest in contests)
     asked = sum(contest.has_rounds_enough for contest in contests)
-    told = f"The first three are the same in {words[SAME]} of {counted(len(contests), 'contest')}"
+    told = f"The order of the first three is the same in {words[SAME]} of {counted(len(contests), 'contest')}"
     if asked:
         told += f", unresolved in {words[UNRESOLVED]}, and contradictory in {words[CONTRADICTORY]}"
         if asked < len(contests):

@@ -148,7 +148,7 @@ def _sureness(fates: dict[str, list[Fate]]) -> str:
     least, most = min(runs), max(runs)
     each = f"{least} to {most} times" if least < most else "once" if most == 1 else f"{most} times"
     return (
-        f"Each queue met each fault {each}. What never happened in {counted(least, 'run')} happens in "
+        f"Each queue met each fault that can happen to it {each}. What never happened in {counted(least, 'run')} happens in "
         f"less than {digits(100 * chance(least))} % of such runs, with 95 % confidence. Timers of one "
         "run are lost together, so runs count, not timers."
     )
@@ -190,8 +190,13 @@ def _unpromised(results: SurvivalResults, fates: dict[str, list[Fate]], safe: Se
         return ""
     faults = enumerated(list(dict.fromkeys(fate.fault for fate in own)), MOST_NAMED)
     whole = [fate.queue for fate in own if fate.queue not in hurt]
-    who = f"only {enumerated(whole, MOST_NAMED)} lost none" if whole else "all of them lost some"
-    return f" In {faults} no engine promises that, and {who}."
+    who = f"only {enumerated(whole, MOST_NAMED)} lost none" if whole else "all of these lost some"
+    stopped = [
+        f"{fate.queue} did not start again in {fate.no_starts} of {fate.runs} runs"
+        for fate in own
+        if fate.no_starts
+    ]
+    return f" In {faults} no engine promises that: {'; '.join([who, *stopped])}."
 
 
 def _not_at_most_once(fates: dict[str, list[Fate]]) -> str:

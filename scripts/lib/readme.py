@@ -1,0 +1,382 @@
+"""Writes what README says of the campaigns in results/: which backend to take, and a small table.
+
+Which backends a sentence names is decided by the figures too: the cheapest of its precision, and those
+that are within 3 % of it.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from published import (
+    AGAIN,
+    FEW,
+    MAIN,
+    MANY,
+    NO_BREAK,
+    RUNTIMES,
+    ROOT,
+    SIZE,
+    best_of_libraries,
+    best_without_logs,
+    bullet,
+    cell_of,
+    cheapest,
+    cost_of,
+    costs_of,
+    find,
+    latest,
+    paragraph,
+    rough,
+    services_of,
+    value_of,
+)
+import limit_tables
+from results import survival
+from results.grid import Rounds, read_files
+from results.order import contests, dearer
+from results.replays import MARGIN, Results
+from results.survival import POWER_CUT, Fate, Verdict
+from tables import replays as table_of_costs
+from tables.answers import HOW_SURE, WHAT_TO_DO
+from tables.chosen import rough as rough_number
+from tables.durable import CLIENTS
+from tables.libraries import pays
+from tables.replays import markdown_table
+from words import enumerated, grouped, of_virtual, percent, power
+
+# What a reader who meets the name for the first time may want to know.
+WHAT_IT_IS = {
+    "kafka_wheel": "a hierarchical wheel",
+    "ring": "one ring of slots, for delays up to its length (65 s)",
+    "log_wheel": "a wheel whose buckets are append-only logs",
+    "log_calendar": "a calendar of such logs, which sorts only what is due next",
+    "radix_heap": "a heap of buckets that double in width",
+    "index_heap": "a heap in an array",
+}
+
+# The loads that README tells of: whose timers they are like, and what is counted as one.
+LOADS = {
+    "churn": ("time-outs that are cancelled", "a cancel and an arming"),
+    "idle_connections": ("time-outs that are moved (keep-alive)", "a move"),
+    "hold": ("events", "a fire and an arming"),
+    "bulk": ("events up to 25 days ahead", "an arming and its fire"),
+}
+PRECISIONS = ("granular", "exact")
+SIZES = (FEW, SIZE, MANY)
+
+SHOWN = ("log_calendar_256", "index_heap_4", "log_wheel_256", "kafka_wheel_512", "ring_65536")
+
+TO_DO = (
+    f"{WHAT_TO_DO}Look for your timers below, then measure [your load](#measure-on-your-machine)."
+)
+
+KILLS = ("engine_killed", "engine_killed_repeatedly")
+POWER_CUTS = (POWER_CUT, "power_cut_while_busy")
+CRASHES = (*KILLS, *POWER_CUTS)
+NAMED = 3  # queues that lose nothing, if there are many
+
+
+def answers() -> str:
+    """Returns what README says first: for each kind of load the backend to take, and its cost."""
+    full = costs_of(MAIN)
+    lines = [
+        _logs(full),
+        _libraries(costs_of("peers")),
+        _runtimes(costs_of("processes")),
+        _durable(),
+        _lateness(),
+    ]
+    return "\n\n".join(
+        [
+            *map(paragraph, (_answer(full), _sureness(full), TO_DO)),
+            _choices(full),
+            paragraph(_meaning(full)),
+            "\n".join(map(bullet, lines)),
+        ]
+    )
+
+
+def _answer(full: Results) -> str:
+    """Says whom to take for each kind of timers; kinds with the same choice are told together."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for workload, (kind, _) in LOADS.items():
+        granular, exact = (cheapest(full, workload, precision)[0][0] for precision in PRECISIONS)
+        kinds.setdefault((granular, exact), []).append(kind)
+    told, condition = [], " if a millisecond late is fine"
+    for (granular, exact), its_kinds in kinds.items():
+        told.append(
+            f"for {enumerated(its_kinds, 9)} {_code(granular)}{condition}, else {_code(exact)}"
+        )
+        condition = ""  # it is said once
+    return f"**With {power(SIZE)} timers take {'; '.join(told)}.**"
+
+
+def _sureness(full: Results) -> str:
+    rounds = Rounds.among(
+        cell_of(full, workload, size, name).measured_rounds
+        for workload, size in _rows(full)
+        for precision in PRECISIONS
+        for name in cheapest(full, workload, precision, size)[0]
+    )
+    return (
+        f"{HOW_SURE}Figures are medians of {rounds} rounds on one machine. {_measured_again(full)}"
+        f"{_with_finer_ticks()}On another processor close ranks change ([other "
+        "hosts](docs/limit.md#other-hosts)), so trust factors of two. Libraries, runtimes and durable queues were "
+        "measured in other campaigns: compare figures only within a line."
+    )
+
+
+def _rows(full: Results) -> Iterator[tuple[str, int]]:
+    """Yields the workload and the size of each row of the choices."""
+    for workload in LOADS:
+        yield from ((workload, size) for size in SIZES if size in full.sizes(workload))
+
+
+def _choices(full: Results) -> str:
+    """Returns the table of the cheapest, by load, number of timers and precision."""
+    lines: list[list[str]] = []
+    told = ""
+    for workload, size in _rows(full):
+        what = "" if workload == told else f"{LOADS[workload][0]}: {_code(workload)}"
+        told = workload
+        cells = (_choice(full, workload, precision, size) for precision in PRECISIONS)
+        lines.append([what, power(size), *cells])
+    titles = [
+        "your timers",
+        "how many",
+        "granular: a millisecond late is fine",
+        "exact: not rounded",
+    ]
+    return markdown_table(titles, lines, names=len(titles)).replace(NO_BREAK, " ")
+
+
+def _choice(full: Results, workload: str, precision: str, size: int) -> str:
+    names, cost = cheapest(full, workload, precision, size)
+    return f"{', '.join(map(_code, names))}: {rough(cost)}"
+
+
+def _meaning(full: Results) -> str:
+    """Says how to read the choices, and what is named there."""
+    rows = list(_rows(full))
+    named = {
+        name
+        for workload, size in rows
+        for precision in PRECISIONS
+        for name in cheapest(full, workload, precision, size)[0]
+    }
+    explained = [
+        f"{_code(kind)} is {what}"
+        for kind, what in WHAT_IT_IS.items()
+        if any(name.startswith(kind) for name in named)
+    ]
+    for_nothing = sum(
+        exact <= granular * (1 + MARGIN)
+        for granular, exact in (
+            [cheapest(full, workload, precision, size)[1] for precision in PRECISIONS]
+            for workload, size in rows
+        )
+    )
+    counted = [f"{of_what} ({_code(workload)})" for workload, (_, of_what) in LOADS.items()]
+    return (
+        f"Each cell has the cheapest, with what costs at most {100 * MARGIN:.0f}{NO_BREAK}% more, and the cost of "
+        f"{enumerated(counted, 9)}. In {for_nothing} of {len(rows)} rows rounding gains nothing: take what does not round. What is granular "
+        "rounds up to a tick, here of 1 ms; what is relative may be [late by an eighth of the "
+        f"delay](docs/backends.md#precision). {'; '.join(explained)}. The number in a name is a setting, such as "
+        "the slots of a level ([all backends](docs/backends.md))."
+    )
+
+
+def _code(name: str) -> str:
+    return f"`{name}`"
+
+
+def _logs(full: Results) -> str:
+    own = [cost_of(full, "hold", MANY, name) for name in ("log_wheel_256", "log_calendar_256")]
+    without = [best_without_logs(full, "hold", precision, MANY)[1] for precision in PRECISIONS]
+    return (
+        f"**What logs are worth**: with {power(MANY)} timers a fire and the next timer take {_both(own)} with them, "
+        f"and {_both(without)} without ([the limit](docs/limit.md))."
+    )
+
+
+def _both(costs: Sequence[float]) -> str:
+    """Formats the costs of PRECISIONS."""
+    granular, exact = map(rough, costs)
+    return f"{granular} (granular) and {exact} (exact)"
+
+
+def _with_finer_ticks() -> str:
+    """Says of how many loads the calendar of logs is the cheapest where a tick is a nanosecond."""
+    leads = limit_tables.leads_with_ticks_of("ns", SIZE)
+    behind = [lead for lead in leads if lead.ratio < 1]
+    return (
+        f"With ticks of a nanosecond another exact structure is cheaper than "
+        f"`log_calendar_256` in {len(behind)} of {len(leads)} loads ([finer ticks](docs/limit.md#finer-ticks-and-the-kernels-recordings)). "
+    )
+
+
+def _measured_again(full: Results) -> str:
+    """Says what the second campaign makes of the choices that it measured too; nothing if there is none."""
+    if find(MAIN + AGAIN) is None:
+        return ""
+    rows = list(_rows(full))
+    choices = [
+        contest
+        for contest in contests(full, costs_of(MAIN + AGAIN))
+        if (contest.workload, contest.size) in rows and contest.precision in PRECISIONS
+    ]
+    others = dearer(choices)
+    told = (
+        f"[A second campaign](docs/figures.md#measured-twice) repeated {len(choices)} of the {2 * len(rows)} cells below: "
+        f"in {len(choices) - len(others)} the first is the cheapest again"
+    )
+    if others:
+        most = percent(others[0].excess).replace(" ", NO_BREAK)
+        told += f", else it costs at most {most} more than the cheapest"
+    return f"{told}. "
+
+
+def table() -> str:
+    """Returns the table of README, with its picture and how to read both."""
+    results = costs_of(MAIN)
+    where = latest(MAIN).relative_to(ROOT)
+    shown = Rounds.among(
+        cell_of(results, workload, SIZE, name).measured_rounds
+        for name in SHOWN
+        for workload in LOADS
+    )
+    wanted = [name for name, _ in table_of_costs.headers(results, SIZE)]
+    rows = {row.backend: row for row in table_of_costs.rows(results, SIZE)}
+    lines = [
+        [
+            f"`{name}`",
+            rows[name].precision,
+            *(rows[name].entries[wanted.index(workload)].text for workload in LOADS),
+        ]
+        for name in SHOWN
+    ]
+    facts = results.facts
+    controls = results.backends_by_precision()["none"]
+    caption = (
+        f"Figures are medians of {shown} rounds in ns at {power(SIZE)} timers, ± {shown.spread}. Measured on a "
+        f"{of_virtual(facts)}{facts['processor']} with {facts['num_cpus']} processors, which `doctor` gave the grade "
+        f"{facts['grade']} of A to F; `./scripts/bench full` measures these and all other cells anew, "
+        f"in hours. Each figure includes the harness, {_harness(results)}. The [whole table]({where}/table.md) has "
+        f"{len(results.backends) - len(controls)} backends, {len(controls)} controls and "
+        f"{len(results.workloads)} workloads, at {power(SIZE)} timers. [The report](results/report.html) of all campaigns, "
+        "opened in any browser, answers for your number of timers, your delays and your share of "
+        "cancelled ones."
+    )
+    return "\n\n".join(
+        [
+            f"![Cost of the main backends at {power(SIZE)} timers, for churn, hold and idle connections]"
+            f"({where}/cost_per_workload_{SIZE}.png)",
+            markdown_table(["backend", "precision", *LOADS], lines),
+            paragraph(caption),
+        ]
+    )
+
+
+def _harness(results: Results) -> str:
+    """Returns what the harness itself costs in the loads of the table."""
+    costs_ = [cell.cost for load in LOADS if (cell := results.harness[load].get(SIZE))]
+    return f"{rough(min(costs_))} to {rough(max(costs_))}"
+
+
+def _libraries(peers: Results) -> str:
+    def paid(name: str, size: int, what: str = "") -> str:
+        return f"{pays(peers, 'churn', size, name)}{what} with `{name}`"
+
+    first, *others = best_of_libraries(peers, "churn", SIZE)
+    [own, *_], _ = cheapest(peers, "churn", "exact")
+    told = [
+        paid(first, SIZE, " cancels and armings a second"),
+        *(paid(name, SIZE) for name in others),
+    ]
+    *_, least = best_of_libraries(peers, "churn", FEW)
+    return (
+        f"**You have the timers of a library**: with {power(SIZE)} timers 1 % of a core is enough for {', '.join(told)}, "
+        f"and {paid(own, SIZE)}; with {power(FEW)} timers for {pays(peers, 'churn', FEW, least)} and more with each library "
+        "([up to how many yours is enough](docs/peers.md))."
+    ).replace("\u202f", NO_BREAK)
+
+
+def _runtimes(processes: Results) -> str:
+    told = [
+        f"{rough(cost_of(processes, 'churn', SIZE, name))} with {what}"
+        for what, name in RUNTIMES.items()
+    ]
+    return (
+        f"**You have the timers of a runtime**: to cancel and arm takes {enumerated(told, 9)} "
+        "([others](docs/processes.md))."
+    )
+
+
+def _lateness() -> str:
+    def late(service: str, waits: str) -> str:
+        lateness = value_of(services_of("accuracy"), waits, FEW, service, "lateness_p50_ns")
+        return rough(lateness)
+
+    heap, wheel = "locked_binary_heap", "locked_kafka_wheel_256"
+    return (
+        f"**You ask how late timers fire**: in the median a heap under a mutex is {late(heap, 'wait_condition')} late "
+        f"if it waits by a condition variable, and {late(heap, 'wait_timerfd')} by a timerfd; a wheel with ticks of a "
+        f"millisecond {late(wheel, 'wait_condition')} and {late(wheel, 'wait_timerfd')} ([services](docs/services.md))."
+    )
+
+
+def _durable() -> str:
+    said = "**Timers must outlive a crash or a power cut**: "
+    seen = "([how sure, and what else breaks](docs/durable.md#what-survives))"
+    crashes = _crashes()
+    rates = {
+        queue: value_of(services_of("durable"), "clients", CLIENTS, queue, "timers_per_second")
+        for queue in (crashes if find("durable") else ())
+    }
+    fastest_first = sorted(crashes, key=lambda queue: -rates.get(queue, 0))
+    safe = [
+        queue
+        for queue in fastest_first
+        if all(fate.verdict is Verdict.KEPT for fate in crashes[queue].values())
+    ]
+    lossy = [queue for queue in fastest_first if crashes[queue][POWER_CUT].lost]
+    if not safe:
+        return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
+
+    def runs(faults: Sequence[str]) -> str:
+        return grouped(min(sum(crashes[queue][fault].runs for fault in faults) for queue in safe))
+
+    def named(queue: str) -> str:
+        return f"`{queue}`" + (f" ({grouped(100 * round(rates[queue] / 100))})" if rates else "")
+
+    each = "each " if len(safe) > 1 else ""
+    told = (
+        f"{said}{enumerated(list(map(named, safe)), NAMED)} {each}lost nothing in {runs(KILLS)} kills of the "
+        f"engine and {runs(POWER_CUTS)} power cuts"
+    )
+    if lossy:
+        cuts = [crashes[lossy[0]][fault] for fault in POWER_CUTS]
+        quiet, busy = (
+            f"{rough_number(fate.lost / fate.runs)} of {grouped(round(fate.acknowledged / fate.runs))}"
+            for fate in cuts
+        )
+        told += (
+            f". On average a cut took {quiet} timers of {named(lossy[0])}, and {busy} while producers armed "
+            "without a pause"
+        )
+        if cuts[-1].no_starts:
+            told += f"; after {cuts[-1].no_starts} of these {cuts[-1].runs} cuts it did not start again until it was repaired"
+    if rates:
+        told += f". In brackets: timers a second of {CLIENTS} clients"
+    return f"{told} {seen}.".replace("\u202f", NO_BREAK)
+
+
+def _crashes() -> dict[str, dict[str, Fate]]:
+    """Returns what became of the timers in CRASHES, by queue and fault, of the queues that met all of these."""
+    folder = find("faults")
+    fates = survival.load_files(read_files([folder])).fates if folder else {}
+    crashes = {}
+    for queue in dict.fromkeys(queue for _, queue in fates):
+        own = {fault: fates[fault, queue] for fault in CRASHES if (fault, queue) in fates}
+        if len(own) == len(CRASHES) and all(fate.has_figure for fate in own.values()):
+            crashes[queue] = own
+    return crashes
