@@ -10,9 +10,9 @@
 //  1. Never early.  The sink is called by advance(now) for a deadline d only if now >= d.
 //  2. On time.  A timer fires in the first advance(now) with now >= round_up(d, granularity). For
 //     Precision::exact the granularity does not matter; for `granular` it is the rounding; for
-//     `relative` (a wheel that never cascades) the latest instant is later than that by
-//     (d - scheduled_at) * 8 / 63, which is what Linux' levels of 64 slots come to, entered at a
-//     distance of 63.
+//     `relative` (a wheel that never cascades) it may fire later than that by 8/63 of the delay,
+//     which is d minus `now` when it was armed: the bound of Linux' wheel, whose levels of 64 slots
+//     are entered at a distance of 63. For `early` the latest instant is d.
 //  3. Once.  An id has at most one pending deadline. schedule() on a pending id moves it. It fires
 //     once per arming.
 //  4. Cancel returns true exactly when a pending timer was removed: false for a fired, a cancelled
@@ -26,18 +26,20 @@
 //     jump of 3e10 ticks take less than 1 ms. Time does not run backwards: a smaller `now` is a
 //     no-op.
 //  9. next_wakeup() is never later than the next instant at which something is due, and kNever if
-//     and only if nothing is pending. It may be earlier; such empty wakeups are counted and
-//     reported. It does not walk the population.
+//     and only if nothing is pending. It may be earlier; such empty wakeups are counted. 9b: after
+//     an advance(now) that fired nothing it is later than `now`. Its cost does not grow with the
+//     number of pending timers.
 // 10. The sink must not call back into the queue, nor throw: what is due could be lost. Whoever wants
 //     to re-arm collects first, in memory that is reserved.
 //
-// Precision::early is the one licence to break rule 1, by less than one granule: Kafka rounds down.
-// Such a backend is measured and labelled, and never ranked with the others.
+// Precision::early is exempt from rule 1, by less than one granule: Kafka rounds down. Such a backend
+// is measured and labelled, and never ranked with the others.
 //
-// Two licences are for libraries that cannot do better; wherever a backend is named, they are told.
-// Traits::walks_ticks excuses from rule 8: a jump may take 1 us for each tick of its distance.
-// Traits::guesses_wakeup excuses from a part of rule 9: while anything is pending, next_wakeup() may
-// be an instant at which advance() has found nothing to do; so whoever sleeps must tick.
+// Two licences exempt libraries that cannot do better from a rule; each list and table shows them.
+// Traits::walks_ticks exempts from rule 8: a jump may take 1 us for each tick of its distance.
+// Traits::guesses_wakeup exempts from rule 9b: while anything is pending, next_wakeup() may be an
+// instant at which advance() has found nothing to do; so a caller that sleeps must call advance() at
+// every tick.
 #pragma once
 
 #include <concepts>
@@ -90,7 +92,7 @@ struct Traits {
   bool remote = false;       // operations are messages to another process, so suites measure fewer
   bool is_library = false;   // the code of others, behind an adapter; ranked apart from own code
   bool walks_ticks = false;  // a licence to break rule 8
-  bool guesses_wakeup = false;          // a licence to break rule 9
+  bool guesses_wakeup = false;          // a licence to break rule 9b
   const char* file = __builtin_FILE();  // where this is written: the backend's source
 };
 
@@ -110,7 +112,7 @@ constexpr std::string_view ranking(const Traits& traits) {
   return to_string(traits.precision);
 }
 
-// What the backend has a licence for, as every list and table tells it; nothing, if it has none.
+// What the backend has a licence for, as every list and table shows it; nothing, if it has none.
 constexpr std::string_view licence(const Traits& traits) {
   if (traits.walks_ticks && traits.guesses_wakeup) {
     return "advance() walks every tick, and next_wakeup() guesses";
@@ -138,7 +140,8 @@ concept TimerQueue = std::constructible_from<Q, const QueueConfig&> &&
   { q.schedule(id, t) } -> std::same_as<void>;
   // True iff it prevented a fire.
   { q.cancel(id) } -> std::same_as<bool>;
-  // Fires all that is due, sink(id, deadline); returns how many.
+  // Fires all that is due: sink(id, deadline), with the deadline that schedule() got, not rounded.
+  // Returns how many.
   { q.advance(t, IgnoreExpiry{}) } -> std::same_as<std::size_t>;
   // When advance() next has work.
   { cq.next_wakeup() } -> std::same_as<Tick>;

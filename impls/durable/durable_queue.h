@@ -3,7 +3,7 @@
 // The timers are in an engine: a server, a cluster, or a file. A DurableQueue is one client of it.
 // Producers arm timers, and workers claim those that are due, run a handler for each, and complete
 // them. A worker that dies loses nothing: its claims end with their lease, and others take the
-// timers. So a timer is handed out at least once from the moment its arming is acknowledged. A
+// timers. So as long as the engine keeps an acknowledged timer, it is handed out at least once. A
 // worker that completes a timer before it runs the handler, and runs it only if complete() says so,
 // makes that "at most once": then what it was doing when it died is not repeated.
 //
@@ -22,8 +22,9 @@
 // of one that died ends, and while the engine gives no answer. DurableTraits::resolution is how much
 // later the engine hands it out in any case.
 //
-// Timers are named by ids that the caller chooses, such as the number of an order. So each call may
-// be repeated when its answer was lost. Deadlines are instants in nanoseconds since 1970, up to
+// Timers are named by ids that the caller chooses, such as the number of an order. So a call whose
+// answer was lost may be repeated (except with only_own_timers: schedule() may then leave a second
+// timer). Deadlines are instants in nanoseconds since 1970, up to
 // kLastDeadline, for no other clock survives a restart.
 //
 // The rules:
@@ -53,23 +54,23 @@
 //     A queue with DurableQueue::helpers() starts them again, which takes a second. A queue in a
 //     file waits for the disk as long as that takes; and after a failed synchronisation a journal
 //     takes no more calls until all its clients have been destroyed and one is opened.)
-//  7. await_earlier() waits until something may be due earlier than the last claim() of this client
-//     has told, because somebody has armed, moved or given it back since. It says so by the time
-//     when that is due, and misses nothing; it may say so in vain, but not all the time. It waits a
-//     second at most. So what is due later than in a second wakes nobody, and a client that was
-//     killed after it armed a timer, and before it woke the others, makes it a second late. (An
+//  7. await_earlier() waits, a second at most, until a timer may be due before the next_wakeup of
+//     this client's last claim(), because somebody has armed, moved or given it back since. It
+//     returns true no later than that timer is due. It may return true without cause, but not always.
+//     A timer that is due in more than a second wakes nobody. If a client is killed between arming a
+//     timer and waking the others, that timer may be a second late. (An
 //     engine with DurableTraits::poll_interval wakes nobody: it looks so often.)
 //  8. post() arms or moves timers as schedule() does, but they are not acknowledged when it returns.
 //     All later calls of this client find them armed, and so do those of other clients soon. When
-//     something breaks, which may be this client, they may be lost, all or some of them. Then a later
-//     call of this client throws, which has not done what it was asked for; or nobody is told. A
+//     something breaks, this client included, some or all of them may be lost. Then a later call of
+//     this client throws and has done nothing, or nothing shows the loss. A
 //     client that is destroyed waits until what it has posted has arrived: others find it then, but
 //     it need not be on the disk.
 //
 // The contract is a virtual class, unlike that of TimerQueue: a call is a message or a write to a
 // disk, and takes a thousand times what a virtual call does.
 //
-// tests/durable_queue_test.cc checks all rules for all queues.
+// `timerbench verify durable` and tests/durable_queue_test.cc check all rules for all queues.
 #pragma once
 
 #include <sys/types.h>
@@ -116,7 +117,8 @@ struct ClaimedTimer {
 struct Claims {
   std::vector<ClaimedTimer> timers;
   // When something may be due next, as far as the engine knew at the time of the claim; kNever if
-  // it holds nothing. A lease that ends counts. REQUIRES: timers is empty, else it is the past.
+  // it holds nothing. A lease that ends counts. It means something only if timers is empty; else it
+  // is an instant in the past.
   Tick next_wakeup = kNever;
 };
 

@@ -8,8 +8,8 @@
 //
 //  1. schedule() arms the timer, or moves it if it is pending. It fires once per arming, and not
 //     before its deadline, as exactly as ServiceTraits::precision says. An instant in the past fires
-//     at once. Deadlines up to kNever - 1 do not overflow. However short before the service goes to
-//     sleep a timer is armed, the service does not sleep past it.
+//     at once. Deadlines up to kNever - 1 do not overflow. Also if a timer is armed just before the
+//     service goes to sleep, the service does not sleep past it.
 //  2. cancel() returns true exactly when it prevented the fire. A timer that is due, and waits for
 //     its turn behind others, can still be cancelled or moved.
 //  3. The handler runs outside every lock: it may call the service, and so may other threads

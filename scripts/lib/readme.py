@@ -4,6 +4,7 @@ Which backends a sentence names is decided by the figures too: the cheapest of i
 that are within 3 % of it.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 from published import (
@@ -38,16 +39,16 @@ from results.survival import POWER_CUT, Fate, Verdict
 from tables import replays as table_of_costs
 from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.chosen import rough as rough_number
-from tables.durable import CLIENTS
+from tables.durable import CLIENTS, SERVER, WITHOUT_SERVER, place_of
 from tables.libraries import pays
 from tables.replays import markdown_table
-from words import enumerated, grouped, of_virtual, percent, power
+from words import counted, enumerated, grouped, of_virtual, power
 
 # What a reader who meets the name for the first time may want to know.
 WHAT_IT_IS = {
     "kafka_wheel": "a hierarchical wheel",
     "ring": "one ring of slots, for delays up to its length (65 s)",
-    "log_wheel": "a wheel whose buckets are append-only logs",
+    "log_wheel": "a wheel of this project whose buckets are append-only logs",
     "log_calendar": "a calendar of such logs, which sorts only what is due next",
     "radix_heap": "a heap of buckets that double in width",
     "index_heap": "a heap in an array",
@@ -55,9 +56,9 @@ WHAT_IT_IS = {
 
 # The loads that README tells of: whose timers they are like, and what is counted as one.
 LOADS = {
-    "churn": ("time-outs that are cancelled", "a cancel and an arming"),
-    "idle_connections": ("time-outs that are moved (keep-alive)", "a move"),
-    "hold": ("events", "a fire and an arming"),
+    "churn": ("cancelled time-outs", "a cancel and an arming"),
+    "idle_connections": ("time-outs moved by requests", "a move"),
+    "hold": ("events (retries)", "a fire and an arming"),
     "bulk": ("events up to 25 days ahead", "an arming and its fire"),
 }
 PRECISIONS = ("granular", "exact")
@@ -72,7 +73,7 @@ TO_DO = (
 KILLS = ("engine_killed", "engine_killed_repeatedly")
 POWER_CUTS = (POWER_CUT, "power_cut_while_busy")
 CRASHES = (*KILLS, *POWER_CUTS)
-NAMED = 3  # queues that lose nothing, if there are many
+PLACES = {**dict.fromkeys(WITHOUT_SERVER.values(), 1), SERVER: 2}  # so many queues are named
 
 
 def answers() -> str:
@@ -96,18 +97,24 @@ def answers() -> str:
 
 
 def _answer(full: Results) -> str:
-    """Says whom to take for each kind of timers; kinds with the same choice are told together."""
-    kinds: dict[tuple[str, str], list[str]] = {}
+    """Says whom to take for each kind of timers; kinds with the same choice stand together."""
+    kinds: dict[str, list[str]] = {}
+    condition = " if a millisecond late is fine"
     for workload, (kind, _) in LOADS.items():
-        granular, exact = (cheapest(full, workload, precision)[0][0] for precision in PRECISIONS)
-        kinds.setdefault((granular, exact), []).append(kind)
-    told, condition = [], " if a millisecond late is fine"
-    for (granular, exact), its_kinds in kinds.items():
-        told.append(
-            f"for {enumerated(its_kinds, 9)} {_code(granular)}{condition}, else {_code(exact)}"
-        )
-        condition = ""  # it is said once
+        (granular, *_), rounded = cheapest(full, workload, "granular")
+        (exact, *_), cost = cheapest(full, workload, "exact")
+        choice = _code(exact)
+        if not _gains_nothing(rounded, cost):
+            choice = f"{_code(granular)}{condition}, else {choice}"
+            condition = ""  # it is said once
+        kinds.setdefault(choice, []).append(kind)
+    told = [f"for {enumerated(its_kinds, 9)} {choice}" for choice, its_kinds in kinds.items()]
     return f"**With {power(SIZE)} timers take {'; '.join(told)}.**"
+
+
+def _gains_nothing(granular: float, exact: float) -> bool:
+    """Whether what rounds costs as much as what does not."""
+    return exact <= granular * (1 + MARGIN)
 
 
 def _sureness(full: Results) -> str:
@@ -120,8 +127,7 @@ def _sureness(full: Results) -> str:
     return (
         f"{HOW_SURE}Figures are medians of {rounds} rounds on one machine. {_measured_again(full)}"
         f"{_with_finer_ticks()}On another processor close ranks change ([other "
-        "hosts](docs/limit.md#other-hosts)), so trust factors of two. Libraries, runtimes and durable queues were "
-        "measured in other campaigns: compare figures only within a line."
+        "hosts](docs/limit.md#other-hosts)), so trust factors of two. Compare figures only within a line."
     )
 
 
@@ -169,19 +175,29 @@ def _meaning(full: Results) -> str:
         if any(name.startswith(kind) for name in named)
     ]
     for_nothing = sum(
-        exact <= granular * (1 + MARGIN)
+        _gains_nothing(granular, exact)
         for granular, exact in (
             [cheapest(full, workload, precision, size)[1] for precision in PRECISIONS]
             for workload, size in rows
         )
     )
-    counted = [f"{of_what} ({_code(workload)})" for workload, (_, of_what) in LOADS.items()]
+    steps = [f"{of_what} ({_code(workload)})" for workload, (_, of_what) in LOADS.items()]
     return (
         f"Each cell has the cheapest, with what costs at most {100 * MARGIN:.0f}{NO_BREAK}% more, and the cost of "
-        f"{enumerated(counted, 9)}. In {for_nothing} of {len(rows)} rows rounding gains nothing: take what does not round. What is granular "
-        "rounds up to a tick, here of 1 ms; what is relative may be [late by an eighth of the "
-        f"delay](docs/backends.md#precision). {'; '.join(explained)}. The number in a name is a setting, such as "
+        f"{enumerated(steps, 9)}. In {for_nothing} of {len(rows)} rows rounding gains nothing: take what does not round. Granular rounds up to a "
+        f"tick of 1 ms. {_relative(full)}{'; '.join(explained)}. Numbers are settings, such as "
         "the slots of a level ([all backends](docs/backends.md))."
+    )
+
+
+def _relative(full: Results) -> str:
+    """Says what it costs with timers that may be later still."""
+    [(name, *_), first], [_, last] = (
+        cheapest(full, workload, "relative") for workload in ("churn", "bulk")
+    )
+    return (
+        f"{_code(name)}, which may be [late by an eighth of the delay](docs/backends.md#precision), takes {rough(first)} in "
+        f"`churn` and {rough(last)} in `bulk` with {power(SIZE)}. "
     )
 
 
@@ -190,28 +206,31 @@ def _code(name: str) -> str:
 
 
 def _logs(full: Results) -> str:
-    own = [cost_of(full, "hold", MANY, name) for name in ("log_wheel_256", "log_calendar_256")]
-    without = [best_without_logs(full, "hold", precision, MANY)[1] for precision in PRECISIONS]
+    here, elsewhere = (_with_and_without(results) for results in (full, costs_of("limit")))
     return (
-        f"**What logs are worth**: with {power(MANY)} timers a fire and the next timer take {_both(own)} with them, "
-        f"and {_both(without)} without ([the limit](docs/limit.md))."
+        f"**What logs are worth** in `hold`: with {power(MANY)} timers {here[0]} (granular) and "
+        f"{here[1]} (exact), on another host {' and '.join(elsewhere)} ([limit](docs/limit.md))."
     )
 
 
-def _both(costs: Sequence[float]) -> str:
-    """Formats the costs of PRECISIONS."""
-    granular, exact = map(rough, costs)
-    return f"{granular} (granular) and {exact} (exact)"
+def _with_and_without(results: Results) -> list[str]:
+    """Returns what `hold` costs with logs instead of without, by PRECISIONS."""
+    told = []
+    for precision, ours in zip(PRECISIONS, ("log_wheel_256", "log_calendar_256")):
+        _, cost = best_without_logs(results, "hold", precision, MANY)
+        own = cost_of(results, "hold", MANY, ours)
+        told.append(f"{rough_number(own)} instead of {rough(cost)}")
+    return told
 
 
 def _with_finer_ticks() -> str:
     """Says of how many loads the calendar of logs is the cheapest where a tick is a nanosecond."""
     leads = limit_tables.leads_with_ticks_of("ns", SIZE)
     behind = [lead for lead in leads if lead.ratio < 1]
-    return (
-        f"With ticks of a nanosecond another exact structure is cheaper than "
-        f"`log_calendar_256` in {len(behind)} of {len(leads)} loads ([finer ticks](docs/limit.md#finer-ticks-and-the-kernels-recordings)). "
-    )
+    told = f"With ticks of a nanosecond another exact structure is cheaper than `log_calendar_256` in {len(behind)} of {len(leads)} loads"
+    if behind:
+        told += f", by up to {rough_number(max(1 / lead.ratio for lead in behind))} times"
+    return f"{told} ([finer ticks](docs/limit.md#finer-ticks-and-the-kernels-recordings)). "
 
 
 def _measured_again(full: Results) -> str:
@@ -225,13 +244,15 @@ def _measured_again(full: Results) -> str:
         if (contest.workload, contest.size) in rows and contest.precision in PRECISIONS
     ]
     others = dearer(choices)
+    left = {size for _, size in rows} - {contest.size for contest in choices}
+    none_of = f", none with {enumerated(list(map(power, sorted(left))), 9)}" if left else ""
     told = (
-        f"[A second campaign](docs/figures.md#measured-twice) repeated {len(choices)} of the {2 * len(rows)} cells below: "
-        f"in {len(choices) - len(others)} the first is the cheapest again"
+        f"[A second campaign](docs/figures.md#measured-twice), on another machine, repeated {len(choices)} of the "
+        f"{2 * len(rows)} cells below{none_of}: in {len(choices) - len(others)} the first is the cheapest again"
     )
     if others:
-        most = percent(others[0].excess).replace(" ", NO_BREAK)
-        told += f", else it costs at most {most} more than the cheapest"
+        most = f"{100 * math.expm1(others[0].excess):.0f}{NO_BREAK}%"
+        told += f", else it costs at most {most} more"
     return f"{told}. "
 
 
@@ -259,7 +280,7 @@ def table() -> str:
     caption = (
         f"Figures are medians of {shown} rounds in ns at {power(SIZE)} timers, ± {shown.spread}. Measured on a "
         f"{of_virtual(facts)}{facts['processor']} with {facts['num_cpus']} processors, which `doctor` gave the grade "
-        f"{facts['grade']} of A to F; `./scripts/bench full` measures these and all other cells anew, "
+        f"{facts['grade']} of A to F; `./scripts/bench full` measures all anew, "
         f"in hours. Each figure includes the harness, {_harness(results)}. The [whole table]({where}/table.md) has "
         f"{len(results.backends) - len(controls)} backends, {len(controls)} controls and "
         f"{len(results.workloads)} workloads, at {power(SIZE)} timers. [The report](results/report.html) of all campaigns, "
@@ -295,8 +316,8 @@ def _libraries(peers: Results) -> str:
     *_, least = best_of_libraries(peers, "churn", FEW)
     return (
         f"**You have the timers of a library**: with {power(SIZE)} timers 1 % of a core is enough for {', '.join(told)}, "
-        f"and {paid(own, SIZE)}; with {power(FEW)} timers for {pays(peers, 'churn', FEW, least)} and more with each library "
-        "([up to how many yours is enough](docs/peers.md))."
+        f"and {paid(own, SIZE)}; with {power(FEW)} {pays(peers, 'churn', FEW, least)} or more with each "
+        "([all](docs/peers.md))."
     ).replace("\u202f", NO_BREAK)
 
 
@@ -306,8 +327,8 @@ def _runtimes(processes: Results) -> str:
         for what, name in RUNTIMES.items()
     ]
     return (
-        f"**You have the timers of a runtime**: to cancel and arm takes {enumerated(told, 9)} "
-        "([others](docs/processes.md))."
+        f"**You have the timers of a runtime**: with {power(SIZE)} timers to cancel and arm takes {', '.join(told)}, "
+        f"and {rough(cost_of(processes, 'churn', SIZE, 'index_heap_4'))} with `index_heap_4` ([others](docs/processes.md))."
     )
 
 
@@ -320,13 +341,13 @@ def _lateness() -> str:
     return (
         f"**You ask how late timers fire**: in the median a heap under a mutex is {late(heap, 'wait_condition')} late "
         f"if it waits by a condition variable, and {late(heap, 'wait_timerfd')} by a timerfd; a wheel with ticks of a "
-        f"millisecond {late(wheel, 'wait_condition')} and {late(wheel, 'wait_timerfd')} ([services](docs/services.md))."
+        f"millisecond, by rounding, {late(wheel, 'wait_condition')} and {late(wheel, 'wait_timerfd')} ([services](docs/services.md))."
     )
 
 
 def _durable() -> str:
     said = "**Timers must outlive a crash or a power cut**: "
-    seen = "([how sure, and what else breaks](docs/durable.md#what-survives))"
+    seen = "[How sure](docs/durable.md#what-survives)."
     crashes = _crashes()
     rates = {
         queue: value_of(services_of("durable"), "clients", CLIENTS, queue, "timers_per_second")
@@ -340,7 +361,7 @@ def _durable() -> str:
     ]
     lossy = [queue for queue in fastest_first if crashes[queue][POWER_CUT].lost]
     if not safe:
-        return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file {seen}."
+        return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file. {seen}"
 
     def runs(faults: Sequence[str]) -> str:
         return grouped(min(sum(crashes[queue][fault].runs for fault in faults) for queue in safe))
@@ -348,26 +369,30 @@ def _durable() -> str:
     def named(queue: str) -> str:
         return f"`{queue}`" + (f" ({grouped(100 * round(rates[queue] / 100))})" if rates else "")
 
-    each = "each " if len(safe) > 1 else ""
-    told = (
-        f"{said}{enumerated(list(map(named, safe)), NAMED)} {each}lost nothing in {runs(KILLS)} kills of the "
-        f"engine and {runs(POWER_CUTS)} power cuts"
+    chosen = {
+        place: [queue for queue in safe if place_of(queue) == place][:most]
+        for place, most in PLACES.items()
+    }
+    told = [
+        f"{' or '.join(map(named, queues))} {place}" for place, queues in chosen.items() if queues
+    ]
+    others = len(safe) - sum(map(len, chosen.values()))
+    who = f"; these and {counted(others, 'other')}" if others else ", which"
+    text = (
+        f"{said}take {', '.join(told)}{who} lost nothing in {runs(KILLS)} kills of the engine and "
+        f"{runs(POWER_CUTS)} power cuts."
     )
     if lossy:
-        cuts = [crashes[lossy[0]][fault] for fault in POWER_CUTS]
-        quiet, busy = (
-            f"{rough_number(fate.lost / fate.runs)} of {grouped(round(fate.acknowledged / fate.runs))}"
-            for fate in cuts
-        )
-        told += (
-            f". On average a cut took {quiet} timers of {named(lossy[0])}, and {busy} while producers armed "
-            "without a pause"
-        )
-        if cuts[-1].no_starts:
-            told += f"; after {cuts[-1].no_starts} of these {cuts[-1].runs} cuts it did not start again until it was repaired"
+        cut, busy = (crashes[lossy[0]][fault] for fault in POWER_CUTS)
+        text += f" {named(lossy[0])} lost timers in {cut.lossy} of {cut.runs} cuts"
+        if busy.no_starts:
+            text += f", and did not start again after {busy.no_starts} of {busy.runs} under load"
+        text += "."
+    if any(fate.sums["fired_twice"] for fates in crashes.values() for fate in fates.values()):
+        text += " A timer may fire twice."
     if rates:
-        told += f". In brackets: timers a second of {CLIENTS} clients"
-    return f"{told} {seen}.".replace("\u202f", NO_BREAK)
+        text += f" In brackets: timers a second of {CLIENTS} clients."
+    return f"{text} {seen}".replace("\u202f", NO_BREAK)
 
 
 def _crashes() -> dict[str, dict[str, Fate]]:

@@ -54,7 +54,7 @@ def libraries() -> Finding:
             f"{len(best[SIZE])} of {len(names)} libraries: keep yours if you need fewer"
         ),
         seen=(
-            f"So many times a second 1 % of a core cancels a timer and arms another, with "
+            f"So many pairs of a cancel and an arming 1 % of a core does in a second, with "
             f"{' / '.join(map(power, sizes))} timers and the best structure of each library: {'; '.join(told)}. "
             f"With {power(SIZE)} timers `{own}` does it {pays(peers, 'churn', SIZE, own)} times, and `{rounded}`, which "
             f"rounds, {pays(peers, 'churn', SIZE, rounded)} times."
@@ -91,11 +91,14 @@ def runtimes() -> Finding:
             for what, factor in zip(RUNTIMES, factors(results, "churn"))
         ]
         return (
-            f"the factors to cancel and arm are {enumerated(found, 9)}; there Java pays [for new "
-            "pages](processes.md#what-is-built), too"
+            f"the factors to cancel and arm are {enumerated(found, 9)}; there Java's include the first use of [new "
+            "pages](processes.md#what-is-built)"
         )
 
     to_cancel, to_fire = factors(processes, "churn"), factors(processes, "hold")
+    versions = list(
+        dict.fromkeys(processes.version(name).partition(" (")[0] for name in RUNTIMES.values())
+    )
     holds(min(*to_cancel, *to_fire) > 1.5, "a runtime's timers cost more than an index heap")
     [(first, its_factor), *others] = zip(RUNTIMES, to_cancel)
     compared = [
@@ -116,7 +119,7 @@ def runtimes() -> Finding:
         command="./scripts/bench processes --workloads=churn,hold     # takes minutes",
         limits=(
             "each program keeps its own clock and ids, and drives its runtime as its documentation says "
-            "([how](processes.md)); the figure of Go includes that its clock is moved. Java's own classes of timers wait on the wall "
+            f"([how](processes.md)); the figure of Go includes that its clock is moved. The versions are {enumerated(versions, 9)}. Java's own classes of timers wait on the wall "
             f"clock, so they are [services](services.md).{elsewhere(again, 'processes')}"
         ),
         rounds=processes.rounds,

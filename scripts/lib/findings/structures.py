@@ -6,6 +6,7 @@ from console import Failure
 from findings.parts import Finding, elsewhere, holds
 from pictures import Picture
 from published import (
+    AGAIN,
     DESIGNS,
     FEW,
     MAIN,
@@ -85,6 +86,7 @@ def heap_or_wheel() -> Finding:
 
     full, timeouts = costs_of(MAIN), costs_of("timeouts")
     found = _wheels_and_heaps(full)
+    lead = _lead(found)
     told = [
         f"{_told(wheel)} and {_told(heap)} with {power(size)}"
         for size, (wheel, heap) in found.items()
@@ -94,23 +96,28 @@ def heap_or_wheel() -> Finding:
     wheel, heap = _best_wheel_and_heap(timeouts, "read_timeouts", most)
     holds(wheel[1] < heap[1], "a wheel is ahead where all time-outs are cancelled")
     fired = full.inputs[f"churn/{SIZE}/local"]["fired_share"]
-    [exact, *_], cost = cheapest(full, "churn", "exact")
-    wheels = [cell_of(full, "churn", size, name) for size, ((name, _), _) in found.items()]
-    spread = max(max(cell.costs) / min(cell.costs) for cell in wheels)
+    spread, unsteady, its_size = max(
+        (max(rounds) / min(rounds), name, size)
+        for size, ((name, _), _) in found.items()
+        for rounds in [cell_of(full, "churn", size, name).costs]
+    )
+    calendar = [
+        rough(cost_of(full, "churn", size, "log_calendar_256")) for size in (FEW, SIZE, MANY)
+    ]
     return Finding(
-        says=("For time-outs take a wheel, if a tick late is fine: it is " f"{_lead(found)}"),
+        says=f"For time-outs take a wheel, if a tick late is fine: it is {lead}",
         seen=(
             "To cancel a timer and arm another (`churn`) costs, with the best wheel or ring and with the best "
-            f"heap: {'; '.join(told)}. From {power(SIZE)} on about "
+            f"heap: {'; '.join(told)}. `log_calendar_256`, which does not round, "
+            f"takes {enumerated(calendar, 9)}. From {power(SIZE)} on about "
             f"one timer in {round(1 / fired)} fires, and its cost is included. Where all are cancelled "
             f"(`read_timeouts`) a wheel is ahead, too: {_told(wheel)} and {_told(heap)} with {power(most)}."
         ),
         command="./scripts/bench full --workloads=churn     # takes minutes",
         limits=(
-            "a wheel rounds each deadline up, here to a millisecond. Of what does not round, "
-            f"`{exact}` is the cheapest at {power(SIZE)}: {rough(cost)}. Each structure here finds a timer by its "
-            f"number, without a search. Two rounds of one wheel differ by up to {times(spread)} times, so smaller "
-            "differences between wheels mean nothing."
+            "a wheel rounds each deadline up, here to a millisecond. Each structure here finds a timer by its "
+            f"number, without a search. With {power(its_size)} timers two rounds of `{unsteady}` differ by {times(spread)} times, "
+            "so smaller differences mean nothing there."
             f"{elsewhere(again)}"
         ),
         rounds=full.rounds,
@@ -247,14 +254,14 @@ def logs() -> Finding:
 
     return Finding(
         says=(
-            f"A wheel whose buckets are logs is cheaper than all others in {len(ahead)} of {len(factors)} loads with "
+            f"A wheel whose buckets are logs is cheaper than every granular structure without in {len(ahead)} of {len(factors)} loads with "
             f"{power(MANY)} timers, by up to {times(max(factors.values()))} times, and mostly dearer with {power(FEW)}"
         ),
         seen=(
             f"At {power(MANY)} timers {enumerated(told, 9)}; `log_wheel_256` is dearer in {enumerated(dearer, 9)}. "
             f"Over all sizes of the suite `full` a granular structure without logs is cheaper in {behind} of {all_cells} "
-            f"cells (a load and a size), and in {sum(of_few)} of {len(of_few)} with {power(FEW)} timers, by up to "
-            f"{times(worst)} times (`{best}` in `{workload}` with {power(size)} timers). Most of the gain comes from "
+            f"cells (a load and a size), and in {sum(of_few)} of {len(of_few)} with {power(FEW)} timers; the most is "
+            f"{times(worst)} times (`{best}`, `{workload}`, {power(size)}). Most of the gain comes from "
             f"fetching timers ahead: without it `drain` and `hold` take {without('fetching', 'drain')} and "
             f"{without('fetching', 'hold')} times as long. In `keepalive` a moved timer also stays where it is: "
             f"without that it takes {without('lazy_moves', 'keepalive')} times as long ({linked(DESIGNS, 'designs')})."
@@ -289,8 +296,16 @@ def worst_calls() -> Finding:
     ) -> float:
         return value_of(tails(of), workload, MANY, backend, counter)
 
+    def again(_: Results) -> str:
+        least, most = (rough(longest(name, "tails" + AGAIN)) for name in (logs, lists))
+        return f"they take {most} and {least}"
+
     def count(backend: str, counter: str) -> str:
-        return grouped(int(longest(backend, counter=counter)))
+        return (
+            grouped(int(longest(backend, counter=counter)))
+            if longest(backend, counter=counter)
+            else "none"
+        )
 
     holds(
         all(
@@ -303,14 +318,14 @@ def worst_calls() -> Finding:
     steps = [rough(longest(name, DESIGNS)) for name in (lists, at_once, logs)]
     return Finding(
         says=(
-            f"A cascade makes single calls long: with {power(MANY)} timers one takes {rough(longest(lists))} with lists, and "
+            f"A cascade makes single calls long: with {power(MANY)} timers the longest takes {rough(longest(lists))} with lists, and "
             f"{rough(longest(logs))} with logs that cascade in parts"
         ),
         seen=(
             "A cascade spreads a bucket of an upper level over the lower one. The longest `advance()` of "
             f"`{lists}` in `hold` moves {count(lists, 'worst_moved')} timers. That of `{logs}` moves "
             f"{count(logs, 'worst_moved')} and fires {count(logs, 'worst_fired')}: it moves a bucket in parts, in the calls "
-            f"before. `{ring}`, which never cascades, takes {rough(longest(ring))}. Both ideas count: in a campaign of "
+            f"before. `{ring}`, which never cascades, takes {rough(longest(ring))}. Logs and cascading in parts both help: in a campaign of "
             f"{linked(DESIGNS, 'designs')} lists take {steps[0]}, logs that cascade at once {steps[1]}, and logs that cascade "
             f"in parts {steps[2]}."
         ),
@@ -318,6 +333,7 @@ def worst_calls() -> Finding:
         limits=(
             "the clock advances tick by tick. If it jumps, as in a program that sleeps until the next timer, logs move "
             "at once what is skipped ([the longest advance](limit.md#the-longest-advance))."
+            f"{elsewhere(again, 'tails')}"
         ),
         rounds=costs_of("tails").rounds,
         picture=Picture(

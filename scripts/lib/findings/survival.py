@@ -67,10 +67,10 @@ def durable() -> Finding:
     return Finding(
         says=(
             "If a power cut may lose nothing, take a journal for one process, SQLite if several share a file, and Redis with "
-            "`appendfsync always` or PostgreSQL on a server; a cluster is for more than one machine"
+            "`appendfsync always` or PostgreSQL on a server; a cluster loses all in a power cut"
         ),
         seen=(
-            f"One client and {many} arm timers and cancel them, in thousands a second; in brackets what a power "
+            f"Thousands of timers a second that one client and {many} arm and cancel; in brackets what a power "
             f"cut took: {'; '.join(told)}. `journal_wheel_0` is a file of this project, to which each change is appended. To lose nothing costs Redis a factor of {times(prices[few])} with one client, and of "
             f"{times(prices[many])} with {many}, which share a synchronisation of the disk. After {busy.no_starts} of {busy.runs} "
             "cuts under load `redis_everysec` did not start again until it was repaired. `redis_cluster` lost "
@@ -81,7 +81,7 @@ def durable() -> Finding:
             "./scripts/bench faults --workloads=power_cut --backends=redis_everysec,redis_always,journal_wheel_0 --sizes=5 --rounds=1     # takes minutes"
         ),
         limits=(
-            f"clients and engines share two processors, so six nodes of a cluster make {times(rate('redis_cluster', many) / rate('redis_everysec', many))} "
+            f"clients and engines share two processors, so six nodes of a cluster serve {times(rate('redis_cluster', many) / rate('redis_everysec', many))} "
             "times the calls of one `redis_everysec` ([past one machine](distributed.md)). On a slower disk the engines that lose nothing are slower; "
             "if the disk itself is lost, each loses all. What is lost was measured in "
             f"{linked('faults', 'another campaign')} ([durable queues](durable.md#what-survives))."

@@ -73,8 +73,8 @@ def locks() -> Finding:
     ]
     return Finding(
         says=(
-            f"One mutex carries {times(calls(one, 2))} million calls a second of two threads, or {times(calls(one, 2, second))} on a slower "
-            "machine; for more, give each thread a shard"
+            f"Two threads make {times(calls(one, 2))} million calls a second under one mutex, fewer than one thread alone, and "
+            f"{times(calls(one, 2, second))} on a slower machine; for more, give each thread a shard"
         ),
         seen=(
             f"Millions of calls a second with one thread and with two that do nothing else, each with its own timers: "
@@ -89,7 +89,7 @@ def locks() -> Finding:
         limits=(
             "two processors, and few timers. The slower machine says the same of one mutex "
             f"({100 * (1 - elsewhere[one]):.0f} % fewer) and of shards ({times(elsewhere[shards])} times as many), "
-            f"but if each thread has its own timers `{slots}` makes {100 * (1 - elsewhere[slots]):.0f} % fewer there, too "
+            f"but if each thread has its own timers `{slots}` makes {100 * (1 - elsewhere[slots]):.0f} % fewer there, where it makes more here "
             f"({linked(second, 'its table')})."
         ),
         rounds=services_of(first).rounds,
@@ -142,13 +142,13 @@ def waits() -> Finding:
             f"{rough(found['sleep_then_spin'][0])} if the thread spins at the end of each wait"
         ),
         seen=(
-            f"A heap under a mutex rounds nothing. At {power(FEW)} timers a second it is late in the median by: {'; '.join(told)}. A condition "
+            f"A heap under a mutex rounds nothing. At {power(FEW)} timers a second its median lateness is, by the way it waits: {'; '.join(told)}. A condition "
             "variable has the slack of 50 µs that Linux gives a thread; a timerfd has none. So take a timerfd or set the slack to 1 ns, and spin only if "
             "microseconds matter."
         ),
         command="./scripts/bench accuracy --workloads=wait_condition,wait_timerfd,wait_nanosleep,wait_sleep_then_spin,wait_spin     # takes minutes",
         limits=(
-            "a virtual machine, whose own wake-up is what is left with a timerfd. A slower one is later in each way, "
+            "a virtual machine; what is left with a timerfd is the time that it takes to wake up. A slower one is later in each way, "
             f"in the same order of ways: {enumerated([rough(p50) for p50, _, _ in elsewhere.values()], 5)} "
             f"({linked('accuracy-again', 'its table')}). A wheel with ticks of 1 ms adds half a tick in the median, and at most one."
         ),

@@ -129,7 +129,7 @@ def _best(results: RealtimeResults, queues: Sequence[str]) -> Iterator[str]:
         rates = {
             name: rate
             for name in queues
-            if _place(name) == place and (rate := _prompt_rate(results, name)) is not None
+            if place_of(name) == place and (rate := _prompt_rate(results, name)) is not None
         }
         if rates:
             name = max(rates, key=lambda name: rates[name])
@@ -137,7 +137,8 @@ def _best(results: RealtimeResults, queues: Sequence[str]) -> Iterator[str]:
             yield f"`{name}` {place} ({rough(rates[name])}{lost})"
 
 
-def _place(queue: str) -> str:
+def place_of(queue: str) -> str:
+    """Returns where the timers of a queue are."""
     return next(
         (place for start, place in WITHOUT_SERVER.items() if queue.startswith(start)), SERVER
     )
