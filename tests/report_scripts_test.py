@@ -365,6 +365,15 @@ class Pages(ReportTest):
         )
         self.check_quiet()
 
+    def test_the_map_opens_with_the_campaign_that_was_measured_for_it(self) -> None:
+        usual = self.campaign(costs("quick/churn/1000", "heap", "exact", 5), "usual")
+        shares = self.campaign(costs("map/requests_50/1000", "heap", "exact", 5), "shares")
+        self.open(self.report(usual, shares), "map")
+        for page, expected in (("map", "shares"), ("scaling", "usual")):
+            self.go(page)
+            chosen = Select(self.browser.find_element(By.CSS_SELECTOR, "[data-key='c']"))
+            self.assertIn(expected, chosen.first_selected_option.text)
+
     def test_tiles_of_a_map_are_of_those_that_the_legend_names(self) -> None:
         """Where the first load has none."""
         entries = [failed("quick/fill/10", name, "timeout: over 5 s") for name in ("heap", "lazy")]

@@ -165,6 +165,7 @@ def _campaign(path: Path) -> dict[str, Any]:
     return {
         "name": path.name if path.is_dir() else path.stem,
         "source": str(path),
+        "suites": file.suites,
         "remake": remake_line(grid.facts),
         "machine": machine_line(grid.facts),
         "facts": grid.facts

@@ -2,7 +2,7 @@
 // Map: the cheapest backend by number of timers and by the share that never fires.
 
 function drawMap(view) {
-  const campaign = view.campaign('costs');
+  const campaign = view.campaign('costs', firstOfSuite('map'));
   if (!campaign) return nothing('scripts/bench map');
   const precision = view.precision(campaign);
   const hasParts = campaign.scenarios.some((scenario) => campaign.isPart(scenario));

@@ -390,6 +390,10 @@ function firstWithPass(...names) {
   return CAMPAIGNS.find(({passes}) => names.some((name) => passes?.[name]));
 }
 
+function firstOfSuite(name) {
+  return CAMPAIGNS.find(({suites}) => suites?.includes(name));
+}
+
 // The key of the chosen campaign.
 function campaignKey(kind) {
   return {'': 'any', costs: 'c'}[kind] ?? kind;
