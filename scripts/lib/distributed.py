@@ -118,8 +118,7 @@ def _in_short(nodes: list[Node], load: Load) -> str:
 
 
 def _nodes(node: Node, load: Load) -> str:
-    memory = node.for_memory(load) or 1
-    least, most = sorted(max(nodes, memory) for nodes in node.for_rate(load))
+    least, most = node.fewest_and_most(load)
     return counted(most, "node") if least == most else f"{least} to {most} nodes"
 
 

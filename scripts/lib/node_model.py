@@ -225,7 +225,13 @@ class Node:
 
     def nodes(self, load: Load) -> int:
         """Returns how many are enough however requests come."""
-        return max(*self.for_rate(load), self.for_memory(load) or 1)
+        return self.fewest_and_most(load)[1]
+
+    def fewest_and_most(self, load: Load) -> tuple[int, int]:
+        """Returns how many are enough for rate and memory, by how requests come."""
+        memory = self.for_memory(load) or 1
+        fewest, most = sorted(max(nodes, memory) for nodes in self.for_rate(load))
+        return fewest, most
 
     def failover(self, load: Load) -> float | None:
         """Returns the seconds in which a node with its share of the timers fires nothing."""

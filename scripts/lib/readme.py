@@ -119,10 +119,7 @@ def _gains_nothing(granular: float, exact: float) -> bool:
 
 def _sureness(full: Results) -> str:
     rounds = Rounds.among(
-        cell_of(full, workload, size, name).measured_rounds
-        for workload, size in _rows(full)
-        for precision in PRECISIONS
-        for name in cheapest(full, workload, precision, size)[0]
+        cell_of(full, workload, size, name).measured_rounds for workload, size, name in _named(full)
     )
     return (
         f"{HOW_SURE}Figures are medians of {rounds} rounds on one machine. {_measured_again(full)}"
@@ -135,6 +132,15 @@ def _rows(full: Results) -> Iterator[tuple[str, int]]:
     """Yields the workload and the size of each row of the choices."""
     for workload in LOADS:
         yield from ((workload, size) for size in SIZES if size in full.sizes(workload))
+
+
+def _named(full: Results) -> Iterator[tuple[str, int, str]]:
+    """Yields each backend that the choices name, after its workload and size."""
+    for workload, size in _rows(full):
+        for precision in PRECISIONS:
+            yield from (
+                (workload, size, name) for name in cheapest(full, workload, precision, size)[0]
+            )
 
 
 def _choices(full: Results) -> str:
@@ -163,12 +169,7 @@ def _choice(full: Results, workload: str, precision: str, size: int) -> str:
 def _meaning(full: Results) -> str:
     """Says how to read the choices, and what is named there."""
     rows = list(_rows(full))
-    named = {
-        name
-        for workload, size in rows
-        for precision in PRECISIONS
-        for name in cheapest(full, workload, precision, size)[0]
-    }
+    named = {name for *_, name in _named(full)}
     explained = [
         f"{_code(kind)} is {what}"
         for kind, what in WHAT_IT_IS.items()

@@ -301,11 +301,8 @@ def worst_calls() -> Finding:
         return f"they take {most} and {least}"
 
     def count(backend: str, counter: str) -> str:
-        return (
-            grouped(int(longest(backend, counter=counter)))
-            if longest(backend, counter=counter)
-            else "none"
-        )
+        number = int(longest(backend, counter=counter))
+        return grouped(number) if number else "none"
 
     holds(
         all(

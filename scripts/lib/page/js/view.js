@@ -390,6 +390,7 @@ function firstWithPass(...names) {
   return CAMPAIGNS.find(({passes}) => names.some((name) => passes?.[name]));
 }
 
+// The first campaign that has cells of this suite, if there is one.
 function firstOfSuite(name) {
   return CAMPAIGNS.find(({suites}) => suites?.includes(name));
 }
