@@ -17,6 +17,9 @@ namespace timerbench {
 namespace {
 
 constexpr std::chrono::milliseconds kClusterPause{10};
+// A busy node answers within it. A repetition with less time could end with a lost answer, and then
+// nobody knows what was done; after a refusal it is known that nothing was.
+constexpr std::chrono::milliseconds kForAnAnswer{200};
 
 // One for a map that was old, one for a slot on its way, and as many for what happens meanwhile.
 constexpr int kMostRedirections = 4;
@@ -111,7 +114,9 @@ void RedisCluster::with(std::string_view key, const Limits& limits, const Use& u
     const bool is_news =
         next.node != nullptr && next != target && ++redirections <= kMostRedirections;
     if (!is_news) {
-      if (!limits.await_recovery || limits.left() <= kClusterPause) throw BackendUnavailable(why);
+      if (!limits.await_recovery || limits.left() <= kClusterPause + kForAnAnswer) {
+        throw BackendUnavailable(why);
+      }
       std::this_thread::sleep_for(kClusterPause);
     }
     target = next;

@@ -6,7 +6,8 @@
 //   MOVED               the slot has another master: ask that one, and draw the map by it
 //   ASK                 the slot is on its way, and the key has moved: ask that node, this once
 //   TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, or the node cannot be reached
-//                       draw the map by another node; if it says nothing new, wait and repeat
+//                       draw the map by another node; if it says nothing new, wait and repeat as
+//                       long as 0.2 s are left for an answer
 //
 // All of these say that nothing has been done. An answer that was lost may have been to a command
 // that was carried out; so that error is the caller's.
