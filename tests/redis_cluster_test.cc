@@ -34,6 +34,7 @@
 #include "redis/script.h"
 #include "redis/slot_move.h"
 #include "redis_testing.h"
+#include "time_limit.h"
 
 namespace timerbench {
 namespace {
@@ -336,9 +337,13 @@ TEST(RedisClusterMove, StopsOneShardAndNoOther) {
 // Producers and workers of one queue, and what was told of each timer.
 class Load {
  public:
-  Load(const std::string& name, int replicas) : name_(name), replicas_(replicas) {
-    for (DurableId i = 0; i < 2; ++i) threads_.emplace_back([this, i] { produce(i); });
-    for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { work(); });
+  Load(const std::string& name, int replicas) : name_(name) {
+    // Opened before a master is killed: a thread that throws would end the program.
+    for (int i = 0; i < 4; ++i) queues_.push_back(open(name, replicas));
+    for (DurableId i = 0; i < 2; ++i) {
+      threads_.emplace_back([this, i] { produce(i, *queues_[i]); });
+      threads_.emplace_back([this, i] { work(*queues_[2 + i]); });
+    }
   }
   ~Load() { end(); }
 
@@ -350,8 +355,17 @@ class Load {
     }
   }
 
+  // Returns when so many are acknowledged, or none will be any more.
+  void await(std::size_t timers) {
+    const TimeLimit limit;
+    while (acknowledged() < timers && !limit.is_over()) std::this_thread::sleep_for(1ms);
+  }
+
+  std::size_t acknowledged() {
+    const std::lock_guard lock(mutex_);
+    return armed_.size();
+  }
   // REQUIRES: it has ended.
-  std::size_t acknowledged() const { return armed_.size(); }
   std::size_t failures() const { return failures_; }
   void expect_exact(bool once) const {
     std::size_t lost = 0, twice = 0, out_of_nothing = 0, after_completion = 0;
@@ -371,11 +385,10 @@ class Load {
   }
 
  private:
-  void produce(DurableId first) {
-    const auto queue = open(name_, replicas_);
+  void produce(DurableId first, RedisQueue& queue) {
     for (DurableId id = first; !is_over_; id += 2) {
       const DurableTimer timer{id, unix_now() + static_cast<Tick>(id % 20) * kMs, "payload"};
-      while (!is_done([&] { queue->schedule({&timer, 1}); })) {
+      while (!is_done([&] { queue.schedule({&timer, 1}); })) {
         const std::lock_guard lock(mutex_);
         repeated_.insert(id);
       }
@@ -384,12 +397,11 @@ class Load {
     }
   }
 
-  void work() {
-    const auto queue = open(name_, replicas_);
+  void work(RedisQueue& queue) {
     auto last = Clock::now();
     while (!is_over_ || Clock::now() - last < 3s) {
       std::vector<ClaimedTimer> claims;
-      is_done([&] { claims = queue->claim(10, kShortLease).timers; });
+      is_done([&] { claims = queue.claim(10, kShortLease).timers; });
       if (claims.empty()) {
         std::this_thread::sleep_for(1ms);
         continue;
@@ -403,7 +415,7 @@ class Load {
         }
       }
       std::vector<bool> held;
-      if (!is_done([&] { held = queue->complete(claims); })) continue;
+      if (!is_done([&] { held = queue.complete(claims); })) continue;
       const std::lock_guard lock(mutex_);
       for (std::size_t i = 0; i < claims.size(); ++i) {
         if (held[i]) completed_.insert(claims[i].timer.id);
@@ -425,12 +437,12 @@ class Load {
   static constexpr Tick kShortLease = 2'000 * kMs;
 
   const std::string name_;
-  const int replicas_;
   std::atomic<bool> is_over_ = false;
   std::atomic<std::size_t> failures_ = 0;
   std::mutex mutex_;
   std::set<DurableId> armed_, repeated_, completed_, again_;
   std::map<DurableId, int> fired_;
+  std::vector<std::unique_ptr<RedisQueue>> queues_;
   std::vector<std::thread> threads_;
 };
 
@@ -442,6 +454,7 @@ TEST(RedisClusterLoad, LosesNothingWhileEachShardMoves) {
     tags.insert(key.substr(0, key.find('}') + 1));
   }
   for (const std::string& tag : tags) Move(tag).finish();
+  load.await(101);
   load.end();
   EXPECT_GT(load.acknowledged(), 100U);
   EXPECT_EQ(load.failures(), 0U);
@@ -458,6 +471,7 @@ TEST(RedisClusterLoad, LosesNothingThatAReplicaHasWhenMastersDie) {
     fmt::print("replaced after {} ms, mended after {:.0f} ms\n", took.count(),
                std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   }
+  load.await(101);
   load.end();
   EXPECT_GT(load.acknowledged(), 100U);
   load.expect_exact(/*once=*/false);
