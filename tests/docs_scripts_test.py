@@ -859,6 +859,7 @@ class CommandTest(unittest.TestCase):
                 if not line.runs:
                     continue
                 with self.subTest(document=document.name, line=line.text):
+                    self.assertNotIn("scripts/setup", line.text, "it installs packages")
                     result = subprocess.run(
                         ["bash", "-euo", "pipefail", "-c", line.text],
                         cwd=ROOT,

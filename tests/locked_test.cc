@@ -44,9 +44,13 @@ INSTANTIATE_TEST_SUITE_P(Queue, LockedTest, testing::ValuesIn(all_locked(Roster{
 
 TEST_P(LockedTest, PassesTheAuditOfSeveralThreads) {
   const StopFlag go_on = false;
-  const auto figures =
-      run_contention({.pattern = Pattern::hot, .threads = 4, .seconds = 0.05}, GetParam(), go_on);
-  EXPECT_EQ(figures.failure, "");
+  ContentionOptions options{.pattern = Pattern::hot, .threads = 4, .seconds = 0.05};
+  ContentionFigures figures;
+  for (int i = 0; i < 4; ++i, options.seconds *= 4) {  // the machine may be busy
+    figures = run_contention(options, GetParam(), go_on);
+    EXPECT_EQ(figures.failure, "");
+    if (figures.audited.fired > 0 && figures.audited.cancelled > 0) break;
+  }
   EXPECT_GT(figures.audited.fired, 0U);
   EXPECT_GT(figures.audited.cancelled, 0U);
 }

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -303,16 +304,24 @@ TEST(PrivatePostgres, IsGoneWithItsFolderWheneverTheProgramIsKilled) {
 
 // Shared memory of System V outlives processes and folders.
 TEST(PrivatePostgres, LeavesNoSharedMemory) {
-  const auto segments = [] {
+  const auto segments_of = [](pid_t creator) {  // other tests start servers, too
     std::ifstream in("/proc/sysvipc/shm");
-    return std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+    int segments = 0;
+    for (std::string line; std::getline(in, line);) {
+      std::istringstream words(line);
+      std::string key, shmid, perms, size, cpid;
+      words >> key >> shmid >> perms >> size >> cpid;
+      segments += cpid == std::to_string(creator) ? 1 : 0;
+    }
+    return segments;
   };
-  const auto before = segments();
+  pid_t process = 0;
   {
     PrivatePostgresServer server;
-    EXPECT_GT(segments(), before);
+    process = server.process();
+    EXPECT_GT(segments_of(process), 0);
   }
-  EXPECT_EQ(segments(), before);
+  EXPECT_EQ(segments_of(process), 0);
 }
 
 TEST(PrivatePostgres, DiesWithItsKeeper) {

@@ -201,8 +201,8 @@ TEST(RedisSlot, OfEachShardIsInItsPartOfAllSlots) {
 // WAIT for more replicas than there are answers when its time is over.
 TEST(RedisClusterMasters, HaveThePatienceForEachAnswer) {
   std::size_t masters = 0;
-  RedisCluster(nodes()).with_each_master(600ms, [&](RedisConnection& connection) {
-    for (int i = 0; i < 3; ++i) connection.call(REDIS_REPLY_INTEGER, {"WAIT", "9", "250"});
+  RedisCluster(nodes()).with_each_master(2s, [&](RedisConnection& connection) {
+    for (int i = 0; i < 3; ++i) connection.call(REDIS_REPLY_INTEGER, {"WAIT", "9", "800"});
     ++masters;
   });
   EXPECT_EQ(masters, PrivateRedisCluster::kMasters);

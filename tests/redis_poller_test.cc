@@ -3,8 +3,10 @@
 #include "services/redis_poller.h"
 
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -79,18 +81,35 @@ class Server {
   // Ends all connections of this process: what the server answers from now on is lost, what it has
   // been asked before is not.
   void lose_answers() const {
+    for (const int fd : connections()) shutdown(fd, SHUT_RD);
+  }
+
+  // Whether so many connections of this process have asked what the server has not read.
+  bool is_asked(std::ptrdiff_t connections) const {
+    return soon([&] {
+      return std::ranges::count_if(this->connections(), [](int fd) {
+               int unread = 0;
+               return ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0;
+             }) == connections;
+    });
+  }
+
+ private:
+  // Of this process.
+  std::vector<int> connections() const {
+    std::vector<int> connections;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
       const int fd = std::stoi(entry.path().filename());
       sockaddr_un peer{};
       socklen_t size = sizeof(peer);
       if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
           peer.sun_family == AF_UNIX && peer.sun_path == socket_) {
-        shutdown(fd, SHUT_RD);
+        connections.push_back(fd);
       }
     }
+    return connections;
   }
 
- private:
   bool answers() const {
     try {
       connect();
@@ -186,6 +205,13 @@ Ids first_ids(TimerId count) {
   Ids ids(count);
   for (TimerId id = 0; id < count; ++id) ids[id] = id;
   return ids;
+}
+
+// Arms them in a queue before a service looks at it.
+void arm(const std::string& queue, const Ids& ids, Tick deadline) {
+  ManualClock clock;  // by which nothing is due
+  Recorder arms(clock, {.queue = queue});
+  for (const TimerId id : ids) arms->schedule(id, deadline);
 }
 
 // All that several services have fired, sorted: a timer that has run twice is in it twice.
@@ -741,12 +767,11 @@ TEST(RedisPollerProcesses, OneThatIsKilledLosesNoTimerButTheOneThatItRan) {
   const RedisPollerOptions options{.queue = "q", .lease = 300 * kMillisecond};
   Process process([&] {
     SteadyClock clock;
-    Recorder service(clock, options, {.on_fire = [&](TimerId id) {
-                       reports.add(id);
-                       pause();
-                     }});
-    const Tick deadline = clock.now() + 300 * kMillisecond;
-    for (const TimerId id : first_ids(20)) service->schedule(id, deadline);
+    arm("q", first_ids(20), clock.now());
+    const Recorder service(clock, options, {.on_fire = [&](TimerId id) {
+                             reports.add(id);
+                             pause();
+                           }});
     pause();
   });
   const auto begun = reports.next();
@@ -770,20 +795,19 @@ TEST(RedisPollerProcesses, OneThatIsKilledInTheMiddleOfAClaimLosesNothing) {
   const Server server;
   RedisConnection admin = server.connect();
   Reports reports;
-  const RedisPollerOptions options{
-      .queue = "q", .interval = 300 * kMillisecond, .lease = 300 * kMillisecond};
+  const RedisPollerOptions options{.queue = "q", .lease = 300 * kMillisecond};
   Process process([&] {
-    SteadyClock clock;
+    ManualClock clock;
     Recorder service(clock, options, {.on_fire = [&](TimerId id) { reports.add(id); }});
-    const Tick deadline = clock.now() + 100 * kMillisecond;
-    for (const TimerId id : first_ids(20)) service->schedule(id, deadline);
-    reports.add(99);
+    for (const TimerId id : first_ids(20)) service->schedule(id, kMillisecond);
+    clock.settle();
+    server.suspend();
+    clock.set(kMillisecond);
+    // The claim is on its way, and nobody hears of the answer.
+    if (server.is_asked(1)) reports.add(99);
     pause();
   });
   ASSERT_TRUE(reports.next());
-  std::this_thread::sleep_for(100ms);  // it has looked before they were due, and sleeps
-  server.suspend();
-  std::this_thread::sleep_for(400ms);  // the claim is on its way, and nobody hears of the answer
   process.end();
   server.resume();
   EXPECT_TRUE(soon([&] { return number(admin, {"ZCARD", kClaimed}) == 20; }));
@@ -859,6 +883,7 @@ TEST(RedisPollerFailure, NothingIsLostWhileAServerThatRemembersIsGoneForTwoSecon
   for (const TimerId id : first_ids(100)) {
     service->schedule(id, clock.now() + 500 * kMillisecond + id * (25 * kMillisecond));
   }
+  service->schedule(100, clock.now() + kHour);
   server.end();
   for (const auto& call : std::initializer_list<std::function<void()>>{
            [&] { service->schedule(0, 0); }, [&] { service->cancel(1); },
@@ -867,18 +892,17 @@ TEST(RedisPollerFailure, NothingIsLostWhileAServerThatRemembersIsGoneForTwoSecon
   }
   std::this_thread::sleep_for(2s);
   server.start();
-  EXPECT_TRUE(service->cancel(99));
+  EXPECT_TRUE(service->cancel(100));
   EXPECT_TRUE(soon([&] { return service->size() == 0; }));
   service->stop();
-  EXPECT_EQ(all_ids({&service}), first_ids(99));
+  EXPECT_EQ(all_ids({&service}), first_ids(100));
 }
 
 TEST(RedisPollerFailure, WhatWasClaimedWhenTheServerWentRunsWhenItIsBack) {
   Server server("yes");
   SteadyClock clock;
+  arm("q", first_ids(10), clock.now());
   Recorder service(clock, {.queue = "q", .lease = kHour}, {.stalls = true});
-  const Tick deadline = clock.now() + 200 * kMillisecond;
-  for (const TimerId id : first_ids(10)) service->schedule(id, deadline);
   service.wait_until_it_stalls();
   RedisConnection admin = server.connect();
   EXPECT_EQ(number(admin, {"ZCARD", kClaimed}), 9);
@@ -919,18 +943,23 @@ class LostBeginTest : public testing::Test {
   void lose_begin(const std::string& queue) {
     service_.emplace(clock_, RedisPollerOptions{.queue = queue, .lease = kHour},
                      Behaviour{.stalls = true});
-    const Tick deadline = clock_.now() + 100 * kMillisecond;
-    for (const TimerId id : {0U, 1U}) (*service_)->schedule(id, deadline);
+    for (const TimerId id : {0U, 1U}) (*service_)->schedule(id, kMillisecond);
+    clock_.set(kMillisecond);
     service_->wait_until_it_stalls();
     server_.suspend();
-    service_->let_go();  // it asks to begin the other
-    std::this_thread::sleep_for(50ms);
+    service_->let_go();
+    ASSERT_TRUE(server_.is_asked(1)) << "to begin the other";
     server_.lose_answers();
+    clock_.settle();
     server_.resume();
+  }
+  void let_100_ms_pass() {
+    clock_.set(clock_.now() + 100 * kMillisecond);
+    clock_.settle();
   }
 
   Server server_;
-  SteadyClock clock_;
+  ManualClock clock_;
   std::optional<Recorder> service_;
 };
 
@@ -938,7 +967,7 @@ TEST_F(LostBeginTest, TheTimerRunsAllTheSame) {
   lose_begin("q");
   RedisConnection admin = server_.connect();
   EXPECT_EQ(number(admin, {"HLEN", kPayload}), 0) << "it has begun";
-  EXPECT_TRUE(soon([&] { return service_->ids().size() == 2; }));
+  let_100_ms_pass();
   EXPECT_EQ(all_ids({&*service_}), first_ids(2));
   EXPECT_EQ((*service_)->size(), 0U);
   service_.reset();
@@ -950,7 +979,7 @@ TEST_F(LostBeginTest, AnotherMayMoveTheTimer) {
   Recorder other(clock_, {.queue = "q"});
   other->schedule(1, clock_.now() + kHour);
   EXPECT_TRUE(other->cancel(1));
-  std::this_thread::sleep_for(300ms);
+  let_100_ms_pass();
   EXPECT_EQ(all_ids({&*service_, &other}), first_ids(1)) << "what was moved or cancelled has fired";
   EXPECT_EQ(other->size(), 0U);
 }
@@ -966,17 +995,18 @@ TEST_F(LostBeginTest, StopHandsTheTimerBack) {
 // One poller waits for the answer to a claim, one to a begin, and a caller to a schedule.
 TEST(RedisPollerFailure, StopDoesNotWaitForAServerThatHangs) {
   Server server;
-  SteadyClock clock;
+  ManualClock clock;
   std::optional<Recorder> service(std::in_place, clock, RedisPollerOptions{},
                                   Behaviour{.stalls = true, .threads = 2});
-  const Tick deadline = clock.now() + 100 * kMillisecond;
-  for (const TimerId id : {0U, 1U}) (*service)->schedule(id, deadline);
+  for (const TimerId id : {0U, 1U}) (*service)->schedule(id, kMillisecond);
+  (*service)->schedule(2, kSecond);
+  clock.set(kMillisecond);
   service->wait_until_it_stalls();
-  (*service)->schedule(2, clock.now() + 20 * kMillisecond);
   server.suspend();
   service->let_go();
-  std::thread caller([&] { error_of([&] { (*service)->schedule(3, clock.now()); }); });
-  std::this_thread::sleep_for(50ms);
+  clock.set(kSecond);
+  std::thread caller([&] { error_of([&] { (*service)->schedule(3, kHour); }); });
+  EXPECT_TRUE(server.is_asked(3));
   const auto before = std::chrono::steady_clock::now();
   EXPECT_TRUE((*service)->stop().empty());
   EXPECT_EQ(std::ranges::count(service->ids(), 1U), 0);
