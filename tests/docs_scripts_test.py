@@ -380,7 +380,7 @@ class ReadmeTest(unittest.TestCase):
         text = said(journal_wheel_0=keeps, redis_everysec=forgets)
         self.assertIn(
             "take `journal_wheel_0` in one process, which lost nothing in 10 kills of the engine and "
-            "10 power cuts. `redis_everysec` lost timers in 1 of 5 cuts.",
+            "10 simulated power cuts. `redis_everysec` lost timers in 1 of 5 cuts.",
             text,
         )
         self.assertNotIn("lost timers", said(journal_wheel_0=keeps))

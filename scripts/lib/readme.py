@@ -156,7 +156,7 @@ def _choices(full: Results) -> str:
         "your timers",
         "how many",
         "granular: a millisecond late is fine",
-        "exact: not rounded",
+        "exact: deadlines are whole ms",
     ]
     return markdown_table(titles, lines, names=len(titles)).replace(NO_BREAK, " ")
 
@@ -185,8 +185,8 @@ def _meaning(full: Results) -> str:
     steps = [f"{of_what} ({_code(workload)})" for workload, (_, of_what) in LOADS.items()]
     return (
         f"Each cell has the cheapest, with what costs at most {100 * MARGIN:.0f}{NO_BREAK}% more, and the cost of "
-        f"{enumerated(steps, 9)}. In {for_nothing} of {len(rows)} rows rounding gains nothing: take what does not round. Granular rounds up to a "
-        f"tick of 1 ms. {_relative(full)}{'; '.join(explained)}. Numbers are settings, such as "
+        f"{enumerated(steps, 9)}. In {for_nothing} of {len(rows)} rows rounding gains nothing: take the exact one. All deadlines here are whole "
+        f"milliseconds. {_relative(full)}{'; '.join(explained)}. Numbers are settings, such as "
         "the slots of a level ([all backends](docs/backends.md))."
     )
 
@@ -281,7 +281,7 @@ def table() -> str:
     caption = (
         f"Figures are medians of {shown} rounds in ns at {power(SIZE)} timers, ± {shown.spread}. Measured on a "
         f"{of_virtual(facts)}{facts['processor']} with {facts['num_cpus']} processors, which `doctor` gave the grade "
-        f"{facts['grade']} of A to F; `./scripts/bench full` measures all anew, "
+        f"{facts['grade']} of A to F; `./scripts/bench full --rounds=3` measures all anew, "
         f"in hours. Each figure includes the harness, {_harness(results)}. The [whole table]({where}/table.md) has "
         f"{len(results.backends) - len(controls)} backends, {len(controls)} controls and "
         f"{len(results.workloads)} workloads, at {power(SIZE)} timers. [The report](results/report.html) of all campaigns, "
@@ -340,7 +340,7 @@ def _lateness() -> str:
 
     heap, wheel = "locked_binary_heap", "locked_kafka_wheel_256"
     return (
-        f"**You ask how late timers fire**: in the median a heap under a mutex is {late(heap, 'wait_condition')} late "
+        f"**You ask how late timers fire**: with {power(FEW)} a second a heap under a mutex is in the median {late(heap, 'wait_condition')} late "
         f"if it waits by a condition variable, and {late(heap, 'wait_timerfd')} by a timerfd; a wheel with ticks of a "
         f"millisecond, by rounding, {late(wheel, 'wait_condition')} and {late(wheel, 'wait_timerfd')} ([services](docs/services.md))."
     )
@@ -381,7 +381,7 @@ def _durable() -> str:
     who = f"; these and {counted(others, 'other')}" if others else ", which"
     text = (
         f"{said}take {', '.join(told)}{who} lost nothing in {runs(KILLS)} kills of the engine and "
-        f"{runs(POWER_CUTS)} power cuts."
+        f"{runs(POWER_CUTS)} simulated power cuts."
     )
     if lossy:
         cut, busy = (crashes[lossy[0]][fault] for fault in POWER_CUTS)
@@ -392,7 +392,7 @@ def _durable() -> str:
     if any(fate.sums["fired_twice"] for fates in crashes.values() for fate in fates.values()):
         text += " A timer may fire twice."
     if rates:
-        text += f" In brackets: timers a second of {CLIENTS} clients."
+        text += f" In brackets: timers/s of {CLIENTS} clients."
     return f"{text} {seen}".replace("\u202f", NO_BREAK)
 
 

@@ -110,7 +110,7 @@ def runtimes() -> Finding:
         for what, name in RUNTIMES.items()
     ]
     return Finding(
-        says=f"To cancel and arm costs {enumerated(compared, 9)}",
+        says=f"With {power(SIZE)} timers to cancel and arm costs {enumerated(compared, 9)}",
         seen=(
             f"To cancel a timer and arm another takes, with {power(SIZE)} pending, {enumerated(told, 9)}, and "
             f"{rough(cost_of(processes, 'churn', SIZE, 'index_heap_4'))} with `index_heap_4` in the same rounds. To fire one and "

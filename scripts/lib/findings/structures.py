@@ -113,7 +113,7 @@ def heap_or_wheel() -> Finding:
             f"one timer in {round(1 / fired)} fires, and its cost is included. Where all are cancelled "
             f"(`read_timeouts`) a wheel is ahead, too: {_told(wheel)} and {_told(heap)} with {power(most)}."
         ),
-        command="./scripts/bench full --workloads=churn     # takes minutes",
+        command="./scripts/bench full --workloads=churn --rounds=3     # takes minutes",
         limits=(
             "a wheel rounds each deadline up, here to a millisecond. Each structure here finds a timer by its "
             f"number, without a search. With {power(its_size)} timers two rounds of `{unsteady}` differ by {times(spread)} times, "
@@ -175,7 +175,7 @@ def handles() -> Finding:
             f"(`idle_connections`), {' and '.join(moved)} times with {power(SIZE)}. A handle belongs to a "
             "node of its own, so each comparison follows a pointer."
         ),
-        command="./scripts/bench full --workloads=churn,hold --backends=binary_heap,quad_heap,index_heap_2,index_heap_4     # takes minutes",
+        command="./scripts/bench full --workloads=churn,hold --backends=binary_heap,quad_heap,index_heap_2,index_heap_4 --rounds=3     # takes minutes",
         limits=(
             "timers have small numbers here; other keys need a table from the key to the place. In a recording "
             f"of nginx with some {power(FEW)} timers they cost only {' and '.join(recorded)} times as much.{elsewhere(again)}"
@@ -298,7 +298,7 @@ def worst_calls() -> Finding:
 
     def again(_: Results) -> str:
         least, most = (rough(longest(name, "tails" + AGAIN)) for name in (logs, lists))
-        return f"they take {most} and {least}"
+        return f"they take {most} and {least}, in one round whose figures with {power(MANY)} timers differ widely"
 
     def count(backend: str, counter: str) -> str:
         number = int(longest(backend, counter=counter))
@@ -361,14 +361,14 @@ def reach() -> Finding:
     return Finding(
         says=(
             f"One ring of slots is the simplest wheel, and {times(far / cost)} times as dear as `{best}` when delays "
-            "leave its reach"
+            f"leave its reach and {power(size)} timers are pending"
         ),
         seen=(
             f"`{ring}` reaches 65 s with a tick of 1 ms. With {power(size)} timers it takes {rough(near)} in `churn`, "
             f"whose delays are shorter, and {rough(far)} in `bulk`, whose delays are up to 25 days; `{best}` takes "
             f"{rough(cost)} there. The ring turns once in 65 s, and looks at every timer each time."
         ),
-        command="./scripts/bench full --workloads=churn,bulk --backends=ring_65536,kafka_wheel_512     # takes minutes",
+        command="./scripts/bench full --workloads=churn,bulk --backends=ring_65536,kafka_wheel_512 --rounds=3     # takes minutes",
         limits=f"a ring with coarser ticks reaches further, and is later.{elsewhere(again)}",
         rounds=costs_of(MAIN).rounds,
         picture=Picture(

@@ -138,7 +138,7 @@ def waits() -> Finding:
     ]
     return Finding(
         says=(
-            f"A timer is {rough(usual)} late with a condition variable, {rough(found['timerfd'][0])} with a timerfd, and "
+            f"At {power(FEW)} timers a second one is {rough(usual)} late with a condition variable, {rough(found['timerfd'][0])} with a timerfd, and "
             f"{rough(found['sleep_then_spin'][0])} if the thread spins at the end of each wait"
         ),
         seen=(
