@@ -23,28 +23,15 @@
 #include "core/backend_error.h"
 #include "counted_callers.h"
 #include "realtime/audited_service.h"
+#include "run_until.h"
 
 namespace timerbench {
 namespace {
 
 using testing::HasSubstr;
 
-const StopFlag kNoStop = false;
-
 const ServiceBackend& backend(std::string_view name) {
   return *std::ranges::find(services(), name, [](const auto& one) { return one.traits.name; });
-}
-
-// Runs for `options.seconds`, and then longer and longer until there are figures enough: how much the
-// threads get done in a while, others decide.
-template <class Enough>
-ContentionFigures run_until(Enough enough, ContentionOptions options,
-                            const ServiceBackend& service) {
-  constexpr double kMostSeconds = 10;
-  for (;; options.seconds *= 4) {
-    const ContentionFigures figures = run_contention(options, service, kNoStop);
-    if (enough(figures) || options.seconds > kMostSeconds) return figures;
-  }
 }
 
 // ---- One history at a time: the test is the service, and answers as it likes.

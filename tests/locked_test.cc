@@ -18,6 +18,7 @@
 #include "queues/roster.h"
 #include "realtime/contention.h"
 #include "realtime/make_service.h"
+#include "run_until.h"
 #include "services/sharded.h"
 
 namespace timerbench {
@@ -43,14 +44,12 @@ INSTANTIATE_TEST_SUITE_P(Queue, LockedTest, testing::ValuesIn(all_locked(Roster{
                          [](const auto& info) { return std::string(info.param.traits.name); });
 
 TEST_P(LockedTest, PassesTheAuditOfSeveralThreads) {
-  const StopFlag go_on = false;
-  ContentionOptions options{.pattern = Pattern::hot, .threads = 4, .seconds = 0.05};
-  ContentionFigures figures;
-  for (int i = 0; i < 4; ++i, options.seconds *= 4) {  // the machine may be busy
-    figures = run_contention(options, GetParam(), go_on);
-    EXPECT_EQ(figures.failure, "");
-    if (figures.audited.fired > 0 && figures.audited.cancelled > 0) break;
-  }
+  const auto figures = run_until(
+      [](const auto& found) {
+        return !found.failure.empty() || (found.audited.fired > 0 && found.audited.cancelled > 0);
+      },
+      {.pattern = Pattern::hot, .threads = 4, .seconds = 0.05}, GetParam());
+  EXPECT_EQ(figures.failure, "");
   EXPECT_GT(figures.audited.fired, 0U);
   EXPECT_GT(figures.audited.cancelled, 0U);
 }

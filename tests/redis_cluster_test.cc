@@ -145,6 +145,15 @@ class Move : public SlotMove {
   bool is_finished_ = false;
 };
 
+// The slot of the tag on its way: the key {tag}gone has moved, and {tag}here has not.
+std::unique_ptr<Move> begin_move(RedisCluster& cluster, const std::string& tag) {
+  set(cluster, tag + "gone", "1");
+  set(cluster, tag + "here", "2");
+  auto move = std::make_unique<Move>(tag);
+  move->move({tag + "gone"});
+  return move;
+}
+
 std::unique_ptr<RedisQueue> open(const std::string& name, int replicas = 0,
                                  std::chrono::milliseconds patience = 5s) {
   DurableConfig config{.queue = name, .patience = patience};
@@ -237,24 +246,21 @@ TEST(RedisClusterMove, IsFoundByAClientWithAnOldMap) {
 
 TEST(RedisClusterMove, IsAskedForWhileItLasts) {
   RedisCluster cluster(nodes());
-  set(cluster, "{ask}gone", "1");
-  set(cluster, "{ask}here", "2");
-  Move move("{ask}");
-  move.move({"{ask}gone"});
+  const auto move = begin_move(cluster, "{ask}");
   expect_contains(error_of<RedisReplyError>([&] {
-                    move.source().call(REDIS_REPLY_STRING, {"GET", "{ask}gone"});
+                    move->source().call(REDIS_REPLY_STRING, {"GET", "{ask}gone"});
                   }),
                   {"ASK"});
   EXPECT_EQ(get(cluster, "{ask}gone"), "1");
   EXPECT_EQ(get(cluster, "{ask}here"), "2");
   // A script that the other node has never seen.
-  const RedisScript script(move.source(), "return redis.call('GET', KEYS[1]) .. ' and ask'");
+  const RedisScript script(move->source(), "return redis.call('GET', KEYS[1]) .. ' and ask'");
   std::string answer;
   cluster.with("{ask}gone", within(5s), [&](RedisConnection& connection) {
     answer = text_of(script.call(connection, REDIS_REPLY_STRING, "1", "{ask}gone"));
   });
   EXPECT_EQ(answer, "1 and ask");
-  move.finish();
+  move->finish();
   EXPECT_EQ(get(cluster, "{ask}gone"), "1");
   EXPECT_EQ(get(cluster, "{ask}here"), "2");
 }
@@ -275,10 +281,7 @@ TEST(RedisClusterMove, MixesUpNoAnswersWithThoseThatAreAwaited) {
 // been done.
 TEST(RedisClusterMove, ThatOutlastsThePatienceIsToldAsSuch) {
   RedisCluster cluster(nodes());
-  set(cluster, "{long}gone", "1");
-  set(cluster, "{long}here", "2");
-  Move move("{long}");
-  move.move({"{long}gone"});
+  const auto move = begin_move(cluster, "{long}");
   constexpr const char* kTake20Ms = R"(
     local function now()
       local time = redis.call('TIME')

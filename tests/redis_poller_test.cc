@@ -85,12 +85,12 @@ class Server {
   }
 
   // Whether so many connections of this process have asked what the server has not read.
-  bool is_asked(std::ptrdiff_t connections) const {
+  bool is_asked_by(std::ptrdiff_t count) const {
     return soon([&] {
-      return std::ranges::count_if(this->connections(), [](int fd) {
+      return std::ranges::count_if(connections(), [](int fd) {
                int unread = 0;
                return ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0;
-             }) == connections;
+             }) == count;
     });
   }
 
@@ -804,7 +804,7 @@ TEST(RedisPollerProcesses, OneThatIsKilledInTheMiddleOfAClaimLosesNothing) {
     server.suspend();
     clock.set(kMillisecond);
     // The claim is on its way, and nobody hears of the answer.
-    if (server.is_asked(1)) reports.add(99);
+    if (server.is_asked_by(1)) reports.add(99);
     pause();
   });
   ASSERT_TRUE(reports.next());
@@ -948,7 +948,7 @@ class LostBeginTest : public testing::Test {
     service_->wait_until_it_stalls();
     server_.suspend();
     service_->let_go();
-    ASSERT_TRUE(server_.is_asked(1)) << "to begin the other";
+    ASSERT_TRUE(server_.is_asked_by(1)) << "to begin the other";
     server_.lose_answers();
     clock_.settle();
     server_.resume();
@@ -1006,7 +1006,7 @@ TEST(RedisPollerFailure, StopDoesNotWaitForAServerThatHangs) {
   service->let_go();
   clock.set(kSecond);
   std::thread caller([&] { error_of([&] { (*service)->schedule(3, kHour); }); });
-  EXPECT_TRUE(server.is_asked(3));
+  EXPECT_TRUE(server.is_asked_by(3));
   const auto before = std::chrono::steady_clock::now();
   EXPECT_TRUE((*service)->stop().empty());
   EXPECT_EQ(std::ranges::count(service->ids(), 1U), 0);

@@ -298,7 +298,7 @@ def worst_calls() -> Finding:
 
     def again(_: Results) -> str:
         least, most = (rough(longest(name, "tails" + AGAIN)) for name in (logs, lists))
-        return f"they take {most} and {least}, in one round whose figures with {power(MANY)} timers differ widely"
+        return f"they take {most} and {least}; its rounds with {power(MANY)} timers differ widely"
 
     def count(backend: str, counter: str) -> str:
         number = int(longest(backend, counter=counter))
