@@ -69,6 +69,12 @@ def repeated() -> list[str]:
     return [suite for suite in suites if suite + AGAIN in suites]
 
 
+def measured_once() -> list[str]:
+    """Returns the other suites."""
+    twice = repeated()
+    return [suite for suite in _latest_by_suite() if suite.removesuffix(AGAIN) not in twice]
+
+
 def place(folder: Path) -> str:
     """Returns the path of a folder as seen from docs/."""
     return f"../{folder.relative_to(ROOT)}"

@@ -47,9 +47,9 @@ from words import counted, enumerated, grouped, of_virtual, power
 # What a reader who meets the name for the first time may want to know.
 WHAT_IT_IS = {
     "kafka_wheel": "a hierarchical wheel",
-    "ring": "one ring of slots, for delays up to its length (65 s)",
-    "log_wheel": "a wheel of this project whose buckets are append-only logs",
-    "log_calendar": "a calendar of such logs, which sorts only what is due next",
+    "ring": "one ring of slots, for delays up to 65 s",
+    "log_wheel": "a wheel of append-only logs",
+    "log_calendar": "a calendar of such logs",
     "radix_heap": "a heap of buckets that double in width",
     "index_heap": "a heap in an array",
 }
@@ -98,18 +98,29 @@ def answers() -> str:
 
 def _answer(full: Results) -> str:
     """Says whom to take for each kind of timers; kinds with the same choice stand together."""
-    kinds: dict[str, list[str]] = {}
-    condition = " if a millisecond late is fine"
+    exact: dict[str, list[str]] = {}
+    granular: dict[str, list[str]] = {}
+    gains = []
     for workload, (kind, _) in LOADS.items():
-        (granular, *_), rounded = cheapest(full, workload, "granular")
-        (exact, *_), cost = cheapest(full, workload, "exact")
-        choice = _code(exact)
+        [name, *_], cost = cheapest(full, workload, "exact")
+        exact.setdefault(name, []).append(kind)
+        [name, *_], rounded = cheapest(full, workload, "granular")
         if not _gains_nothing(rounded, cost):
-            choice = f"{_code(granular)}{condition}, else {choice}"
-            condition = ""  # it is said once
-        kinds.setdefault(choice, []).append(kind)
-    told = [f"for {enumerated(its_kinds, 9)} {choice}" for choice, its_kinds in kinds.items()]
-    return f"**With {power(SIZE)} timers take {'; '.join(told)}.**"
+            granular.setdefault(name, []).append(kind)
+            gains.append(100 * (1 - rounded / cost))
+    told = f"With {power(SIZE)} timers take {_taken(exact)}."
+    if gains:
+        told += (
+            f" If a millisecond late is fine, take {_taken(granular)}: they cost "
+            f"{min(gains):.0f} to {max(gains):.0f}{NO_BREAK}% less."
+        )
+    return f"**{told}**"
+
+
+def _taken(kinds: dict[str, list[str]]) -> str:
+    """Returns who is for what, by the backend."""
+    *told, last = (f"{_code(name)} for {enumerated(own, 9)}" for name, own in kinds.items())
+    return ", and ".join(part for part in (", ".join(told), last) if part)
 
 
 def _gains_nothing(granular: float, exact: float) -> bool:
@@ -122,9 +133,9 @@ def _sureness(full: Results) -> str:
         cell_of(full, workload, size, name).measured_rounds for workload, size, name in _named(full)
     )
     return (
-        f"{HOW_SURE}Figures are medians of {rounds} rounds on one machine. {_measured_again(full)}"
+        f"{HOW_SURE}Figures are medians of {rounds} rounds on one machine, too few to be sure of an order. {_measured_again(full)}"
         f"{_with_finer_ticks()}On another processor close ranks change ([other "
-        "hosts](docs/limit.md#other-hosts)), so trust factors of two. Compare figures only within a line."
+        "hosts](docs/limit.md#other-hosts)), so trust factors of two."
     )
 
 
@@ -183,11 +194,11 @@ def _meaning(full: Results) -> str:
         )
     )
     steps = [f"{of_what} ({_code(workload)})" for workload, (_, of_what) in LOADS.items()]
+    fired = full.inputs[f"churn/{SIZE}/local"]["fired_share"]
     return (
         f"Each cell has the cheapest, with what costs at most {100 * MARGIN:.0f}{NO_BREAK}% more, and the cost of "
-        f"{enumerated(steps, 9)}. In {for_nothing} of {len(rows)} rows rounding gains nothing: take the exact one. All deadlines here are whole "
-        f"milliseconds. {_relative(full)}{'; '.join(explained)}. Numbers are settings, such as "
-        "the slots of a level ([all backends](docs/backends.md))."
+        f"{enumerated(steps, 9)}. In `churn` one timer in {round(1 / fired)} fires from {power(SIZE)} on. In {for_nothing} of {len(rows)} rows "
+        f"rounding gains nothing. {_relative(full)}{'; '.join(explained)} ([all backends](docs/backends.md))."
     )
 
 
@@ -197,7 +208,7 @@ def _relative(full: Results) -> str:
         cheapest(full, workload, "relative") for workload in ("churn", "bulk")
     )
     return (
-        f"{_code(name)}, which may be [late by an eighth of the delay](docs/backends.md#precision), takes {rough(first)} in "
+        f"{_code(name)}, [late by up to an eighth of the delay](docs/backends.md#precision), takes {rough(first)} in "
         f"`churn` and {rough(last)} in `bulk` with {power(SIZE)}. "
     )
 
@@ -228,7 +239,7 @@ def _with_finer_ticks() -> str:
     """Says of how many loads the calendar of logs is the cheapest where a tick is a nanosecond."""
     leads = limit_tables.leads_with_ticks_of("ns", SIZE)
     behind = [lead for lead in leads if lead.ratio < 1]
-    told = f"With ticks of a nanosecond another exact structure is cheaper than `log_calendar_256` in {len(behind)} of {len(leads)} loads"
+    told = f"With ticks of a nanosecond another exact structure is cheaper in {len(behind)} of {len(leads)} loads"
     if behind:
         told += f", by up to {rough_number(max(1 / lead.ratio for lead in behind))} times"
     return f"{told} ([finer ticks](docs/limit.md#finer-ticks-and-the-kernels-recordings)). "
@@ -278,13 +289,14 @@ def table() -> str:
     ]
     facts = results.facts
     controls = results.backends_by_precision()["none"]
+    at_size = [workload for workload in results.workloads if SIZE in results.sizes(workload)]
     caption = (
         f"Figures are medians of {shown} rounds in ns at {power(SIZE)} timers, ± {shown.spread}. Measured on a "
         f"{of_virtual(facts)}{facts['processor']} with {facts['num_cpus']} processors, which `doctor` gave the grade "
         f"{facts['grade']} of A to F; `./scripts/bench full --rounds=3` measures all anew, "
         f"in hours. Each figure includes the harness, {_harness(results)}. The [whole table]({where}/table.md) has "
-        f"{len(results.backends) - len(controls)} backends, {len(controls)} controls and "
-        f"{len(results.workloads)} workloads, at {power(SIZE)} timers. [The report](results/report.html) of all campaigns, "
+        f"{len(results.backends) - len(controls)} backends, {len(controls)} controls, {len(at_size)} workloads at {power(SIZE)} timers "
+        f"and {len(results.workloads) - len(at_size)} recordings. [The report](results/report.html) of all campaigns, "
         "opened in any browser, answers for your number of timers, your delays and your share of "
         "cancelled ones."
     )
@@ -314,11 +326,9 @@ def _libraries(peers: Results) -> str:
         paid(first, SIZE, " cancels and armings a second"),
         *(paid(name, SIZE) for name in others),
     ]
-    *_, least = best_of_libraries(peers, "churn", FEW)
     return (
         f"**You have the timers of a library**: with {power(SIZE)} timers 1 % of a core is enough for {', '.join(told)}, "
-        f"and {paid(own, SIZE)}; with {power(FEW)} {pays(peers, 'churn', FEW, least)} or more with each "
-        "([all](docs/peers.md))."
+        f"and {paid(own, SIZE)} ([all](docs/peers.md))."
     ).replace("\u202f", NO_BREAK)
 
 
@@ -387,7 +397,7 @@ def _durable() -> str:
         cut, busy = (crashes[lossy[0]][fault] for fault in POWER_CUTS)
         text += f" {named(lossy[0])} lost timers in {cut.lossy} of {cut.runs} cuts"
         if busy.no_starts:
-            text += f", and did not start again after {busy.no_starts} of {busy.runs} under load"
+            text += f", and did not start after {busy.no_starts} of {busy.runs} under load"
         text += "."
     if any(fate.sums["fired_twice"] for fates in crashes.values() for fate in fates.values()):
         text += " A timer may fire twice."

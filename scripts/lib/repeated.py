@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from statistics import median
 
 from compare import side_of
-from published import AGAIN, latest, linked, paragraph, repeated
+from published import AGAIN, latest, linked, measured_once, paragraph, repeated
 from results.order import CONTRADICTORY, SAME, UNRESOLVED, Contest, contests, dearer
 from tables import order
 from tables.replays import markdown_table
-from words import percent
+from words import enumerated, percent
 
 TITLES = [
     "A and B",
@@ -37,7 +37,12 @@ def measured_twice() -> str:
         [f"{linked(suite, suite)}, {linked(suite + AGAIN, 'again')}", *_counts(own)]
         for suite, own in found.items()
     ]
-    parts = [*map(paragraph, told), markdown_table(TITLES, rows, names=1)]
+    once = enumerated([linked(suite, suite) for suite in measured_once()], 99)
+    parts = [
+        *map(paragraph, told),
+        markdown_table(TITLES, rows, names=1),
+        paragraph(f"Measured once, so nobody knows how their orders repeat: {once}."),
+    ]
     return "\n\n".join(parts) + "\n"
 
 

@@ -13,6 +13,7 @@ from published import (
 from reports import Choice
 from results.survival import POWER_CUT, Fate, Verdict
 from tables.chosen import rough as times
+from words import enumerated
 
 QUEUES = (
     "journal_wheel_0",
@@ -64,6 +65,12 @@ def durable() -> Finding:
     holds(prices[few] > prices[many] > 1, "a synchronisation is shared by many clients")
     busy = fate("power_cut_while_busy", "redis_everysec")
     parted = fate("master_parted", "redis_cluster")
+    spoilt = {name: fate("last_block_spoilt", name) for name in safe}
+    stuck = spoilt.pop("redis_always")
+    holds(
+        2 * stuck.no_starts > stuck.runs and not any(one.no_starts for one in spoilt.values()),
+        "of those that lose nothing in a power cut only Redis does not start with a spoilt last block",
+    )
     return Finding(
         says=(
             "If a power cut may lose nothing, take a journal for one process, SQLite if several share a file, and Redis with "
@@ -83,7 +90,8 @@ def durable() -> Finding:
         limits=(
             f"clients and engines share two processors, so six nodes of a cluster serve {times(rate('redis_cluster', many) / rate('redis_everysec', many))} "
             "times the calls of one `redis_everysec` ([past one machine](distributed.md)). On a slower disk the engines that lose nothing are slower; "
-            "if the disk itself is lost, each loses all. What is lost was measured in "
+            f"if the disk itself is lost, each loses all. If the last block of its file is spoilt, `redis_always` did not start in {stuck.no_starts} of {stuck.runs} "
+            f"runs, until it was repaired; {enumerated([f'`{name}`' for name in spoilt], 9)} did. What is lost was measured in "
             f"{linked('faults', 'another campaign')} ([durable queues](durable.md#what-survives))."
         ),
         rounds=durable.rounds,

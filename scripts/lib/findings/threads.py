@@ -30,6 +30,12 @@ def locks() -> Finding:
     def calls(name: str, threads: int, campaign: str = first, pattern: str = "own") -> float:
         return value_of(services_of(campaign), pattern, threads, name, "calls_per_second") / 1e6
 
+    def spread(names: Sequence[str], threads: int) -> float:
+        """Returns by what factor the rounds differ most if all threads use all timers."""
+        cells = (services_of(first).cell("cross", threads, name) for name in names)
+        rounds = [cell.counters["calls_per_second"] for cell in cells if cell]
+        return max(max(one) / min(one) for one in rounds)
+
     def gain_of(name: str, campaign: str = first) -> float:
         return calls(name, 2, campaign) / calls(name, 1, campaign)
 
@@ -90,7 +96,8 @@ def locks() -> Finding:
             "two processors, and few timers. The slower machine says the same of one mutex "
             f"({100 * (1 - elsewhere[one]):.0f} % fewer) and of shards ({times(elsewhere[shards])} times as many), "
             f"but if each thread has its own timers `{slots}` makes {100 * (1 - elsewhere[slots]):.0f} % fewer there, where it makes more here "
-            f"({linked(second, 'its table')})."
+            f"({linked(second, 'its table')}). Rounds of `cross` differ by up to {times(spread((*mutexes, slots, *sharded), 2))} times with two threads, and by "
+            f"{times(spread((*mutexes, slots, *sharded), 8))} with eight."
         ),
         rounds=services_of(first).rounds,
         picture=Picture(
