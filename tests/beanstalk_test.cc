@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -106,6 +107,20 @@ TEST(BeanstalkServer, ThatIsNotInstalledIsTold) {
   const ScopedVariable path("PATH", folder.path());
   const std::string error = error_of<BackendUnavailable>([] { PrivateBeanstalkServer server(0); });
   expect_contains(error, {"cannot start a private beanstalkd", "apt-get install beanstalkd"});
+}
+
+TEST(BeanstalkServer, ThatListensAndDoesNotAnswerIsTold) {
+  const EmptyFolder folder;
+  const std::string program = folder.path() + "/beanstalkd";
+  std::ofstream(program) << R"(#!/bin/sh
+exec /usr/bin/perl -MSocket -e 'my $path = substr($ARGV[1], length("unix:"));
+  socket(S, AF_UNIX, SOCK_STREAM, 0); bind(S, sockaddr_un($path)); listen(S, 8); sleep 100' -- "$@"
+)";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const ScopedVariable path("PATH", folder.path());
+  const std::string error =
+      error_of<BackendUnavailable>([] { PrivateBeanstalkServer server(0, 500ms); });
+  expect_contains(error, {"beanstalkd", "did not answer within 500 ms"});
 }
 
 TEST(BeanstalkServer, ThatIsNotThereIsTold) {

@@ -20,6 +20,17 @@ BeanstalkEndpoint socket_in(const std::filesystem::path& folder) {
   return endpoint;
 }
 
+// Throws BackendUnavailable unless the server answers. It listens before it has read its binlog.
+void probe(const BeanstalkEndpoint& endpoint, std::chrono::milliseconds patience) {
+  const std::string command = "stats";
+  const auto take = [](std::size_t, const BeanstalkConnection::Answer&) { return true; };
+  try {
+    BeanstalkConnection(endpoint, patience).run({&command, 1}, take);
+  } catch (const BackendError& error) {
+    throw BackendUnavailable(error.what());
+  }
+}
+
 PrivateServer::Program beanstalk_program(int fsync_ms, std::chrono::milliseconds patience) {
   return {.name = "beanstalkd",
           .advice = kInstall,
@@ -31,7 +42,7 @@ PrivateServer::Program beanstalk_program(int fsync_ms, std::chrono::milliseconds
               },
           .probe =
               [patience](const std::filesystem::path& folder) {
-                BeanstalkConnection probe(socket_in(folder), patience);
+                probe(socket_in(folder), patience);
               },
           .patience = patience,
           .socket = kSocketName};
