@@ -23,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT, BenchScratch, runner_of
+from waiting import wait_for
 
 from campaign.plan import Cell, prepare
 from campaign.process import Limits, run_limited
@@ -135,10 +136,7 @@ class FailuresTest(BenchScratch):
     def test_verdicts_are_in_the_journal_at_once(self) -> None:
         program = self.start(ACTS="ring_512=hang_verify")
         journal = self.out / "journal.jsonl"
-        deadline = time.monotonic() + 60
-        while '"scan"' not in (journal.read_text() if journal.exists() else ""):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
+        wait_for(lambda: journal.exists() and '"scan"' in journal.read_text(), program, 60)
         program.kill()
         program.communicate()
         self.run_bench()
@@ -153,17 +151,12 @@ class FailuresTest(BenchScratch):
                 self.setUp()
                 program = self.start(ACTS=acts)
                 pids = self.source / "hanging.pid"
-                deadline = time.monotonic() + 60
-                while not pids.exists() or not pids.read_text():
-                    self.assertLess(time.monotonic(), deadline)
-                    time.sleep(0.05)
+                wait_for(lambda: pids.exists() and pids.read_text(), program, 60)
                 program.kill()
                 program.communicate()
                 child = Path(f"/proc/{pids.read_text().strip()}/stat")
                 with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
-                    while child.read_text().split(") ")[1][0] != "Z":
-                        self.assertLess(time.monotonic(), deadline)
-                        time.sleep(0.05)
+                    wait_for(lambda: child.read_text().split(") ")[1][0] == "Z", seconds=60)
 
     def test_larger_sizes_are_skipped_once_a_smaller_one_is_hopeless(self) -> None:
         self.run_bench("--sizes=5,50,500", ACTS="ring_512=fails timeout")
@@ -270,9 +263,7 @@ class FailuresTest(BenchScratch):
             with self.subTest(number):
                 self.setUp()
                 program = self.start("--rounds=3", ACTS="ring_512=hang_later")
-                while not (self.source / "hanging.pid").exists():
-                    self.assertIsNone(program.poll())
-                    time.sleep(0.02)
+                wait_for((self.source / "hanging.pid").exists, program, 60)
                 program.send_signal(number)
                 out, err = program.communicate(timeout=60)
                 self.assertEqual(program.returncode, 1)
@@ -281,9 +272,7 @@ class FailuresTest(BenchScratch):
 
     def test_a_request_to_end_is_heard_before_anything_is_measured(self) -> None:
         program = self.start(SECONDS_A_TRACE="60")
-        while not (self.source / "preparing").exists():
-            self.assertIsNone(program.poll())
-            time.sleep(0.02)
+        wait_for((self.source / "preparing").exists, program, 60)
         program.send_signal(signal.SIGTERM)
         _, err = program.communicate(timeout=50)
         self.assertEqual((program.returncode, err), (1, "scripts/bench: interrupted\n"))
@@ -291,8 +280,7 @@ class FailuresTest(BenchScratch):
 
     def test_a_second_ctrl_c_ends_at_once(self) -> None:
         program = self.start("--rounds=1", ACTS="ring_512=hang,scan=hang")
-        while not self.measured() and program.poll() is None:
-            time.sleep(0.02)
+        wait_for(self.measured, program, 60)
         program.send_signal(signal.SIGINT)
         assert program.stderr
         next(line for line in program.stderr if line.startswith("Interrupted: "))
@@ -367,9 +355,7 @@ class FailuresTest(BenchScratch):
         temporary = self.folder / "tmp"
         temporary.mkdir()
         program = self.start(ACTS="scan=hang,ring_512=hang", TMPDIR=str(temporary))
-        while not self.measured():
-            self.assertIsNone(program.poll())
-            time.sleep(0.02)
+        wait_for(self.measured, program, 60)
         [left] = temporary.iterdir()
         long_ago = time.time() - 3600
         os.utime(left, (long_ago, long_ago))
@@ -461,9 +447,7 @@ class JobsTest(BenchScratch):
         acts = "delay_queue=hang,system_timer=hang"
         program = self.start("faults", "--sizes=10", "--jobs=2", ACTS=acts)
         pids = self.source / "hanging.pid"
-        while not pids.exists() or len(pids.read_text().split()) < 2:
-            self.assertIsNone(program.poll())
-            time.sleep(0.02)
+        wait_for(lambda: pids.exists() and len(pids.read_text().split()) == 2, program, 60)
         program.send_signal(signal.SIGTERM)
         program.communicate(timeout=100)
         self.assertEqual(program.returncode, 1)

@@ -23,6 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT, BenchScratch
+from waiting import wait_for
 
 import bench
 from campaign.forecast import Forecast
@@ -148,9 +149,7 @@ class CampaignTest(BenchScratch):
 
     def test_cells_that_were_not_reached_are_in_the_results_as_such(self) -> None:
         program = self.start("--sizes=1,2,3,4", "--rounds=2", ACTS="scan=slow,ring_512=slow")
-        deadline = time.monotonic() + 60
-        while len(self.measured()) < 3 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_for(lambda: len(self.measured()) >= 3, program, 60)
         program.send_signal(signal.SIGINT)
         self.assertEqual(program.communicate(timeout=60) and program.returncode, 1)
         entries = self.results()["benchmarks"]

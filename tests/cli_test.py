@@ -14,14 +14,17 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-T = TypeVar("T")
+sys.path.insert(0, str(Path(__file__).parent))
+
+from waiting import wait_for
+
 PROGRAM = str(Path(os.environ["TIMERBENCH"]).resolve())
 TRACES = Path(__file__).parent.parent / "bench" / "traces"
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
@@ -62,16 +65,6 @@ def accepts(port: int) -> bool:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
-def wait_for(condition: Callable[[], T]) -> T:
-    """What the condition says as soon as it holds."""
-    deadline = time.monotonic() + 30
-    while not (result := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError("has not come to be within 30 s")
-        time.sleep(0.01)
-    return result
-
-
 def catches(pid: int, number: int) -> bool:
     """Whether the process has a handler for the signal."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
@@ -79,11 +72,20 @@ def catches(pid: int, number: int) -> bool:
     return bool(caught and int(caught[1], 16) >> (number - 1) & 1)
 
 
+def stat_of(pid: int | str) -> list[str]:
+    """What follows the name of a process, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
 def is_alive(pid: int | str) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return stat_of(pid)[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def processor_seconds(pid: int) -> float:
+    return sum(map(int, stat_of(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 class CliTest(unittest.TestCase):
@@ -781,7 +783,7 @@ class CliTest(unittest.TestCase):
         )
         children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
         child = int(wait_for(lambda: children.read_text().split())[0])
-        time.sleep(0.5)
+        wait_for(lambda: processor_seconds(child) > 0.1)
         os.kill(child, signal.SIGABRT)
         out, error = program.communicate(timeout=60)
         self.assertEqual(program.returncode, 1, error)

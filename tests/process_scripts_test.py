@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT, WITHOUT_FIGURES
+from waiting import wait_for
 
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
 EXAMPLE = ROOT / "impls" / "peers" / "python" / "python_heapq.py"
@@ -148,18 +148,10 @@ class ProcessTest(unittest.TestCase):
         program = subprocess.Popen(
             self.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        self.assertTrue(self.within(300, self.is_anybody_asleep), "it has not begun")
+        wait_for(self.is_anybody_asleep, program, 300)
         program.send_signal(signal.SIGKILL)
         program.wait()
-        self.assertTrue(self.within(10, lambda: not self.is_anybody_asleep()), "it was left behind")
-
-    def within(self, seconds: float, condition: Any) -> bool:
-        end = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.05)
-        return True
+        wait_for(lambda: not self.is_anybody_asleep(), seconds=10)
 
     def is_anybody_asleep(self) -> bool:
         for process in Path("/proc").glob("[0-9]*/cmdline"):

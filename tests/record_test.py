@@ -24,6 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT, Scratch
+from waiting import wait_for
 
 SCRIPT = ROOT / "scripts" / "record-kernel-timers"
 TIMERBENCH = ROOT / "build" / "release" / "timerbench"
@@ -65,7 +66,7 @@ console.run_main("scripts/record-kernel-timers", record.main)
 
 IMPORT = """#!/bin/sh
 # trace import --format=ftrace --source=TEXT /dev/stdin NAME
-[ -e "$0.is_slow" ] && exec sleep 20
+[ -e "$0.is_slow" ] && mv "$0.is_slow" "$0.sleeps" && exec sleep 20
 [ -e "$0.is_broken" ] && echo "timerbench: damaged" >&2 && exit 1
 cat "$5" >"$6.npy"
 echo '{"parameters": {"starts": 1500, "cancels": 900, "expiries": 200, "moves": 400,
@@ -140,6 +141,13 @@ class FakeKernel(Scratch):
         time.sleep(0.2)
         return program
 
+    def has_read(self, program: "subprocess.Popen[str]", path: Path) -> bool:
+        """Whether it has read the file to its end."""
+        files = Path(f"/proc/{program.pid}/fd")
+        (file,) = (file for file in files.iterdir() if file.resolve() == path)
+        positions = (files.parent / "fdinfo" / file.name).read_text()
+        return int(positions.split()[1]) == path.stat().st_size
+
     def seconds_recorded(self, said: str) -> float:
         """More than were asked for, on a busy machine."""
         (seconds,) = re.findall(r"^Recorded ([0-9.]+) s: ", said, re.MULTILINE)
@@ -155,7 +163,7 @@ class FakeKernel(Scratch):
         self.assertEqual(list((self.tracefs / "instances").iterdir()), [])
         ours = {"tracefs", "removed", "new_instance", "config", "timerbench"}
         left = {path.name for path in self.folder.iterdir()} - ours
-        self.assertEqual(left - {"timerbench.is_broken", "timerbench.is_slow"}, set(of_user))
+        self.assertEqual(left - {"timerbench.is_broken", "timerbench.sleeps"}, set(of_user))
 
     def check_refused(self, code: int, complaint: str, done: Done) -> None:
         """In one line, and without a trace."""
@@ -222,7 +230,7 @@ class RecordTest(FakeKernel):
         (instance,) = (self.tracefs / "instances").iterdir()
         with (instance / "trace_pipe").open("a") as pipe:
             pipe.write("more\n")
-        time.sleep(0.5)
+        wait_for(lambda: self.has_read(program, instance / "trace_pipe"), program)
         (instance / "trace_pipe").write_text("")  # what is not read by now is never read
         program.send_signal(signal.SIGINT)
         self.finish(program)
@@ -273,7 +281,8 @@ class InterruptTest(FakeKernel):
         (self.folder / "timerbench.is_slow").touch()
         program = self.start_recording("--seconds=20", "my_load")
         program.send_signal(signal.SIGINT)
-        time.sleep(1.2)
+        wait_for((self.folder / "timerbench.sleeps").exists, program)
+        time.sleep(1.2)  # within a second it is the same request
         program.send_signal(signal.SIGINT)
         self.check_refused(1, "interrupted", self.finish(program))
 

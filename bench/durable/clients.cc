@@ -25,6 +25,8 @@ using std::chrono_literals::operator""ms;
 
 // For clients to begin, and to end once it is over. Longer than the patience of any call.
 constexpr std::chrono::seconds kLongestWait{20};
+// More for each client that opens the queue: it may have to start a program of its own.
+constexpr std::chrono::seconds kToOpen{1};
 constexpr std::chrono::milliseconds kLook{100};  // for clients that have crashed
 
 template <class Call>
@@ -119,8 +121,9 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   };
   const auto all_worked = [&] { return shared.worked == count(); };
   const auto all_ended = [&] { return shared.ended == count(); };
+  const Seconds to_open = kLongestWait + count() * kToOpen;
   const bool are_all_there =
-      wait_for(kLongestWait, [&] { return shared.opened + shared.ended >= count(); });
+      wait_for(to_open, [&] { return shared.opened + shared.ended >= count(); });
   shared.prepares = true;
   const Seconds to_prepare = kLongestWait + seconds_to_prepare_;
   const bool are_all_ready =
@@ -145,7 +148,10 @@ double Clients::run(DurableEngine& engine, SharedBy shared_by, const DurableConf
   }
   if (stop) throw Interrupted();
   if (!crash.empty()) throw BackendError(crash);
-  if (!are_all_there) throw BackendError("a client has not opened the queue within 20 s");
+  if (!are_all_there) {
+    throw BackendError(
+        fmt::format("a client has not opened the queue within {:.0f} s", to_open.count()));
+  }
   if (!are_all_ready) {
     throw BackendError(
         fmt::format("a client was not ready to begin within {:.0f} s", to_prepare.count()));
