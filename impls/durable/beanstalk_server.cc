@@ -40,10 +40,8 @@ PrivateServer::Program beanstalk_program(int fsync_ms, std::chrono::milliseconds
                     "beanstalkd", "-l",   "unix:" + (folder / kSocketName).string(),
                     "-b",         folder, fmt::format("-f{}", fsync_ms)};
               },
-          .probe =
-              [patience](const std::filesystem::path& folder) {
-                probe(socket_in(folder), patience);
-              },
+          .probe = [patience](
+                       const std::filesystem::path& folder) { probe(socket_in(folder), patience); },
           .patience = patience,
           .socket = kSocketName};
 }

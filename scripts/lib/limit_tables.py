@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from console import Failure
+from pictures import Picture
 from published import (
     AGAIN,
     DESIGNS,
@@ -14,12 +15,14 @@ from published import (
     best_without_logs,
     bullet,
     costs_of,
+    latest,
     linked,
     paragraph,
     rough,
     tails,
     value_of,
 )
+from reports import Choice
 from results.replays import FLOOR, HARNESS, Results
 from tables.chosen import rough as two_digits
 from tables.chosen import rough_time
@@ -119,6 +122,22 @@ def answer() -> str:
         "large ratios mean something."
     )
     return f"{paragraph(told)}\n\n{paragraph(sure)}\n"
+
+
+def picture() -> Picture:
+    """Returns the distance to one store of a structure of each kind."""
+    return Picture(
+        latest(MAIN),
+        "limit",
+        "limit",
+        "Distance to one store of a tree, a heap, a ring and a wheel of lists, and of both logs, for churn, hold and "
+        "idle connections",
+        Choice(
+            ["ordered_map", "index_heap_4", "ring_65536", "kafka_wheel_256"]
+            + ["log_wheel_256", "log_calendar_256"],
+            ["churn", "hold", "idle_connections"],
+        ),
+    )
 
 
 def ratios() -> str:

@@ -2,8 +2,9 @@
 report of all of them.
 
   scripts/publish            writes what stands between marks such as <!-- answers -->, the
-                             pictures of the findings, and results/report.html if it has not
-                             the same campaigns; and compresses their JSON and their pictures
+                             pictures of findings, README and the limit, and results/report.html
+                             if it has not the same campaigns; and compresses their JSON and
+                             their pictures
   scripts/publish --check    says whether all that is done, and changes nothing
 
 Of each suite the latest folder counts: results/DATE-MACHINE-SUITE. So after a new campaign of a suite
@@ -28,6 +29,7 @@ from findings import findings, pictures
 from history import HISTORY
 from page.contents import contents
 from page.render import render, unpacked
+from pictures import Picture
 from published import (
     FEW,
     MAIN,
@@ -69,7 +71,7 @@ def main(words: Sequence[str] | None = None) -> int:
             stale.append(f"{document} ({name})")
             if not arguments.check:
                 fill(path, name, text)
-    for picture in pictures():
+    for picture in all_pictures():
         if not picture.is_drawn():
             stale.append(shown(picture.path))
             if not arguments.check:
@@ -118,6 +120,11 @@ def make_small(picture: Path) -> None:
                 told.add_text(keyword, text)
     with replacing(picture) as partial:
         small.save(partial, "png", optimize=True, pnginfo=told)
+
+
+def all_pictures() -> list[Picture]:
+    """Returns those of the findings, of README and of the limit."""
+    return [*pictures(), readme.picture(), limit_tables.picture()]
 
 
 def all_sources() -> list[Path]:

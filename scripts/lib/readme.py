@@ -5,7 +5,7 @@ that are within 3 % of it.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from published import (
     AGAIN,
@@ -28,14 +28,17 @@ from published import (
     paragraph,
     rough,
     services_of,
+    survivors,
     value_of,
 )
 import limit_tables
+from pictures import Picture
+from reports import Choice
 from results import survival
-from results.grid import Rounds, read_files
+from results.grid import Rounds
 from results.order import contests, dearer
 from results.replays import MARGIN, Results
-from results.survival import POWER_CUT, Fate, Verdict
+from results.survival import POWER_CUT, SPOILT, Fate, Verdict
 from tables import replays as table_of_costs
 from tables.answers import HOW_SURE, WHAT_TO_DO
 from tables.chosen import rough as rough_number
@@ -48,15 +51,15 @@ from words import counted, enumerated, grouped, of_virtual, power
 WHAT_IT_IS = {
     "kafka_wheel": "a hierarchical wheel",
     "ring": "one ring of slots, for delays up to 65 s",
-    "log_wheel": "a wheel of append-only logs",
+    "log_wheel": "a wheel of append-only logs, of this project",
     "log_calendar": "a calendar of such logs",
-    "radix_heap": "a heap of buckets that double in width",
-    "index_heap": "a heap in an array",
+    "radix_heap": "a heap of buckets",
+    "index_heap": "one in an array",
 }
 
 # The loads that README tells of: whose timers they are like, and what is counted as one.
 LOADS = {
-    "churn": ("cancelled time-outs", "a cancel and an arming"),
+    "churn": ("mostly cancelled time-outs", "a cancel and an arming"),
     "idle_connections": ("time-outs moved by requests", "a move"),
     "hold": ("events (retries)", "a fire and an arming"),
     "bulk": ("events up to 25 days ahead", "an arming and its fire"),
@@ -65,6 +68,12 @@ PRECISIONS = ("granular", "exact")
 SIZES = (FEW, SIZE, MANY)
 
 SHOWN = ("log_calendar_256", "index_heap_4", "log_wheel_256", "kafka_wheel_512", "ring_65536")
+
+DRAWN = (
+    *SHOWN,
+    *("kafka_wheel_256", "log_ring_65536", "ladder_queue", "radix_heap", "lawn", "lazy_heap"),
+    *("quad_heap", "ordered_map", "btree"),
+)
 
 TO_DO = (
     f"{WHAT_TO_DO}Look for your timers below, then measure [your load](#measure-on-your-machine)."
@@ -111,7 +120,7 @@ def _answer(full: Results) -> str:
     told = f"With {power(SIZE)} timers take {_taken(exact)}."
     if gains:
         told += (
-            f" If a millisecond late is fine, take {_taken(granular)}: they cost "
+            f" If deadlines may be rounded up to whole milliseconds, take {_taken(granular)}: they cost "
             f"{min(gains):.0f} to {max(gains):.0f}{NO_BREAK}% less."
         )
     return f"**{told}**"
@@ -166,8 +175,8 @@ def _choices(full: Results) -> str:
     titles = [
         "your timers",
         "how many",
-        "granular: a millisecond late is fine",
-        "exact: deadlines are whole ms",
+        "granular: rounds up to whole ms",
+        "exact: rounds nothing",
     ]
     return markdown_table(titles, lines, names=len(titles)).replace(NO_BREAK, " ")
 
@@ -197,19 +206,17 @@ def _meaning(full: Results) -> str:
     fired = full.inputs[f"churn/{SIZE}/local"]["fired_share"]
     return (
         f"Each cell has the cheapest, with what costs at most {100 * MARGIN:.0f}{NO_BREAK}% more, and the cost of "
-        f"{enumerated(steps, 9)}. In `churn` one timer in {round(1 / fired)} fires from {power(SIZE)} on. In {for_nothing} of {len(rows)} rows "
-        f"rounding gains nothing. {_relative(full)}{'; '.join(explained)} ([all backends](docs/backends.md))."
+        f"{enumerated(steps, 9)}. In `churn` one timer in {round(1 / fired)} fires from {power(SIZE)} on. All deadlines here are whole "
+        f"milliseconds, so none is late. In {for_nothing} of {len(rows)} rows rounding gains nothing. {_relative(full)}{'; '.join(explained)} ([all backends](docs/backends.md))."
     )
 
 
 def _relative(full: Results) -> str:
     """Says what it costs with timers that may be later still."""
-    [(name, *_), first], [_, last] = (
-        cheapest(full, workload, "relative") for workload in ("churn", "bulk")
-    )
+    [name, *_], cost = cheapest(full, "churn", "relative")
     return (
-        f"{_code(name)}, [late by up to an eighth of the delay](docs/backends.md#precision), takes {rough(first)} in "
-        f"`churn` and {rough(last)} in `bulk` with {power(SIZE)}. "
+        f"{_code(name)}, [late by up to an eighth of the delay](docs/backends.md#precision), takes {rough(cost)} in "
+        f"`churn` with {power(SIZE)}. "
     )
 
 
@@ -218,20 +225,21 @@ def _code(name: str) -> str:
 
 
 def _logs(full: Results) -> str:
-    here, elsewhere = (_with_and_without(results) for results in (full, costs_of("limit")))
+    here = " and ".join(cost + best for cost, best in _with_and_without(full))
+    elsewhere = " and ".join(cost for cost, _ in _with_and_without(costs_of("limit")))
     return (
-        f"**What logs are worth** in `hold`: with {power(MANY)} timers {here[0]} (granular) and "
-        f"{here[1]} (exact), on another host {' and '.join(elsewhere)} ([limit](docs/limit.md))."
+        f"**What logs are worth** in `hold`: with {power(MANY)} timers {here}, elsewhere {elsewhere} "
+        "([limit](docs/limit.md))."
     )
 
 
-def _with_and_without(results: Results) -> list[str]:
-    """Returns what `hold` costs with logs instead of without, by PRECISIONS."""
+def _with_and_without(results: Results) -> list[tuple[str, str]]:
+    """Returns what `hold` costs with logs instead of without, and with whom, by PRECISIONS."""
     told = []
     for precision, ours in zip(PRECISIONS, ("log_wheel_256", "log_calendar_256")):
-        _, cost = best_without_logs(results, "hold", precision, MANY)
+        best, cost = best_without_logs(results, "hold", precision, MANY)
         own = cost_of(results, "hold", MANY, ours)
-        told.append(f"{rough_number(own)} instead of {rough(cost)}")
+        told.append((f"{rough_number(own)} instead of {rough(cost)}", f" ({_code(best)})"))
     return told
 
 
@@ -268,9 +276,21 @@ def _measured_again(full: Results) -> str:
     return f"{told}. "
 
 
+def picture() -> Picture:
+    """Returns that of README: more backends than its table has, so that each kind is there."""
+    name = f"cost_per_workload_{SIZE}"
+    return Picture(
+        latest(MAIN),
+        name,
+        name,
+        f"Cost of the main backends at {power(SIZE)} timers, for churn, hold and idle connections",
+        Choice(DRAWN, ["churn", "hold", "idle_connections"], SIZE),
+    )
+
+
 def table() -> str:
     """Returns the table of README, with its picture and how to read both."""
-    results = costs_of(MAIN)
+    results, shows = costs_of(MAIN), picture()
     where = latest(MAIN).relative_to(ROOT)
     shown = Rounds.among(
         cell_of(results, workload, SIZE, name).measured_rounds
@@ -291,7 +311,7 @@ def table() -> str:
     controls = results.backends_by_precision()["none"]
     at_size = [workload for workload in results.workloads if SIZE in results.sizes(workload)]
     caption = (
-        f"Figures are medians of {shown} rounds in ns at {power(SIZE)} timers, ± {shown.spread}. Measured on a "
+        f"Figures are medians of {shown} rounds in ns at {power(SIZE)} timers, ± {shown.spread}{_elsewhere(results)}. Measured on a "
         f"{of_virtual(facts)}{facts['processor']} with {facts['num_cpus']} processors, which `doctor` gave the grade "
         f"{facts['grade']} of A to F; `./scripts/bench full --rounds=3` measures all anew, "
         f"in hours. Each figure includes the harness, {_harness(results)}. The [whole table]({where}/table.md) has "
@@ -302,11 +322,26 @@ def table() -> str:
     )
     return "\n\n".join(
         [
-            f"![Cost of the main backends at {power(SIZE)} timers, for churn, hold and idle connections]"
-            f"({where}/cost_per_workload_{SIZE}.png)",
+            f"![{shows.shows}]({shows.path.relative_to(ROOT)})",
             markdown_table(["backend", "precision", *LOADS], lines),
             paragraph(caption),
         ]
+    )
+
+
+def _elsewhere(results: Results) -> str:
+    """Says by how much the figures of the second campaign differ; nothing if there is none."""
+    if find(MAIN + AGAIN) is None:
+        return ""
+    again = costs_of(MAIN + AGAIN)
+    factors = [
+        cost_of(again, load, SIZE, name) / cost_of(results, load, SIZE, name)
+        for load in LOADS
+        for name in SHOWN
+    ]
+    return (
+        f"; those of the second campaign are {rough_number(min(factors))} to {rough_number(max(factors))} times "
+        "as high"
     )
 
 
@@ -351,15 +386,16 @@ def _lateness() -> str:
     heap, wheel = "locked_binary_heap", "locked_kafka_wheel_256"
     return (
         f"**You ask how late timers fire**: with {power(FEW)} a second a heap under a mutex is in the median {late(heap, 'wait_condition')} late "
-        f"if it waits by a condition variable, and {late(heap, 'wait_timerfd')} by a timerfd; a wheel with ticks of a "
-        f"millisecond, by rounding, {late(wheel, 'wait_condition')} and {late(wheel, 'wait_timerfd')} ([services](docs/services.md))."
+        f"if it waits by a condition variable, and {late(heap, 'wait_timerfd')} by a timerfd; a wheel that rounds up to a "
+        f"millisecond {late(wheel, 'wait_condition')} and {late(wheel, 'wait_timerfd')} ([services](docs/services.md))."
     )
 
 
 def _durable() -> str:
-    said = "**Timers must outlive a crash or a power cut**: "
-    seen = "[How sure](docs/durable.md#what-survives)."
-    crashes = _crashes()
+    said = "**Timers must outlive a crash or a power cut**"
+    seen = "[More](docs/durable.md#what-survives)."
+    fates = survivors().fates if find(survival.SUITE) else {}
+    crashes = _crashes(fates)
     rates = {
         queue: value_of(services_of("durable"), "clients", CLIENTS, queue, "timers_per_second")
         for queue in (crashes if find("durable") else ())
@@ -372,7 +408,7 @@ def _durable() -> str:
     ]
     lossy = [queue for queue in fastest_first if crashes[queue][POWER_CUT].lost]
     if not safe:
-        return f"{said}queues on Redis, PostgreSQL, SQLite, beanstalkd and a file. {seen}"
+        return f"{said}: queues on Redis, PostgreSQL, SQLite, beanstalkd and a file. {seen}"
 
     def runs(faults: Sequence[str]) -> str:
         return grouped(min(sum(crashes[queue][fault].runs for fault in faults) for queue in safe))
@@ -387,29 +423,31 @@ def _durable() -> str:
     told = [
         f"{' or '.join(map(named, queues))} {place}" for place, queues in chosen.items() if queues
     ]
+    unit = f" (timers/s with {CLIENTS} clients)" if rates else ""
     others = len(safe) - sum(map(len, chosen.values()))
     who = f"; these and {counted(others, 'other')}" if others else ", which"
     text = (
-        f"{said}take {', '.join(told)}{who} lost nothing in {runs(KILLS)} kills of the engine and "
+        f"{said}{unit}: take {', '.join(told)}{who} lost nothing in {runs(KILLS)} kills of the engine and "
         f"{runs(POWER_CUTS)} simulated power cuts."
     )
     if lossy:
-        cut, busy = (crashes[lossy[0]][fault] for fault in POWER_CUTS)
-        text += f" {named(lossy[0])} lost timers in {cut.lossy} of {cut.runs} cuts"
-        if busy.no_starts:
-            text += f", and did not start after {busy.no_starts} of {busy.runs} under load"
-        text += "."
+        cut = crashes[lossy[0]][POWER_CUT]
+        text += f" {named(lossy[0])} lost timers in {cut.lossy} of {cut.runs} cuts."
+    spoilt = {queue: fates.get((SPOILT, queue)) for queues in chosen.values() for queue in queues}
+    stuck = [
+        f"{_code(queue)} (in {fate.no_starts} of {fate.runs} runs)"
+        for queue, fate in spoilt.items()
+        if fate and 2 * fate.no_starts > fate.runs
+    ]
+    if stuck:
+        text += f" With a spoilt last block {enumerated(stuck, 9)} did not start."
     if any(fate.sums["fired_twice"] for fates in crashes.values() for fate in fates.values()):
         text += " A timer may fire twice."
-    if rates:
-        text += f" In brackets: timers/s of {CLIENTS} clients."
     return f"{text} {seen}".replace("\u202f", NO_BREAK)
 
 
-def _crashes() -> dict[str, dict[str, Fate]]:
+def _crashes(fates: Mapping[tuple[str, str], Fate]) -> dict[str, dict[str, Fate]]:
     """Returns what became of the timers in CRASHES, by queue and fault, of the queues that met all of these."""
-    folder = find("faults")
-    fates = survival.load_files(read_files([folder])).fates if folder else {}
     crashes = {}
     for queue in dict.fromkeys(queue for _, queue in fates):
         own = {fault: fates[fault, queue] for fault in CRASHES if (fault, queue) in fates}

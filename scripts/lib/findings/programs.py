@@ -55,7 +55,7 @@ def libraries() -> Finding:
         ),
         seen=(
             f"So many pairs of a cancel and an arming 1 % of a core does in a second, with "
-            f"{' / '.join(map(power, sizes))} timers and the best structure of each library: {'; '.join(told)}. "
+            f"{' / '.join(map(power, sizes))} timers and what is best there of each library: {'; '.join(told)}. "
             f"With {power(SIZE)} timers `{own}` does it {pays(peers, 'churn', SIZE, own)} times, and `{rounded}`, which "
             f"rounds, {pays(peers, 'churn', SIZE, rounded)} times."
         ),
@@ -113,7 +113,8 @@ def runtimes() -> Finding:
         says=f"With {power(SIZE)} timers to cancel and arm costs {enumerated(compared, 9)}",
         seen=(
             f"To cancel a timer and arm another takes, with {power(SIZE)} pending, {enumerated(told, 9)}, and "
-            f"{rough(cost_of(processes, 'churn', SIZE, 'index_heap_4'))} with `index_heap_4` in the same rounds. To fire one and "
+            f"{rough(cost_of(processes, 'churn', SIZE, 'index_heap_4'))} with `index_heap_4` in the same rounds. `DelayQueue` searches for the timer to "
+            "cancel; with `PriorityQueue` a cancelled one stays until it surfaces, or until half are cancelled. To fire one and "
             f"arm the next (`hold`), in the same order, they cost {enumerated([times(factor) for factor in to_fire], 9)} times as much as that heap."
         ),
         command="./scripts/bench processes --workloads=churn,hold     # takes minutes",

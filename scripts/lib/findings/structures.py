@@ -1,6 +1,7 @@
 """Findings about structures: heaps, wheels, rings and logs."""
 
 from collections.abc import Iterable
+from itertools import chain
 
 from console import Failure
 from findings.parts import Finding, elsewhere, holds
@@ -111,13 +112,14 @@ def heap_or_wheel() -> Finding:
         rough(cost_of(full, "churn", size, "log_calendar_256")) for size in (FEW, SIZE, MANY)
     ]
     return Finding(
-        says=f"For time-outs take a wheel, if a tick late is fine: it is {lead}",
+        says=f"For time-outs take a wheel rather than a heap, if rounding up to a tick is fine: it is {lead}",
         seen=(
             "To cancel a timer and arm another (`churn`) costs, with the best wheel or ring and with the best "
             f"heap: {'; '.join(told)}. `log_calendar_256`, which is neither and does not round, "
             f"takes {enumerated(calendar, 9)}. From {power(SIZE)} on about "
             f"one timer in {round(1 / fired)} fires, and its cost is included. Where all are cancelled "
-            f"(`read_timeouts`) a wheel is ahead, too: {_told(wheel)} and {_told(heap)} with {power(most)}."
+            f"(`read_timeouts`) a wheel is ahead, too: {_told(wheel)} and {_told(heap)} with {power(most)}, where "
+            f"`log_calendar_256` takes {rough(cost_of(timeouts, 'read_timeouts', most, 'log_calendar_256'))}."
         ),
         command="./scripts/bench full --workloads=churn --rounds=3     # takes minutes",
         limits=(
@@ -151,11 +153,22 @@ def handles() -> Finding:
             for boost, own in heaps
         ]
 
+    def sizes_of(results: Results, workload: str) -> list[int]:
+        """Returns those at which all four have a figure."""
+        names = list(chain.from_iterable(heaps))
+        return [
+            size
+            for size in results.sizes(workload)
+            if all(
+                (cell := results.cell(workload, size, name)) and cell.has_figure for name in names
+            )
+        ]
+
     def span(results: Results, *workloads: str) -> str:
         least, *_, most = sorted(
             factor
             for workload in workloads
-            for size in (FEW, SIZE)
+            for size in sizes_of(results, workload)
             for factor in factors(results, workload, size)
         )
         holds(least > 1.5, "Boost's handles cost more than half as much again")
@@ -170,8 +183,8 @@ def handles() -> Finding:
     moved = map(times, factors(full, "idle_connections", SIZE))
     return Finding(
         says=(
-            f"With {power(FEW)} and {power(SIZE)} timers a heap of Boost with handles costs {span(full, 'churn', 'hold')} as much as "
-            "a heap in an array, to cancel and arm or to fire and arm"
+            f"A heap of Boost with handles costs {span(full, 'churn', 'hold')} as much as a heap in an array, to cancel and arm or "
+            f"to fire and arm with {power(FEW)} to {power(max(sizes_of(full, 'churn')))} timers"
         ),
         seen=(
             "`binary_heap` and `quad_heap` are heaps of Boost with a handle for each timer. `index_heap_2` and "
@@ -260,12 +273,12 @@ def logs() -> Finding:
 
     return Finding(
         says=(
-            f"A wheel whose buckets are logs is cheaper than every granular structure without in {len(ahead)} of {len(factors)} loads with "
+            f"A wheel whose buckets are logs is cheaper than every granular structure without logs in {len(ahead)} of {len(factors)} loads with "
             f"{power(MANY)} timers, by up to {times(max(factors.values()))} times, and mostly dearer with {power(FEW)}"
         ),
         seen=(
             f"At {power(MANY)} timers {enumerated(told, 9)}; `log_wheel_256` is dearer in {enumerated(dearer, 9)}. "
-            f"Over all sizes of the suite `full` a granular structure without logs is cheaper in {behind} of {all_cells} "
+            f"Over all sizes of the suite `full` a granular structure without logs is more than {100 * MARGIN:.0f} % cheaper in {behind} of {all_cells} "
             f"cells (a load and a size), and in {sum(of_few)} of {len(of_few)} with {power(FEW)} timers; the most is "
             f"{times(worst)} times (`{best}`, `{workload}`, {power(size)}). Most of the gain comes from "
             f"fetching timers ahead: without it `drain` and `hold` take {without('fetching', 'drain')} and "
@@ -328,13 +341,13 @@ def worst_calls() -> Finding:
             "A cascade spreads a bucket of an upper level over the lower one. The longest `advance()` of "
             f"`{lists}` moves {count(lists, 'worst_moved')} timers. That of `{logs}` moves "
             f"{count(logs, 'worst_moved')} and fires {count(logs, 'worst_fired')}: it moves a bucket in parts, in the calls "
-            f"before. `{ring}`, which never cascades, takes {rough(longest(ring))}. Logs and cascading in parts both help: in a campaign of "
+            f"before. `{ring}`, which never cascades, takes {rough(longest(ring))}, and `log_calendar_256` {rough(longest('log_calendar_256'))}. Logs and cascading in parts both help: in a campaign of "
             f"{linked(DESIGNS, 'designs')} lists take {steps[0]}, logs that cascade at once {steps[1]}, and logs that cascade "
             f"in parts {steps[2]}."
         ),
-        command="./scripts/bench full --passes=tails --workloads=churn,keepalive,hold --backends=kafka_wheel_256,log_wheel_256 --sizes=10M --rounds=1     # takes minutes",
+        command="./scripts/bench full --passes=tails --workloads=churn,keepalive,hold --backends=kafka_wheel_256,log_wheel_256,log_calendar_256,ring_65536 --sizes=10M --rounds=1     # takes minutes",
         limits=(
-            "the clock advances tick by tick. If it jumps, as in a program that sleeps until the next timer, logs move "
+            "each call counts by the least of three replays, and the clock advances tick by tick. If it jumps, as in a program that sleeps until the next timer, logs move "
             "at once what is skipped ([the longest advance](limit.md#the-longest-advance))."
             f"{elsewhere(again, 'tails')}"
         ),
@@ -344,7 +357,7 @@ def worst_calls() -> Finding:
             "worst_calls",
             "longest_advance",
             f"The longest advance() at {power(MANY)} timers, by workload",
-            Choice([logs, ring, lists]),
+            Choice([logs, "log_calendar_256", ring, lists]),
         ),
     )
 

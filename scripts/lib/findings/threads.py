@@ -57,7 +57,8 @@ def locks() -> Finding:
         "a second, slower machine agrees about one mutex and shards, not about locks",
     )
     more = (2, 4, 8)
-    best_under_mutex = max(mutexes, key=lambda name: calls(name, 4, pattern="cross"))
+    most = more[-1]
+    best_under_mutex = max(mutexes, key=lambda name: calls(name, most, pattern="cross"))
     gain_if_shared = max(
         shared(sharded, threads, campaign) / shared(mutexes, threads, campaign)
         for threads in more
@@ -79,8 +80,8 @@ def locks() -> Finding:
     ]
     return Finding(
         says=(
-            f"Two threads make {times(calls(one, 2))} million calls a second under one mutex, fewer than one thread alone, and "
-            f"{times(calls(one, 2, second))} on a slower machine; for more, give each thread a shard"
+            f"Two threads make {times(calls(one, 2))} million calls a second with a wheel under one mutex, fewer than one thread alone; "
+            "for more, give each thread a shard"
         ),
         seen=(
             f"Millions of calls a second with one thread and with two that do nothing else, each with its own timers: "
@@ -88,8 +89,8 @@ def locks() -> Finding:
             f"a thread that finds it taken waits, and its cache lines move to the other processor. Shards carry {times(gain)} times "
             f"the calls of one thread. If all threads share all timers (`cross`), the best shards carry at most {times(gain_if_shared)} "
             "times the calls of the best wheel under one mutex. Then a lock for each slot carries the most with four threads and "
-            f"more: {times(calls(slots, 4, first, 'cross'))} million with four, against {times(shared(mutexes, 4))} with "
-            f"`{best_under_mutex}`."
+            f"more: {times(calls(slots, most, first, 'cross'))} million with eight, against {times(shared(mutexes, most))} with "
+            f"`{best_under_mutex}` and {times(shared(sharded, most))} with the best shards."
         ),
         command="./scripts/bench contention --workloads=own,cross     # takes a quarter of an hour",
         limits=(
@@ -145,7 +146,7 @@ def waits() -> Finding:
     ]
     return Finding(
         says=(
-            f"At {power(FEW)} timers a second one is {rough(usual)} late with a condition variable, {rough(found['timerfd'][0])} with a timerfd, and "
+            f"At {power(FEW)} timers a second one is, in the median, {rough(usual)} late with a condition variable, {rough(found['timerfd'][0])} with a timerfd, and "
             f"{rough(found['sleep_then_spin'][0])} if the thread spins at the end of each wait"
         ),
         seen=(

@@ -21,6 +21,7 @@ KEEPS_ALL, LOSES_ALL = "keeps all", "may lose all"
 SKIPPED = "skipped: "
 # No power is cut of an engine without files, for everybody knows what would come of it.
 POWER_CUT, NOTHING_ON_DISK = "power_cut", SKIPPED + "it keeps nothing on disk"
+SPOILT = "last_block_spoilt"
 
 # The sums over all runs, the maxima and the seeds of their runs, and the counts of runs.
 SUMS = {
