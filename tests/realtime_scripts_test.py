@@ -388,6 +388,14 @@ class FigureTest(RealtimeScratch):
         self.assertIn("control", figures["durable_lateness"])
         self.assertNotIn("control", figures["durable_throughput"])
 
+    def test_durable_queues_of_different_promises_have_one_scale(self) -> None:
+        panels = dict(self.open(durable()).figures())["durable_throughput"]().axes
+        ranges = {axes.texts[0].get_text(): axes.get_ylim() for axes in panels if axes.texts}
+        promises = set(QUEUES.values())
+        for scenario in ("clients", "batch"):
+            of_scenario = [ranges[f"{scenario}, {promise}"] for promise in promises]
+            self.assertEqual(len(set(of_scenario)), 1, ranges)
+
     def test_durable_for_a_paper(self) -> None:
         figures = dict(self.open(durable()).paper_figures())
         self.assertIn("durable_clients_timers_per_second", figures)

@@ -2,9 +2,8 @@
 report of all of them.
 
   scripts/publish            writes what stands between marks such as <!-- answers -->, the
-                             pictures of findings, README and the limit, and results/report.html
-                             if it has not the same campaigns; and compresses their JSON and
-                             their pictures
+                             pictures that Picture describes, and results/report.html if it has
+                             not the same campaigns; and compresses their JSON and their pictures
   scripts/publish --check    says whether all that is done, and changes nothing
 
 Of each suite the latest folder counts: results/DATE-MACHINE-SUITE. So after a new campaign of a suite
@@ -123,8 +122,11 @@ def make_small(picture: Path) -> None:
 
 
 def all_pictures() -> list[Picture]:
-    """Returns those of the findings, of README and of the limit."""
-    return [*pictures(), readme.picture(), limit_tables.picture()]
+    """Returns those of the findings, of README, of the limit and of durable queues."""
+    found = [*pictures(), readme.picture(), limit_tables.picture()]
+    if find("durable"):
+        found += [Picture(latest("durable"), name, name, shows) for name, shows in PICTURES.items()]
+    return found
 
 
 def all_sources() -> list[Path]:

@@ -33,7 +33,7 @@ def figures(
         if any(results.measured("rate", own) for own in results.sizes("rate")):
             yield "lateness_by_rate", partial(_draw_by_rate, results, width)
     for name, pattern, title in (
-        ("waiting", WAITING, "Ways to wait: lateness of the machine itself and of services"),
+        ("waiting", WAITING, "Ways to wait: how late timers fire"),
         ("granularity", LOOKING, "Lateness of services that look once a granule or an interval"),
     ):
         if panel := _grouped(results, pattern):

@@ -45,6 +45,7 @@ class Panel:
     note: str
     values: Values
     unit: Callable[[float], str]  # formats a tick
+    scale: str = ""  # panels that name the same one have the same range of values
 
 
 def counter(results: RealtimeResults, scenario: str, name: str, scale: float = 1) -> Values:
@@ -97,8 +98,12 @@ def draw(
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     for axes, panel in zip(grid.flat, panels):
-        wanted = panels if same_axis else [panel]
-        shown = [value for one in wanted for value in _all_values(results, one)]
+        alike = [
+            one
+            for one in panels
+            if same_axis or one is panel or (panel.scale and one.scale == panel.scale)
+        ]
+        shown = [value for one in alike for value in _all_values(results, one)]
         axes.set(yscale="log", ylim=limits_around(shown, margin=1.35, end=1.6))
         _draw_panel(axes, results, panel, limit)
     write_title(figure, title, note)

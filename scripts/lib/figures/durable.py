@@ -93,9 +93,8 @@ def _panel(
         return values(size, queue) if is_shown else []
 
     unit = with_unit if "_ns" in quantity else count
-    return Panel(
-        scenario, scenario, note if promise is None else f"{promise}: {note}", of_promise, unit
-    )
+    title = scenario if promise is None else f"{scenario}, {promise}"
+    return Panel(scenario, title, note, of_promise, unit, scale=f"{scenario} {quantity}")
 
 
 def _is_measured(results: RealtimeResults, scenario: str, quantity: str) -> bool:

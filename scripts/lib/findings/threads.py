@@ -165,7 +165,7 @@ def waits() -> Finding:
             latest("accuracy"),
             "waits",
             "waiting",
-            "How late a heap under a mutex fires, and what it costs, by the way it waits",
+            "How late a heap under a mutex fires, by the way it waits",
             Choice(["locked_binary_heap"], [f"wait_{way}" for way in ways]),
         ),
     )
