@@ -38,6 +38,7 @@ from results import survival
 from results.grid import Rounds
 from results.order import contests, dearer
 from results.replays import MARGIN, Results
+from results.statistics import LEAST_ROUNDS
 from results.survival import POWER_CUT, SPOILT, Fate, Verdict
 from tables import replays as table_of_costs
 from tables.answers import HOW_SURE, WHAT_TO_DO
@@ -141,8 +142,9 @@ def _sureness(full: Results) -> str:
     rounds = Rounds.among(
         cell_of(full, workload, size, name).measured_rounds for workload, size, name in _named(full)
     )
+    too_few = ", too few to be sure of an order" if rounds.least < LEAST_ROUNDS else ""
     return (
-        f"{HOW_SURE}Figures are medians of {rounds} rounds on one machine, too few to be sure of an order. {_measured_again(full)}"
+        f"{HOW_SURE}Figures are medians of {rounds} rounds on one machine{too_few}. {_measured_again(full)}"
         f"{_with_finer_ticks()}On another processor close ranks change ([other "
         "hosts](docs/limit.md#other-hosts)), so trust factors of two."
     )

@@ -100,7 +100,9 @@ def heap_or_wheel() -> Finding:
         for size, (wheel, heap) in found.items()
         if size in (FEW, SIZE, MANY)
     ]
-    most = max(size for size in timeouts.sizes("read_timeouts") if _is_ahead(timeouts, size))
+    ahead = [size for size in timeouts.sizes("read_timeouts") if _is_ahead(timeouts, size)]
+    holds(bool(ahead), "a wheel is ahead where all time-outs are cancelled")
+    most = max(ahead)
     wheel, heap = _best_wheel_and_heap(timeouts, "read_timeouts", most)
     fired = full.inputs[f"churn/{SIZE}/local"]["fired_share"]
     spread, unsteady, its_size = max(
