@@ -151,12 +151,14 @@ class FailuresTest(BenchScratch):
                 self.setUp()
                 program = self.start(ACTS=acts)
                 pids = self.source / "hanging.pid"
+                give_up = time.monotonic() + 60
                 wait_for(lambda: pids.exists() and pids.read_text(), program, 60)
                 program.kill()
                 program.communicate()
                 child = Path(f"/proc/{pids.read_text().strip()}/stat")
                 with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
-                    wait_for(lambda: child.read_text().split(") ")[1][0] == "Z", seconds=60)
+                    left = give_up - time.monotonic()
+                    wait_for(lambda: child.read_text().split(") ")[1][0] == "Z", seconds=left)
 
     def test_larger_sizes_are_skipped_once_a_smaller_one_is_hopeless(self) -> None:
         self.run_bench("--sizes=5,50,500", ACTS="ring_512=fails timeout")
@@ -447,7 +449,7 @@ class JobsTest(BenchScratch):
         acts = "delay_queue=hang,system_timer=hang"
         program = self.start("faults", "--sizes=10", "--jobs=2", ACTS=acts)
         pids = self.source / "hanging.pid"
-        wait_for(lambda: pids.exists() and len(pids.read_text().split()) == 2, program, 60)
+        wait_for(lambda: pids.exists() and len(pids.read_text().split()) >= 2, program, 60)
         program.send_signal(signal.SIGTERM)
         program.communicate(timeout=100)
         self.assertEqual(program.returncode, 1)

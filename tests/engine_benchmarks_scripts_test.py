@@ -16,6 +16,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripts_testing import ROOT
+from waiting import wait_for
 
 import engine_benchmarks
 from console import Failure
@@ -138,9 +139,7 @@ class RealTest(unittest.TestCase):
                 env=os.environ | {"TMPDIR": name},
                 stderr=subprocess.DEVNULL,
             )
-            while not list(folder.glob("timerbench-*")):
-                self.assertIsNone(killed.poll())
-                time.sleep(0.01)
+            wait_for(lambda: list(folder.glob("timerbench-*")), killed, 60)
             killed.kill()
             killed.wait()
             self.assertTrue(list(folder.iterdir()))

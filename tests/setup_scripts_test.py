@@ -6,11 +6,15 @@ Run by scripts/test, or: /usr/bin/python3 -m unittest tests/setup_scripts_test.p
 import os
 import signal
 import subprocess
+import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from waiting import wait_for
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -149,9 +153,7 @@ class CommonTest(unittest.TestCase):
                 env=os.environ | {"TMPDIR": str(folder)},
             )
             begun = folder / "begun"
-            while not begun.exists():
-                self.assertIsNone(script.poll())
-                time.sleep(0.02)
+            wait_for(begun.exists, script, 60)
             os.killpg(script.pid, number)
             script.wait()
             begun.unlink()

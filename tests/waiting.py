@@ -16,10 +16,12 @@ def wait_for(
     Fails if it does not hold within the time, or if the program that brings it about has ended.
     """
     give_up = time.monotonic() + seconds
-    while not (result := condition()):
-        if program and program.poll() is not None:
+    while True:
+        has_ended = program is not None and program.poll() is not None  # before the look
+        if result := condition():
+            return result
+        if has_ended:
             raise AssertionError("it has ended before")
         if time.monotonic() > give_up:
             raise AssertionError(f"has not come to be within {seconds:g} s")
         time.sleep(0.01)
-    return result

@@ -56,12 +56,13 @@ def _draw_by_rate(results: RealtimeResults, width: float | None) -> Figure:
             "lateness",
             against_load.counter(results, "rate", f"lateness_{name}_ns"),
             with_unit,
+            axis="lateness",
         )
         for name in ("p50", "p99", "p99.9")
     ]
     note = f"{what_is_shown(results)}; the control is how late the machine itself wakes up"
     title = "Lateness against the offered rate of timers"
-    return against_load.draw(results, title, note, panels, same_axis=True, width=width)
+    return against_load.draw(results, title, note, panels, width=width)
 
 
 def _grouped(results: RealtimeResults, pattern: re.Pattern[str]) -> dots.Panel | None:

@@ -45,7 +45,7 @@ class Panel:
     note: str
     values: Values
     unit: Callable[[float], str]  # formats a tick
-    scale: str = ""  # panels that name the same one have the same range of values
+    axis: str = ""  # panels that name the same one have the same range of values
 
 
 def counter(results: RealtimeResults, scenario: str, name: str, scale: float = 1) -> Values:
@@ -65,13 +65,9 @@ def draw(
     panels: Sequence[Panel],
     columns: int = 3,
     limit: int | None = None,
-    same_axis: bool = False,
     width: float | None = None,
 ) -> Figure:
-    """Draws the panels, but not those without any value. Shades the sizes beyond `limit`.
-
-    With `same_axis` all panels have the same range of values.
-    """
+    """Draws the panels, but not those without any value. Shades the sizes beyond `limit`."""
     panels = [panel for panel in panels if _members(results, panel)]
     services = [
         name for name in results.backends if any(name in _members(results, p) for p in panels)
@@ -98,11 +94,7 @@ def draw(
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     for axes, panel in zip(grid.flat, panels):
-        alike = [
-            one
-            for one in panels
-            if same_axis or one is panel or (panel.scale and one.scale == panel.scale)
-        ]
+        alike = [one for one in panels if one.axis == panel.axis] if panel.axis else [panel]
         shown = [value for one in alike for value in _all_values(results, one)]
         axes.set(yscale="log", ylim=limits_around(shown, margin=1.35, end=1.6))
         _draw_panel(axes, results, panel, limit)

@@ -43,7 +43,7 @@ def figures(
         title = f"Does a wheel need finer locks than a heap? Throughput against one thread's, {on}"
         yield (
             "finer_locks",
-            partial(drawn, title, note, ratios, same_axis=True),
+            partial(drawn, title, note, ratios),
         )
 
 
@@ -91,4 +91,6 @@ def _relative(results: RealtimeResults, scenario: str) -> Panel | None:
     has_question = any(len(results.sizes(scenario, name)) > 1 for name in wanted)
     values_: Values = values
     note = f"calls/s, over those of {first} thread{'' if first == 1 else 's'}"
-    return Panel(scenario, scenario, note, values_, "×{:g}".format) if has_question else None
+    if not has_question:
+        return None
+    return Panel(scenario, scenario, note, values_, "×{:g}".format, axis="throughput")

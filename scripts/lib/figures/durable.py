@@ -94,7 +94,7 @@ def _panel(
 
     unit = with_unit if "_ns" in quantity else count
     title = scenario if promise is None else f"{scenario}, {promise}"
-    return Panel(scenario, title, note, of_promise, unit, scale=f"{scenario} {quantity}")
+    return Panel(scenario, title, note, of_promise, unit, axis=f"{scenario} {quantity}")
 
 
 def _is_measured(results: RealtimeResults, scenario: str, quantity: str) -> bool:

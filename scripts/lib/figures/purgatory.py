@@ -29,12 +29,13 @@ def figures(
                 _timed_out(results, scenario),
                 counter(results, scenario, quantity),
                 unit,
+                axis=quantity,
             )
             for scenario in results.scenarios
         ]
         if any(cell.value(quantity) for cell in results.cells.values()):
             title += ", against the rate of requests"
-            yield name, partial(draw, results, title, note, panels, same_axis=True, width=width)
+            yield name, partial(draw, results, title, note, panels, width=width)
 
 
 def _plain(value: float) -> str:

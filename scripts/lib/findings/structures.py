@@ -101,7 +101,9 @@ def heap_or_wheel() -> Finding:
         if size in (FEW, SIZE, MANY)
     ]
     ahead = [size for size in timeouts.sizes("read_timeouts") if _is_ahead(timeouts, size)]
-    holds(bool(ahead), "a wheel is ahead where all time-outs are cancelled")
+    largest = max(timeouts.sizes("read_timeouts"))
+    (_, wheels), (_, heaps) = _best_wheel_and_heap(timeouts, "read_timeouts", largest)
+    holds(bool(ahead) and wheels < heaps, "a wheel is ahead where all time-outs are cancelled")
     most = max(ahead)
     wheel, heap = _best_wheel_and_heap(timeouts, "read_timeouts", most)
     fired = full.inputs[f"churn/{SIZE}/local"]["fired_share"]

@@ -98,7 +98,7 @@ def locks() -> Finding:
             f"({100 * (1 - elsewhere[one]):.0f} % fewer) and of shards ({times(elsewhere[shards])} times as many), "
             f"but if each thread has its own timers `{slots}` makes {100 * (1 - elsewhere[slots]):.0f} % fewer there, where it makes more here "
             f"({linked(second, 'its table')}). Rounds of `cross` differ by up to {times(spread((*mutexes, slots, *sharded), 2))} times with two threads, and by "
-            f"{times(spread((*mutexes, slots, *sharded), 8))} with eight."
+            f"{times(spread((*mutexes, slots, *sharded), most))} with eight."
         ),
         rounds=services_of(first).rounds,
         picture=Picture(
